@@ -1,0 +1,1 @@
+"""Programs: sweep, train, benchmark. They may use everything below them."""

@@ -1,0 +1,122 @@
+"""What both learners share as Ray Tune Trainables: resources, the pool of rollout actors, counters, checkpoints."""
+
+import importlib.metadata
+import platform
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from ray import tune
+from threadpoolctl import threadpool_limits
+
+from trainables import checkpoints
+from trainables.config import Config
+from trainables.metrics import EpisodeStats, Stopwatch
+from trainables.sampling.pool import RolloutPool
+from trainables.sampling.rollout import GameNumber
+from trainables.sampling.worker import GameSummary, Worker
+
+PACKAGES = ("ray", "numpy", "scipy", "gymnasium", "ale-py")
+
+INIT_STREAM = 2**32 - 1
+"""Spawn key of the generator that draws the first theta: no iteration has this number."""
+
+
+class PongTrainable(tune.Trainable):
+    """A learner whose every ``step`` plays numbered games on rollout actors and then updates its parameters.
+
+    Subclasses say what they learn (``build``), how a worker is made (``worker_factory``), what an iteration does
+    (``step``) and which arrays make up their state (``get_arrays``, ``set_arrays``).
+
+    ``reset_config`` is left out on purpose: a trial with another configuration gets fresh actors.
+    """
+
+    learner: ClassVar[str]
+    config_class: ClassVar[type[Config]]
+
+    @classmethod
+    def default_resource_request(cls, config: dict[str, Any]) -> tune.PlacementGroupFactory:
+        """One bundle per worker and an empty one for the trial itself: rollouts and updates take turns."""
+        settings = cls.config_class.from_dict(config)
+        return tune.PlacementGroupFactory([{}] + [{"CPU": settings.cpus_per_worker}] * settings.num_workers)
+
+    @abstractmethod
+    def build(self) -> None:
+        """Make the learner's first state from ``self.settings`` and ``self.init_rng()``."""
+
+    @abstractmethod
+    def worker_factory(self) -> Callable[[], Worker]:
+        """A picklable function that makes a rollout worker."""
+
+    @abstractmethod
+    def get_arrays(self) -> dict[str, np.ndarray]:
+        """All arrays of the learner's state, by name."""
+
+    @abstractmethod
+    def set_arrays(self, arrays: dict[str, np.ndarray]) -> None:
+        """Continue from arrays that ``get_arrays`` returned (names, shapes and types are checked already)."""
+
+    def setup(self, config: dict[str, Any]) -> None:
+        """Build the learner, then start its rollout actors.
+
+        Raises ConfigError for bad settings and RuntimeError if the actors find no room.
+        """
+        self.settings: Any = self.config_class.from_dict(config)
+        threadpool_limits(self.settings.learner_threads)
+        self.updates = 0
+        self.episodes = EpisodeStats()
+        self.build()
+        self.pool = RolloutPool(self.worker_factory(), self.settings.num_workers, self.settings.cpus_per_worker)
+
+    def cleanup(self) -> None:
+        """End the rollout actors."""
+        if pool := getattr(self, "pool", None):
+            pool.close()
+
+    def init_rng(self) -> np.random.Generator:
+        """The generator of everything that is drawn before the first game."""
+        return np.random.default_rng(np.random.SeedSequence(self.settings.seed, spawn_key=(INIT_STREAM,)))
+
+    def game_numbers(self, first: int, count: int) -> list[GameNumber]:
+        """Numbers of ``count`` games of the present iteration, from game ``first`` on."""
+        return [GameNumber(self.settings.seed, self.updates, game) for game in range(first, first + count)]
+
+    def perf_metrics(self, clock: Stopwatch, games: Sequence[GameSummary], received: int) -> dict[str, float]:
+        """The metrics of the ``perf/`` family; ``received`` in bytes.
+
+        ``idle_s`` is the time, summed over the workers, in which a rollout was under way but a worker had no game.
+        """
+        rollout_s, update_s = clock.seconds["rollout"], clock.seconds["update"]
+        busy_s = sum(game.seconds for game in games)
+        return {
+            "perf/rollout_s": rollout_s,
+            "perf/update_s": update_s,
+            "perf/idle_s": max(0.0, rollout_s * self.settings.num_workers - busy_s),
+            "perf/steps_per_s": sum(game.length for game in games) / (rollout_s + update_s),
+            "perf/bytes_received": float(received),
+        }
+
+    def save_checkpoint(self, checkpoint_dir: str) -> None:
+        """Write the whole state: what ``load_checkpoint`` needs to go on bit for bit."""
+        state = {
+            "learner": self.learner,
+            "config": self.settings.to_dict(),
+            "iteration": self.updates,
+            "episodes": self.episodes.to_dict(),
+            "versions": {name: importlib.metadata.version(name) for name in PACKAGES}
+            | {"python": platform.python_version()},
+        }
+        checkpoints.save(checkpoint_dir, self.get_arrays(), state)
+
+    def load_checkpoint(self, checkpoint: Any) -> None:
+        """Continue from a checkpoint directory. Raises CheckpointError if it is not one of this learner and shape."""
+        arrays, state = checkpoints.load(checkpoint, self.learner)
+        checkpoints.shaped_like(arrays, self.get_arrays(), checkpoint)
+        self.set_arrays(arrays)
+        self.updates = state["iteration"]
+        self.episodes = EpisodeStats(**state["episodes"])
+        # Tune takes these from the metrics beside the checkpoint, which may be missing.
+        self._iteration = self.updates
+        self._timesteps_total = self.episodes.steps  # type: ignore[assignment]
+        self._episodes_total = self.episodes.games  # type: ignore[assignment]

@@ -1,0 +1,143 @@
+"""Configurations: frozen dataclasses that refuse strangers and impossible values, naming what would be accepted.
+
+Each field carries its bounds in its type and its meaning in the line below it, which command lines show as help.
+"""
+
+import dataclasses
+import difflib
+import math
+import numbers
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
+
+
+class ConfigError(ValueError):
+    """A setting is unknown or impossible; the message is one line for the user."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The numbers that a field accepts: from ``low`` to ``high``, each end included or not."""
+
+    low: float
+    high: float = math.inf
+    low_included: bool = True
+
+    def accepts(self, value: float) -> bool:
+        """Whether the value lies within; NaN and infinities never do."""
+        above = value >= self.low if self.low_included else value > self.low
+        return math.isfinite(value) and above and value <= self.high
+
+    def __str__(self) -> str:
+        sign = ">=" if self.low_included else ">"
+        if self.high == math.inf:
+            return f"a number {sign} {self.low:g}"
+        return f"a number in {'[' if self.low_included else '('}{self.low:g}, {self.high:g}]"
+
+
+Count = Annotated[int, Bounds(1)]
+Positive = Annotated[float, Bounds(0, low_included=False)]
+Discount = Annotated[float, Bounds(0, 1, low_included=False)]
+
+
+@dataclass(frozen=True)
+class Config:
+    """What both learners share."""
+
+    env_id: str = "ALE/Pong-v5"
+    """Gymnasium environment; frame skip and sticky actions are those of its specification."""
+
+    gamma: Discount = 0.99
+    """Discount factor per agent step (4 frames)."""
+
+    num_workers: Count = 2
+    """Rollout actors of a trial. A question of speed only: results are bit-identical for any number."""
+
+    cpus_per_worker: Positive = 1.0
+    """CPUs that Ray reserves for each worker; below 1, workers share a core."""
+
+    learner_threads: Count = 1
+    """BLAS threads of the update. Apart from num_workers, because thread counts change sums in the last bit."""
+
+    seed: Annotated[int, Bounds(0)] = 0
+    """Decides, together with the other settings, every result bit."""
+
+    @classmethod
+    def from_dict(cls, settings: Mapping[str, Any]) -> Self:
+        """Build from a sampled or stored dict; missing keys take their defaults.
+
+        Raises ConfigError for an unknown key ("did you mean"), a wrong type or a value out of bounds.
+        """
+        known = {field.name for field in dataclasses.fields(cls)}
+        for key in settings:
+            if key not in known:
+                raise ConfigError(unknown("setting", key, known))
+        return cls(**settings)
+
+    def __post_init__(self) -> None:
+        """Check every field and store it in its declared type (a NumPy scalar becomes a plain number)."""
+        for name, hint in typing.get_type_hints(type(self), include_extras=True).items():
+            object.__setattr__(self, name, _checked(name, getattr(self, name), hint))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All settings, plain types."""
+        return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True)
+class PGConfig(Config):
+    """REINFORCE on Pong's pixels (Karpathy 2016; seed documents 000 to 003)."""
+
+    hidden_size: Count = 200
+    """Hidden ReLU units."""
+
+    learning_rate: Positive = 2e-3
+    """Step size of the optimiser."""
+
+    gamma: Discount = 0.98
+    """Discount factor per agent step (4 frames); returns restart at each point."""
+
+    batch_size: Count = 10
+    """Games per update. Their gradients are summed, as in the seeds."""
+
+    optimiser: Literal["rmsprop", "adam"] = "rmsprop"
+    """Gradient ascent rule."""
+
+    rmsprop_decay: Annotated[float, Bounds(0, 0.999999)] = 0.99
+    """How much of RMSProp's mean square survives an update."""
+
+
+def unknown(kind: str, name: str, known: typing.Iterable[str]) -> str:
+    """One line about a name that does not exist: what was probably meant, and what does exist."""
+    known = sorted(known)
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else "."
+    return f"unknown {kind} {name!r}{hint} Known: {', '.join(known) or 'none'}"
+
+
+def _checked(name: str, value: Any, hint: Any) -> Any:
+    bounds = None
+    if typing.get_origin(hint) is Annotated:
+        hint, bounds = typing.get_args(hint)
+    if typing.get_origin(hint) is Literal:
+        choices = typing.get_args(hint)
+        if value not in choices:
+            raise ConfigError(f"{name}={value!r}: accepted are {', '.join(map(str, choices))}")
+        return value
+    expected, accepted = _KINDS[hint]
+    if not isinstance(value, expected) or (isinstance(value, bool) and hint is not bool):
+        raise ConfigError(f"{name}={value!r}: accepted is {bounds or accepted}")
+    value = hint(value)
+    if bounds and not bounds.accepts(value):
+        raise ConfigError(f"{name}={value!r}: accepted is {bounds}")
+    return value
+
+
+_KINDS: dict[type, tuple[type, str]] = {
+    int: (numbers.Integral, "a whole number"),
+    float: (numbers.Real, "a number"),
+    bool: (bool, "true or false"),
+    str: (str, "a text"),
+}

@@ -1,0 +1,71 @@
+"""A trial's running statistics and the flat dict that Tune logs: the same keys, in the same order, every iteration.
+
+Ray's CSV header is fixed by the first result, and nested keys break checkpoint scores: hence flat keys with slashes.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from trainables.sampling.worker import GameSummary
+
+WINDOW_GAMES = 100
+"""Games in ``episode_reward_mean``."""
+
+
+@dataclass
+class EpisodeStats:
+    """Returns and lengths of a trial's games so far; part of its checkpoint."""
+
+    games: int = 0
+    steps: int = 0
+    running_reward: float | None = None
+    recent_returns: list[float] = field(default_factory=list)
+
+    def add(self, games: Sequence[GameSummary]) -> dict[str, float]:
+        """Count an iteration's games, in game order, and return the metrics of the episode family."""
+        returns, lengths = [game.episode_return for game in games], [game.length for game in games]
+        for episode_return in returns:
+            # The seeds' running mean (document 002): it starts at the first return.
+            previous = episode_return if self.running_reward is None else self.running_reward
+            self.running_reward = 0.99 * previous + 0.01 * episode_return
+        self.recent_returns = [*self.recent_returns, *returns][-WINDOW_GAMES:]
+        self.games += len(returns)
+        self.steps += sum(lengths)
+        return {
+            "episode_reward_mean": float(np.mean(self.recent_returns)),
+            "episode_reward_batch_mean": float(np.mean(returns)),
+            "episode_reward_max": float(np.max(returns)),
+            "episode_reward_min": float(np.min(returns)),
+            "running_reward": float(self.running_reward or 0.0),
+            "episode_len_mean": float(np.mean(lengths)),
+            "episode_len_max": float(np.max(lengths)),
+            "episodes_this_iter": len(returns),
+            "timesteps_this_iter": sum(lengths),
+            "episodes_total": self.games,
+            "timesteps_total": self.steps,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain types, for ``state.json``."""
+        return dict(vars(self))
+
+
+class Stopwatch:
+    """Wall-clock seconds by name."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def measure(self, name: str) -> Iterator[None]:
+        """Add the time that the block takes to ``name``."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start

@@ -1,0 +1,68 @@
+"""REINFORCE on Pong's pixels as a Ray Tune Trainable."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from trainables.base import PongTrainable
+from trainables.config import PGConfig
+from trainables.learning.optimisers import Adam, Optimiser, RMSProp
+from trainables.learning.policies import BernoulliPolicy
+from trainables.metrics import Stopwatch
+from trainables.sampling.frames import NUM_PIXELS
+from trainables.sampling.worker import GradientWorker, Worker
+
+
+class PongPG(PongTrainable):
+    """Karpathy's policy gradient: play a batch of games, sum their gradients, take one step uphill.
+
+    Semantics are those of seed document 002, with two differences: gradients are summed in game order (not in order of
+    completion), and the batch size is independent of the number of actors. So results repeat bit for bit.
+    """
+
+    learner = "pg"
+    config_class = PGConfig
+
+    def build(self) -> None:
+        settings: PGConfig = self.settings
+        self.policy = BernoulliPolicy(NUM_PIXELS, settings.hidden_size)
+        self.optimiser: Optimiser = (
+            RMSProp(settings.learning_rate, settings.rmsprop_decay)
+            if settings.optimiser == "rmsprop"
+            else Adam(settings.learning_rate)
+        )
+        self.theta = self.policy.mlp.init(self.init_rng())
+        self.optimiser_state = self.optimiser.init(len(self.theta))
+
+    def worker_factory(self) -> Callable[[], Worker]:
+        settings: PGConfig = self.settings
+        return partial(GradientWorker, settings.env_id, settings.hidden_size, settings.gamma)
+
+    def step(self) -> dict[str, Any]:
+        """One update: theta <- theta + RMSProp(sum over games of sum_t A[t] grad log p(a[t] | x[t]))."""
+        clock = Stopwatch()
+        gradient, games, received = np.zeros_like(self.theta), [], 0
+        with clock.measure("rollout"):
+            for game in self.pool.play(self.theta, self.game_numbers(0, self.settings.batch_size)):
+                self.policy.add_row_gradient(gradient, game.gradient)
+                games.append(game.summary)
+                received += game.gradient.nbytes
+        with clock.measure("update"):
+            old_theta = self.theta
+            self.theta, self.optimiser_state = self.optimiser.ascend(old_theta, gradient, self.optimiser_state)
+            self.updates += 1
+        policy_metrics = {
+            "policy/entropy": float(np.mean([game.entropy for game in games])),
+            "policy/gradient_norm": float(np.linalg.norm(gradient)),
+            "policy/update_norm": float(np.linalg.norm(self.theta - old_theta)),
+        }
+        return self.episodes.add(games) | policy_metrics | self.perf_metrics(clock, games, received)
+
+    def get_arrays(self) -> dict[str, np.ndarray]:
+        return {"theta": self.theta} | {f"optimiser.{name}": array for name, array in self.optimiser_state.items()}
+
+    def set_arrays(self, arrays: dict[str, np.ndarray]) -> None:
+        self.theta = arrays["theta"]
+        self.optimiser_state = {name: arrays[f"optimiser.{name}"] for name in self.optimiser_state}

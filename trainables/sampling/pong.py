@@ -1,0 +1,78 @@
+"""The console: Pong as Gymnasium specifies it, stepped straight on its emulator, with randomness as an argument."""
+
+from collections.abc import Iterator
+
+import ale_py
+import gymnasium
+import numpy as np
+
+gymnasium.register_envs(ale_py)
+
+UP, DOWN = ale_py.Action.RIGHT.value, ale_py.Action.LEFT.value
+"""The joystick's two moves, as ALE codes. Gymnasium, and with it the seeds, numbers them 2 and 3."""
+
+
+class PongConsole:
+    """A console with a Pong cartridge: ``reset``, ``step``, and ``ale`` to read screen and RAM from.
+
+    Frame skip, sticky actions (Machado et al. 2018) and the limit of frames a game are those of ``env_id``'s
+    Gymnasium specification. Two things are done our way, and change no distribution:
+
+    - A game starts from a snapshot of the freshly started console (0.06 ms). ``env.reset(seed=...)`` reloads the
+      cartridge (65 ms) and arrives at the same state whatever the seed.
+    - Sticky repeats are drawn here, frame by frame with ALE's rule, from the game's own generator. So a game depends
+      on its generator alone, not on the games that this console played before.
+    """
+
+    def __init__(self, env_id: str = "ALE/Pong-v5") -> None:
+        """Raises ValueError if ``env_id`` is not a Pong of ALE with a fixed frame skip."""
+        settings = pong_settings(env_id)
+        self.frame_skip: int = settings["frameskip"]
+        self.sticky_probability: float = settings["repeat_action_probability"]
+        self.env = gymnasium.make(env_id, frameskip=1, repeat_action_probability=0.0)
+        self.env.reset(seed=0)
+        self.ale = self.env.unwrapped.ale  # type: ignore[attr-defined]
+        self._start = self.ale.cloneSystemState()
+        self.start_screen: np.ndarray = self.ale.getScreen()  # restoring a state does not redraw the screen
+        self.terminated = self.truncated = False
+        self._repeats: Iterator[list[bool]] = iter(())
+        self._held = 0
+
+    def reset(self, rng: np.random.Generator) -> None:
+        """Start a game whose sticky repeats come from ``rng``."""
+        self.ale.restoreSystemState(self._start)
+        self.terminated = self.truncated = False
+        self._repeats = self._draw_repeats(rng)
+        self._held = 0
+
+    def step(self, joystick: int) -> float:
+        """Hold ``joystick`` (an ALE action code) for one agent step; return the points scored, from our side.
+
+        Each frame, with the sticky probability, the console still sees the previous frame's action.
+        """
+        reward, act = 0, self.ale.act
+        for repeat in next(self._repeats):
+            if not repeat:
+                self._held = joystick
+            reward += act(self._held)
+        self.terminated = self.ale.game_over(with_truncation=False)
+        self.truncated = self.ale.game_truncated()
+        return reward
+
+    def _draw_repeats(self, rng: np.random.Generator, block: int = 1024) -> Iterator[list[bool]]:
+        while True:
+            yield from (rng.random((block, self.frame_skip)) < self.sticky_probability).tolist()
+
+
+def pong_settings(env_id: str) -> dict:
+    """The emulator settings in ``env_id``'s Gymnasium specification.
+
+    Raises ValueError, naming what is accepted, if ``env_id`` is not a Pong of ALE with a fixed frame skip.
+    """
+    try:
+        settings = dict(gymnasium.spec(env_id).kwargs)
+    except gymnasium.error.Error as error:
+        raise ValueError(f"env_id {env_id!r} is unknown to Gymnasium ({error}); try 'ALE/Pong-v5'") from None
+    if settings.get("game") != "pong" or not isinstance(settings.get("frameskip"), int):
+        raise ValueError(f"env_id {env_id!r} is not a Pong of ALE with a fixed frame skip; try 'ALE/Pong-v5'")
+    return settings
