@@ -1,1 +1,10 @@
 """Programs: sweep, train, benchmark. They may use everything below them."""
+
+import os
+
+# Ray reads these when it is imported, and this module comes before any import of Ray.
+os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")  # under `uv run`, do not pack the working directory
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no telemetry
+os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # one warning less per worker
+os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")  # the newer console output cannot be silenced
+os.environ.setdefault("TUNE_GLOBAL_CHECKPOINT_S", "1")  # a kill loses a second of Tune's bookkeeping, not ten

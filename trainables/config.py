@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
+from trainables.sampling.pong import pong_settings
+
 
 class ConfigError(ValueError):
     """A setting is unknown or impossible; the message is one line for the user."""
@@ -77,9 +79,8 @@ class Config:
         return cls(**settings)
 
     def __post_init__(self) -> None:
-        """Check every field and store it in its declared type (a NumPy scalar becomes a plain number)."""
-        for name, hint in typing.get_type_hints(type(self), include_extras=True).items():
-            object.__setattr__(self, name, _checked(name, getattr(self, name), hint))
+        """Check every field."""
+        check_fields(self)
 
     def to_dict(self) -> dict[str, Any]:
         """All settings, plain types."""
@@ -108,6 +109,14 @@ class PGConfig(Config):
     rmsprop_decay: Annotated[float, Bounds(0, 0.999999)] = 0.99
     """How much of RMSProp's mean square survives an update."""
 
+    def __post_init__(self) -> None:
+        """Check every field, and that the environment is a Pong."""
+        super().__post_init__()
+        try:
+            pong_settings(self.env_id)
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
+
 
 def unknown(kind: str, name: str, known: typing.Iterable[str]) -> str:
     """One line about a name that does not exist: what was probably meant, and what does exist."""
@@ -117,14 +126,26 @@ def unknown(kind: str, name: str, known: typing.Iterable[str]) -> str:
     return f"unknown {kind} {name!r}{hint} Known: {', '.join(known) or 'none'}"
 
 
+def check_fields(settings: Any) -> None:
+    """Check every field of a frozen dataclass against its type and bounds, and store it in that type.
+
+    So a NumPy scalar becomes a plain number. Raises ConfigError, naming field, value and what is accepted.
+    """
+    for name, hint in typing.get_type_hints(type(settings), include_extras=True).items():
+        object.__setattr__(settings, name, _checked(name, getattr(settings, name), hint))
+
+
 def _checked(name: str, value: Any, hint: Any) -> Any:
     bounds = None
     if typing.get_origin(hint) is Annotated:
-        hint, bounds = typing.get_args(hint)
+        hint, *extras = typing.get_args(hint)
+        bounds = next((extra for extra in extras if isinstance(extra, Bounds)), None)
     if typing.get_origin(hint) is Literal:
         choices = typing.get_args(hint)
         if value not in choices:
             raise ConfigError(f"{name}={value!r}: accepted are {', '.join(map(str, choices))}")
+        return value
+    if hint not in _KINDS:
         return value
     expected, accepted = _KINDS[hint]
     if not isinstance(value, expected) or (isinstance(value, bool) and hint is not bool):

@@ -1,0 +1,1 @@
+"""What the programs share: flags, learners, plans, launching and the console."""

@@ -1,0 +1,158 @@
+"""What the user sees while an experiment runs, and when it has ended."""
+
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from ray import tune
+from ray.tune.experiment import Trial
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from experiments.common.flags import command_line
+from experiments.common.folders import display
+from experiments.common.launch import METRIC
+from experiments.common.naming import trial_number
+from experiments.common.plan import duration
+
+PLAIN_INTERVAL_S = 10.0
+"""Seconds between status lines where there is no terminal to redraw."""
+
+
+class UpdateLines(tune.Callback):
+    """One line per update of a single trial, as the seeds' driver prints them, with the time left."""
+
+    def __init__(self, iterations: int) -> None:
+        self.iterations = iterations
+
+    def on_trial_result(
+        self, iteration: int, trials: list[Trial], trial: Trial, result: dict[str, Any], **info: Any
+    ) -> None:
+        """Print the update."""
+        update = result["training_iteration"]
+        left = (self.iterations - update) * result["time_total_s"] / update
+        print(
+            f"update {update:4d}  games {result['episodes_total']:5d}  {result['time_this_iter_s']:5.1f} s"
+            f"  batch mean {result['episode_reward_batch_mean']:6.1f}  mean of last 100 {result[METRIC]:6.1f}"
+            f"  running mean {result['running_reward']:6.1f}  {result['perf/steps_per_s']:5.0f} steps/s"
+            f"  {duration(left)} left",
+            flush=True,
+        )
+
+
+class SweepView(tune.Callback):
+    """A table that follows all trials: live in a terminal, else a status line now and then."""
+
+    def __init__(self, iterations: int) -> None:
+        self.iterations = iterations
+        self._live: Live | None = None
+        self._start = self._printed = 0.0
+
+    def setup(self, stop: Any = None, num_samples: Any = None, total_num_samples: Any = None, **info: Any) -> None:
+        """Start the clock, and the live table if there is a terminal."""
+        self._start = self._printed = time.monotonic()
+        if sys.stdout.isatty():
+            self._live = Live(console=Console(), refresh_per_second=2)
+            self._live.start()
+
+    def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
+        """Refresh."""
+        now = time.monotonic()
+        if self._live:
+            if now - self._printed > 0.5:
+                self._printed = now
+                self._live.update(self._table(trials))
+        elif now - self._printed > PLAIN_INTERVAL_S:
+            self._printed = now
+            print(self._status(trials), flush=True)
+
+    def on_experiment_end(self, trials: list[Trial], **info: Any) -> None:
+        """Leave the last state on the screen."""
+        if self._live:
+            self._live.update(self._table(trials))
+            self._live.stop()
+            self._live = None
+
+    def _status(self, trials: list[Trial]) -> str:
+        counts = {state: sum(trial.status == state for trial in trials) for state in (Trial.RUNNING, Trial.ERROR)}
+        done = sum(trial.is_finished() for trial in trials)
+        scored = [trial for trial in trials if METRIC in trial.last_result]
+        best = max(scored, key=lambda trial: trial.last_result[METRIC], default=None)
+        parts = [
+            f"{duration(time.monotonic() - self._start)} elapsed",
+            f"{counts[Trial.RUNNING]} running, {len(trials) - done - counts[Trial.RUNNING]} waiting, {done} done"
+            + (f" ({counts[Trial.ERROR]} failed)" if counts[Trial.ERROR] else ""),
+        ]
+        if best:
+            parts.append(f"best {best.last_result[METRIC]:.1f} (trial {trial_number(best)})")
+            parts.append(f"at most {duration(self._left(trials))} left")
+        return "  |  ".join(parts)
+
+    def _left(self, trials: list[Trial]) -> float:
+        """Seconds if no trial is stopped early, at the pace so far."""
+        iterations = [_iteration(trial) for trial in trials]
+        elapsed = time.monotonic() - self._start
+        left = sum(
+            self.iterations - done for trial, done in zip(trials, iterations, strict=True) if not trial.is_finished()
+        )
+        return elapsed * left / max(1, sum(iterations))
+
+    def _table(self, trials: list[Trial]) -> Table:
+        table = Table(caption=self._status(trials), caption_justify="left")
+        table.add_column("trial")
+        for column in ("state", "iteration", "return", "steps/s"):
+            table.add_column(column, justify="right")
+        for trial in trials:
+            result = trial.last_result
+            table.add_row(
+                str(trial),
+                trial.status.lower(),
+                f"{_iteration(trial)}/{self.iterations}",
+                f"{result[METRIC]:.1f}" if METRIC in result else "",
+                f"{result['perf/steps_per_s']:.0f}" if METRIC in result else "",
+            )
+        return table
+
+
+def summarise(results: tune.ResultGrid, folder: Path) -> int:
+    """Print the table of trials, the best one, and the commands that go on from here; return the exit status.
+
+    Status 1 if a trial failed, 130 if the experiment was interrupted before its end.
+    """
+    table = Table(title="Trials", title_justify="left")
+    table.add_column("trial")
+    for column in ("iterations", "steps", "return", "minutes"):
+        table.add_column(column, justify="right")
+    table.add_column("")
+    trials = [results[index] for index in range(len(results))]
+    for result in trials:
+        metrics = result.metrics or {}
+        table.add_row(
+            Path(result.path).name,
+            str(metrics.get("training_iteration", 0)),
+            f"{metrics.get('timesteps_total', 0):,}",
+            f"{metrics[METRIC]:.1f}" if METRIC in metrics else "",
+            f"{metrics.get('time_total_s', 0) / 60:.1f}",
+            "failed" if result.error else "",
+        )
+    Console().print(table)
+    if any(METRIC in (result.metrics or {}) for result in trials):
+        best = results.get_best_result()
+        assert best.metrics is not None
+        print(f"Best trial: {Path(best.path).name}, mean return of its last 100 games {best.metrics[METRIC]:.1f}")
+        if best.checkpoint:
+            print(f"Checkpoint: {display(Path(best.checkpoint.path))}")
+    for result in trials:
+        if result.error:
+            print(f"Failed: {Path(result.path).name}: {str(result.error).strip().splitlines()[-1]}", file=sys.stderr)
+    where = shlex.quote(display(folder))
+    print(f"\nLook:    tensorboard --logdir {where}")
+    print(f"Resume:  {command_line()} --resume {where}")
+    return 1 if results.num_errors else 0
+
+
+def _iteration(trial: Trial) -> int:
+    return int(trial.last_result.get("training_iteration", 0))

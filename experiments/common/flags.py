@@ -1,0 +1,108 @@
+"""Command-line flags that every experiment program has, and one-line answers to wrong ones."""
+
+import contextlib
+import dataclasses
+import io
+import re
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import tyro
+
+from trainables.config import Bounds, ConfigError, check_fields
+
+
+@dataclass(frozen=True)
+class RunFlags:
+    """Where results go, how they are kept, and on which Ray."""
+
+    name: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="(default: learner, date, time)")] = (
+        None
+    )
+    """The experiment's name, and its folder's."""
+
+    storage_path: Annotated[Path, tyro.conf.arg(metavar="DIR")] = Path("results")
+    """Folder that holds experiments."""
+
+    checkpoint_frequency: Annotated[int, Bounds(1)] = 5
+    """Iterations between checkpoints: a kill costs at most these."""
+
+    resume: Annotated[
+        str | None, tyro.conf.arg(metavar="NAME_OR_PATH", help_behavior_hint="(default: start a new one)")
+    ] = None
+    """Continue an interrupted experiment with the settings it was started with."""
+
+    address: Annotated[
+        str | None, tyro.conf.arg(metavar="auto|HOST:PORT", help_behavior_hint="(default: this machine alone)")
+    ] = None
+    """Attach to a running Ray cluster."""
+
+    verbose: bool = False
+    """Show Ray's own messages and tables."""
+
+    def __post_init__(self) -> None:
+        """Check every flag."""
+        check_fields(self)
+
+
+WITH_RESUME = {"resume", "storage_path", "address", "verbose"}
+"""Flags that mean something beside ``--resume``; all others were decided when the experiment started."""
+
+
+def parse(arguments: Any, description: str, **options: Any) -> Any:
+    """Read ``sys.argv`` into the dataclass ``arguments``; ``options`` are those of ``tyro.cli``.
+
+    Wrong flags end the program with status 2 and one line that says what is wrong.
+    """
+    complaint = io.StringIO()
+    config = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff)
+    try:
+        with contextlib.redirect_stderr(complaint):
+            return tyro.cli(arguments, description=description, config=config, **({"prog": program()} | options))
+    except SystemExit as stop:
+        if stop.code:
+            fail(_one_line(complaint.getvalue()))
+        raise
+
+
+def program() -> str:
+    """The program's file name."""
+    return Path(sys.argv[0]).name
+
+
+def command_line() -> str:
+    """How this program was called, without its flags: ``python experiments/train.py pg``."""
+    command = [word for word in sys.argv[1:2] if not word.startswith("-")]
+    return shlex.join(["python", sys.argv[0], *command])
+
+
+def fail(message: str, status: int = 2) -> NoReturn:
+    """End the program with one line on stderr."""
+    print(f"{program()}: error: {message}", file=sys.stderr)
+    raise SystemExit(status)
+
+
+def refuse_with_resume(flags: Any, default: Any) -> None:
+    """Raise ConfigError if any flag was given that ``--resume`` would ignore."""
+    for field in dataclasses.fields(flags):
+        if field.name not in WITH_RESUME and getattr(flags, field.name) != getattr(default, field.name):
+            flag = "--" + field.name.replace("_", "-")
+            raise ConfigError(f"{flag} cannot change with --resume: an experiment keeps its settings")
+
+
+def _one_line(box: str) -> str:
+    """The first paragraph of tyro's error box, and the flag that it suggests."""
+    lines = [line.strip(" │╭╮╰╯─") for line in box.splitlines()]
+    paragraph = []
+    for line in lines[1:]:
+        if not line:
+            break
+        paragraph.append(line)
+    message = re.sub(r"^Error parsing \w*: ", "", " ".join(paragraph))
+    suggestion = re.search(r"Perhaps you meant:\s*(--[\w-]+)", " ".join(lines))
+    if suggestion:
+        message += f"; did you mean {suggestion[1]}?"
+    return f"{message} (see --help)"

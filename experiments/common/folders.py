@@ -1,0 +1,64 @@
+"""Experiments as folders: new ones, old ones, and how to find out what is in them."""
+
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from trainables.config import ConfigError, unknown
+
+RECORD = "experiment.json"
+"""How the experiment was started; written before anything runs, read by ``--resume``."""
+
+
+def existing(storage_path: Path) -> list[str]:
+    """Names of the experiments in a storage folder."""
+    if not storage_path.is_dir():
+        return []
+    return sorted(folder.name for folder in storage_path.iterdir() if (folder / RECORD).is_file())
+
+
+def create(storage_path: Path, name: str | None, learner: str, record: dict[str, Any]) -> Path:
+    """Make a new experiment's folder with its record; return its absolute path.
+
+    Raises ConfigError if the name exists already or is no folder name, or if the storage path cannot be written.
+    """
+    name = name or f"{learner}-{time.strftime('%Y%m%d-%H%M%S')}"
+    if name in (".", "..") or Path(name).name != name:
+        raise ConfigError(f"--name {name!r} is not a folder name; put the path into --storage-path")
+    folder = storage_path.absolute() / name
+    if folder.exists():
+        raise ConfigError(f"--name {name!r} exists already in {storage_path}; --resume {name} continues it")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder.parent):
+            folder.mkdir()
+    except OSError as error:
+        raise ConfigError(f"--storage-path {storage_path} cannot be written: {error.strerror}") from None
+    (folder / RECORD).write_text(json.dumps(record, indent=1))
+    return folder
+
+
+def find(storage_path: Path, name_or_path: str, learner: str) -> tuple[Path, dict[str, Any]]:
+    """The folder and the record of an experiment, named within the storage path or by any path.
+
+    Raises ConfigError, listing those that exist, if there is none of this learner.
+    """
+    for folder in (storage_path.absolute() / name_or_path, Path(name_or_path).absolute()):
+        if (folder / RECORD).is_file():
+            try:
+                record = json.loads((folder / RECORD).read_text())
+            except ValueError:
+                raise ConfigError(f"{folder / RECORD} is damaged: it is not valid JSON") from None
+            if record.get("learner") != learner:
+                raise ConfigError(f"{folder} is an experiment of {record.get('learner')!r}, not of {learner!r}")
+            return folder, record
+    raise ConfigError(f"{unknown('experiment', name_or_path, existing(storage_path))} (in {storage_path})")
+
+
+def display(path: Path) -> str:
+    """A path as short as it can be typed here."""
+    relative = os.path.relpath(path)
+    return relative if len(relative) < len(str(path)) else str(path)

@@ -1,0 +1,42 @@
+"""The learners that experiments know, each with its trainable, configuration and search space."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from search_spaces import pong_pg
+from trainables.base import PongTrainable
+from trainables.config import Config, PGConfig
+from trainables.learning.policies import BernoulliPolicy
+from trainables.pong_pg import PongPG
+from trainables.sampling.frames import NUM_PIXELS
+from trainables.sampling.rollout import GameNumber
+from trainables.sampling.worker import GradientWorker
+
+
+@dataclass(frozen=True)
+class Learner:
+    """What the programs need to know of a learner."""
+
+    name: str
+    trainable: type[PongTrainable]
+    config_class: type[Config]
+    space: ModuleType  # SPACE, MUTATIONS, SMOKE, PRESETS
+    iteration_seconds: Callable[[Any], float]  # of one core, for a config: measured, not guessed
+
+
+def _pg_iteration_seconds(config: PGConfig) -> float:
+    """Play one real game with an untrained policy and multiply."""
+    worker = GradientWorker(config.env_id, config.hidden_size, config.gamma)
+    theta = BernoulliPolicy(NUM_PIXELS, config.hidden_size).mlp.init(np.random.default_rng(0))
+    start = time.perf_counter()
+    worker.play(theta, GameNumber(0, 0, 0))
+    return config.batch_size * (time.perf_counter() - start)
+
+
+PG = Learner("pg", PongPG, PGConfig, pong_pg, _pg_iteration_seconds)
+LEARNERS = {learner.name: learner for learner in (PG,)}

@@ -1,0 +1,42 @@
+"""Trial names that a person can read: ``00003_lr=2e-3_h=200_g=0.99_w=2``."""
+
+from typing import Any
+
+from ray.tune.experiment import Trial
+
+SHORT = {
+    "learning_rate": "lr",
+    "hidden_size": "h",
+    "hidden_sizes": "h",
+    "gamma": "g",
+    "gae_lambda": "lam",
+    "max_kl": "kl",
+    "batch_size": "b",
+    "num_workers": "w",
+}
+
+
+class TrialName:
+    """Names a trial by its number and its swept values; the number makes it unique."""
+
+    def __init__(self, swept: list[str]) -> None:
+        self.swept = swept
+
+    def __call__(self, trial: Trial) -> str:
+        """The trial's name, which is also its folder's."""
+        return "_".join([trial_number(trial), *(f"{SHORT.get(k, k)}={short(trial.config[k])}" for k in self.swept)])
+
+
+def trial_number(trial: Trial) -> str:
+    """The trial's number within its experiment, five digits."""
+    return trial.trial_id.rpartition("_")[2]
+
+
+def short(value: Any) -> str:
+    """A setting in three significant digits, fit for a folder name."""
+    if isinstance(value, float):
+        text = f"{value:.3g}"
+        return text if 1e-2 <= abs(value) < 1e4 else f"{value:.2e}".replace("e-0", "e-").replace("e+0", "e")
+    if isinstance(value, (list, tuple)):
+        return "-".join(map(str, value))
+    return str(value)

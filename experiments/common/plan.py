@@ -1,0 +1,127 @@
+"""The plan of a sweep: every trial's configuration, drawn and checked before anything starts."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from ray.tune.search.sample import Categorical, Domain
+from rich.table import Table
+
+from experiments.common.learners import Learner
+from trainables.config import Config, ConfigError
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will run, where, and for how long."""
+
+    learner: Learner
+    configs: list[Config]
+    swept: list[str]  # the fields that differ between trials
+    iterations: int
+    cpus: float  # of the machine or cluster
+    max_concurrent: int | None
+    notes: list[str]
+
+    def concurrent(self) -> int:
+        """How many trials run at once, by the CPUs that the smallest ones reserve."""
+        room, count = self.cpus, 0
+        for need in sorted(_cpus(config) for config in self.configs):
+            if need > room:
+                break
+            room, count = room - need, count + 1
+        return min(count, self.max_concurrent or count)
+
+    def seconds(self) -> float:
+        """Time of all iterations at the pace of an untrained policy's game, measured now on this machine."""
+        pace = self.learner.iteration_seconds(self.configs[0])
+        busy = min(self.cpus, self.concurrent() * max(_cpus(config) for config in self.configs))
+        return len(self.configs) * self.iterations * pace / busy
+
+    def table(self) -> Table:
+        """Trials with what is swept, the CPUs they reserve, and their seeds."""
+        table = Table(title=f"{len(self.configs)} trials of {self.iterations} iterations", title_justify="left")
+        for name in ["trial", *self.swept, "CPUs", "seed"]:
+            table.add_column(name, justify="right")
+        for index, config in enumerate(self.configs):
+            values = [f"{getattr(config, name):.4g}" for name in self.swept]
+            table.add_row(f"{index:05d}", *values, f"{_cpus(config):g}", str(config.seed))
+        return table
+
+
+def draw(
+    learner: Learner, space: Mapping[str, Any], fixed: Mapping[str, Any], num_samples: int, seed: int, cpus: float
+) -> tuple[list[Config], list[str], list[str]]:
+    """Draw every trial's configuration from the space with one seeded generator.
+
+    ``fixed`` settings replace the space's. Trial i has seed ``seed + i``. Returns configurations, swept names, and
+    notes on what was cut. Raises ConfigError for an impossible setting, or one that the cluster cannot hold.
+    """
+    space = {name: domain for name, domain in space.items() if name not in fixed}
+    notes = []
+    if isinstance(domain := space.get("num_workers"), Categorical):
+        space["num_workers"], note = _fitting(domain, float(fixed.get("cpus_per_worker", 1)), cpus)
+        notes += [note] if note else []
+    rng = np.random.RandomState(seed)  # the kind of generator that Tune's domains take
+    configs = []
+    for index in range(num_samples):
+        drawn = {
+            name: domain.sample(random_state=rng) if isinstance(domain, Domain) else domain
+            for name, domain in space.items()
+        }
+        config = learner.config_class.from_dict(drawn | {"seed": seed + index} | dict(fixed))
+        require_room(config, cpus)
+        configs.append(config)
+    swept = [name for name, domain in space.items() if not isinstance(domain, Categorical) or len(domain) > 1]
+    return configs, swept, notes
+
+
+def require_room(config: Config, cpus: float) -> None:
+    """Raise ConfigError if a trial of this configuration can never be scheduled on ``cpus`` CPUs."""
+    if _cpus(config) > cpus:
+        most = math.floor(cpus / config.cpus_per_worker)
+        raise ConfigError(
+            f"num_workers={config.num_workers} needs {_cpus(config):g} CPUs, but there are {cpus:g}:"
+            f" at most {most} workers of {config.cpus_per_worker:g} CPU, or less cpus_per_worker"
+        )
+
+
+def parse_settings(assignments: tuple[str, ...]) -> dict[str, Any]:
+    """``key=value`` texts as a dict; values in JSON's notation, or else plain text. Raises ConfigError."""
+    settings = {}
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        if not equals:
+            raise ConfigError(f"--set {assignment!r}: accepted is key=value")
+        try:
+            settings[key] = json.loads(value)
+        except ValueError:
+            settings[key] = value
+    return settings
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _cpus(config: Config) -> float:
+    return config.num_workers * config.cpus_per_worker
+
+
+def _fitting(domain: Categorical, cpus_per_worker: float, cpus: float) -> tuple[Categorical, str]:
+    """The choices of parallelism that fit, and a note on those that do not."""
+    fitting = [choice for choice in domain.categories if choice * cpus_per_worker <= cpus]
+    cut = [str(choice) for choice in domain.categories if choice not in fitting]
+    if not cut:
+        return domain, ""
+    if not fitting:
+        raise ConfigError(
+            f"no choice of num_workers ({', '.join(cut)}) fits on {cpus:g} CPUs; set cpus_per_worker lower"
+        )
+    return Categorical(fitting), f"num_workers {', '.join(cut)} left out of the space: there are {cpus:g} CPUs."

@@ -1,0 +1,156 @@
+"""The sweep program, for any learner."""
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+from rich.console import Console
+
+from experiments.common import folders
+from experiments.common.console import SweepView, summarise
+from experiments.common.flags import RunFlags, fail, parse, program, refuse_with_resume
+from experiments.common.launch import local_cpus, new_tuner, restored_tuner, start_ray
+from experiments.common.learners import Learner
+from experiments.common.plan import Plan, draw, duration, parse_settings
+from experiments.common.schedulers import SchedulerName, make_scheduler
+from trainables.config import Bounds, ConfigError, check_fields
+
+
+@dataclass(frozen=True)
+class SweepFlags:
+    """What is swept, how far, and how trials are stopped."""
+
+    num_samples: Annotated[int, Bounds(1)] = 8
+    """Trials, each with settings drawn from the search space."""
+
+    iterations: Annotated[int, Bounds(1)] = 150
+    """Updates of a trial that is not stopped early."""
+
+    time_budget_s: Annotated[float, Bounds(0, low_included=False)] = 1800.0
+    """Seconds after which the sweep ends, whatever is left to do."""
+
+    scheduler: SchedulerName = "asha"
+    """asha stops trials that lag, pbt copies those that lead, fifo runs every trial to its end."""
+
+    num_workers: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="(default: swept)")] = None
+    """Rollout actors of every trial."""
+
+    batch_size: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="(default: the learner's)")] = None
+    """Games per update."""
+
+    max_concurrent: Annotated[
+        int | None, tyro.conf.arg(metavar="N", help_behavior_hint="(default: as many as the CPUs hold)")
+    ] = None
+    """Trials that run at once."""
+
+    seed: Annotated[int, Bounds(0)] = 0
+    """Decides what is drawn; trial i runs with seed + i."""
+
+    set: Annotated[
+        tyro.conf.UseAppendAction[tuple[str, ...]],
+        tyro.conf.arg(metavar="KEY=VALUE", help_behavior_hint="(repeatable)"),
+    ] = ()
+    """Fix any setting of the learner's configuration in all trials."""
+
+    smoke_test: bool = False
+    """2 trials of 2 short iterations on real Pong: does everything work here?"""
+
+    dry_run: bool = False
+    """Print the plan and stop."""
+
+    def __post_init__(self) -> None:
+        """Check every flag."""
+        check_fields(self)
+        for name in ("num_workers", "batch_size", "max_concurrent"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigError(f"{name}={value}: accepted is a number >= 1")
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """All flags of a sweep."""
+
+    sweep: SweepFlags
+    run: RunFlags
+
+
+def main(learner: Learner, description: str) -> None:
+    """Run a sweep from the command line, and end the program with its status."""
+    arguments = parse(Arguments, description)
+    try:
+        sys.exit(_resume(learner, arguments) if arguments.run.resume else _start(learner, arguments))
+    except ConfigError as error:
+        fail(str(error))
+
+
+def _start(learner: Learner, arguments: Arguments) -> int:
+    sweep, run = arguments.sweep, arguments.run
+    cpus = start_ray(run.address, run.verbose) if run.address else float(local_cpus())
+    plan = _plan(learner, sweep, cpus)
+    _show(plan, sweep)
+    if sweep.dry_run:
+        return 0
+    record = {
+        "learner": learner.name,
+        "command": [program(), *sys.argv[1:]],
+        "iterations": plan.iterations,
+        "swept": plan.swept,
+        "configs": [config.to_dict() for config in plan.configs],
+    }
+    folder = folders.create(run.storage_path, run.name, learner.name, record)
+    if not run.address:
+        start_ray(None, run.verbose)
+    tuner = new_tuner(
+        learner,
+        plan.configs,
+        plan.swept,
+        folder,
+        iterations=plan.iterations,
+        checkpoint_frequency=run.checkpoint_frequency,
+        scheduler=make_scheduler(sweep.scheduler, learner, plan.iterations),
+        max_concurrent=sweep.max_concurrent,
+        time_budget_s=sweep.time_budget_s,
+        callbacks=[SweepView(plan.iterations)],
+        verbose=run.verbose,
+    )
+    return _fit(tuner, folder)
+
+
+def _resume(learner: Learner, arguments: Arguments) -> int:
+    refuse_with_resume(arguments.sweep, SweepFlags())
+    refuse_with_resume(arguments.run, RunFlags())
+    folder, _ = folders.find(arguments.run.storage_path, arguments.run.resume or "", learner.name)
+    start_ray(arguments.run.address, arguments.run.verbose)
+    print(f"Resuming {folders.display(folder)}")
+    return _fit(restored_tuner(learner, folder), folder)
+
+
+def _fit(tuner: Any, folder: Path) -> int:
+    print(f"Watch:   tensorboard --logdir {folders.display(folder)}\n", flush=True)
+    return summarise(tuner.fit(), folder)
+
+
+def _plan(learner: Learner, sweep: SweepFlags, cpus: float) -> Plan:
+    flags = {"num_workers": sweep.num_workers, "batch_size": sweep.batch_size}
+    fixed = {name: value for name, value in flags.items() if value is not None} | parse_settings(sweep.set)
+    space = learner.space.SMOKE if sweep.smoke_test else learner.space.SPACE
+    samples, iterations = (2, 2) if sweep.smoke_test else (sweep.num_samples, sweep.iterations)
+    configs, swept, notes = draw(learner, space, fixed, samples, sweep.seed, cpus)
+    return Plan(learner, configs, swept, iterations, cpus, sweep.max_concurrent, notes)
+
+
+def _show(plan: Plan, sweep: SweepFlags) -> None:
+    Console().print(plan.table())
+    fixed = {name: value for name, value in plan.configs[0].to_dict().items() if name not in {*plan.swept, "seed"}}
+    print("Same in all: " + ", ".join(f"{name}={json.dumps(value)}" for name, value in fixed.items()))
+    for note in plan.notes:
+        print(f"Note: {note}")
+    print(
+        f"{plan.concurrent()} at once on {plan.cpus:g} CPUs. About {duration(plan.seconds())} at an untrained policy's"
+        " pace if no trial is stopped early; games grow two- to fivefold as play improves."
+        f" Ends after {duration(sweep.time_budget_s)} in any case (--time-budget-s)."
+    )

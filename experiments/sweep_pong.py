@@ -1,0 +1,16 @@
+"""Sweep REINFORCE on Pong's pixels: learning rate, hidden size, gamma and parallelism."""
+
+from experiments.common.learners import PG
+from experiments.common.sweep import main
+
+DESCRIPTION = """Sweep the policy gradient on Pong's pixels with Ray Tune.
+
+Examples:
+  python experiments/sweep_pong.py                               8 trials, ASHA, at most 30 minutes
+  python experiments/sweep_pong.py --smoke-test                  does everything work here?
+  python experiments/sweep_pong.py --scheduler fifo --num-samples 4 --set gamma=0.99 --name first
+  python experiments/sweep_pong.py --resume first                go on after an interruption
+"""
+
+if __name__ == "__main__":
+    main(PG, DESCRIPTION)
