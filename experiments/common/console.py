@@ -3,6 +3,7 @@
 import shlex
 import sys
 import time
+from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +28,15 @@ class UpdateLines(tune.Callback):
 
     def __init__(self, iterations: int) -> None:
         self.iterations = iterations
+        self._recent_s: deque[float] = deque(maxlen=10)  # games grow, so only the latest updates foretell
 
     def on_trial_result(
         self, iteration: int, trials: list[Trial], trial: Trial, result: dict[str, Any], **info: Any
     ) -> None:
         """Print the update."""
         update = result["training_iteration"]
-        left = (self.iterations - update) * result["time_total_s"] / update
+        self._recent_s.append(result["time_this_iter_s"])
+        left = (self.iterations - update) * sum(self._recent_s) / len(self._recent_s)
         print(
             f"update {update:4d}  games {result['episodes_total']:5d}  {result['time_this_iter_s']:5.1f} s"
             f"  batch mean {result['episode_reward_batch_mean']:6.1f}  mean of last 100 {result[METRIC]:6.1f}"

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import io
+import itertools
 import re
 import shlex
 import sys
@@ -95,13 +96,10 @@ def refuse_with_resume(flags: Any, default: Any) -> None:
 
 def _one_line(box: str) -> str:
     """The first paragraph of tyro's error box, and the flag that it suggests."""
-    lines = [line.strip(" │╭╮╰╯─") for line in box.splitlines()]
-    paragraph = []
-    for line in lines[1:]:
-        if not line:
-            break
-        paragraph.append(line)
-    message = re.sub(r"^Error parsing \w*: ", "", " ".join(paragraph))
+    _, *lines = (line.strip(" │╭╮╰╯─") for line in box.splitlines())  # the first line is the box's title
+    lines = ["" if set(line) == {"-"} else line for line in lines]  # a rule, where the terminal knows no better
+    words = itertools.takewhile(bool, itertools.dropwhile(lambda line: not line, lines))
+    message = re.sub(r"^Error parsing \w*: ", "", " ".join(words))
     suggestion = re.search(r"Perhaps you meant:\s*(--[\w-]+)", " ".join(lines))
     if suggestion:
         message += f"; did you mean {suggestion[1]}?"

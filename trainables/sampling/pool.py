@@ -7,7 +7,6 @@ games depend on their number alone, and results come back in game order.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import ray
 from ray.exceptions import GetTimeoutError, RayActorError
 
@@ -31,7 +30,7 @@ class _RolloutActor:
     def ready(self) -> None:
         """Answer once the worker is built."""
 
-    def play(self, weights: np.ndarray, number: GameNumber) -> Any:
+    def play(self, weights: Any, number: GameNumber) -> Any:
         return self._worker.play(weights, number)
 
     def call(self, function: Callable[[Worker], Any]) -> Any:
@@ -72,7 +71,7 @@ class RolloutPool:
             # Tune takes a RayActorError for the death of the trial's own actor and skips cleanup().
             raise RuntimeError(f"a rollout worker could not be built: {error}") from None
 
-    def play(self, weights: np.ndarray, numbers: Sequence[GameNumber]) -> Iterator[Any]:
+    def play(self, weights: Any, numbers: Sequence[GameNumber]) -> Iterator[Any]:
         """Play games, each on whichever actor is free; yield their results in the order of ``numbers``.
 
         Raises RuntimeError, naming the game, if it fails even after restarts.

@@ -1,0 +1,72 @@
+import pytest
+from ray import tune
+
+from experiments.common.learners import LEARNERS, PG
+from experiments.common.naming import short
+from experiments.common.plan import Plan, draw
+from trainables.config import ConfigError
+
+
+@pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
+@pytest.mark.parametrize("space", ["SPACE", "SMOKE"])
+def test_every_space_draws_valid_configurations(learner, space):
+    configs, swept, _ = draw(learner, getattr(learner.space, space), {}, 20, seed=0, cpus=8)
+    assert len({tuple(getattr(config, name) for name in swept) for config in configs}) > 1
+
+
+@pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
+def test_every_preset_and_mutation_is_valid(learner):
+    for preset in learner.space.PRESETS.values():
+        learner.config_class.from_dict(preset)
+    for name, choices in learner.space.MUTATIONS.items():
+        values = choices if isinstance(choices, list) else [choices.sample()]
+        for value in values:
+            learner.config_class.from_dict({name: value})
+
+
+def test_drawing_repeats_with_the_seed_and_trials_have_seeds_of_their_own():
+    first, *_ = draw(PG, PG.space.SPACE, {}, 5, seed=3, cpus=4)
+    again, *_ = draw(PG, PG.space.SPACE, {}, 5, seed=3, cpus=4)
+    other, *_ = draw(PG, PG.space.SPACE, {}, 5, seed=4, cpus=4)
+    assert first == again != other
+    assert [config.seed for config in first] == [3, 4, 5, 6, 7]
+
+
+def test_parallelism_beyond_the_cluster_is_cut_out_loud():
+    configs, _, notes = draw(PG, PG.space.SPACE, {}, 30, seed=0, cpus=2)
+    assert {config.num_workers for config in configs} == {1, 2}
+    assert notes == ["num_workers 4, 8 left out of the space: there are 2 CPUs."]
+
+
+def test_fixed_settings_replace_the_space():
+    configs, swept, notes = draw(PG, PG.space.SPACE, {"num_workers": 1, "gamma": 0.9}, 5, seed=0, cpus=2)
+    assert {(config.num_workers, config.gamma) for config in configs} == {(1, 0.9)}
+    assert "num_workers" not in swept
+    assert not notes
+
+
+def test_a_fixed_parallelism_that_never_fits_is_refused():
+    with pytest.raises(ConfigError, match="at most 2 workers"):
+        draw(PG, PG.space.SPACE, {"num_workers": 3}, 1, seed=0, cpus=2)
+
+
+def test_trials_at_once_follow_from_what_they_reserve():
+    def at_once(workers, cpus, limit=None):
+        configs = [PG.config_class(num_workers=n) for n in workers]
+        return Plan(PG, configs, [], 1, cpus, limit, []).concurrent()
+
+    assert at_once([1, 1, 2, 2], 4) == 3
+    assert at_once([2, 2], 2) == 1
+    assert at_once([1, 1, 1], 8) == 3
+    assert at_once([1, 1, 1], 8, limit=2) == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(2e-3, "2e-3"), (0.98, "0.98"), (200, "200"), (1.234567e-3, "1.23e-3"), ((64, 64), "64-64")]
+)
+def test_values_in_trial_names_are_short(value, text):
+    assert short(value) == text
+
+
+def test_the_learning_rate_is_swept_on_a_log_scale():
+    assert isinstance(PG.space.SPACE["learning_rate"].sampler, tune.search.sample.Float._LogUniform)

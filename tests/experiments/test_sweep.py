@@ -1,0 +1,121 @@
+"""The sweep as its users run it: a program, real Pong, real Ray, real event files, kill and resume."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.plugins.hparams import plugin_data_pb2
+
+ROOT = Path(__file__).parents[2]
+SWEEP, TRAIN = ROOT / "experiments" / "sweep_pong.py", ROOT / "experiments" / "train.py"
+
+
+def command(program, *flags):
+    return [sys.executable, str(program), *map(str, flags)]
+
+
+def run(program, *flags, cwd, status=0):
+    done = subprocess.run(command(program, *flags), cwd=cwd, capture_output=True, text=True, timeout=200)
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stdout
+
+
+def rows(trial):
+    return [json.loads(line) for line in (trial / "result.json").read_text().splitlines()]
+
+
+def trials_of(experiment):
+    return sorted(path for path in experiment.iterdir() if path.is_dir() and path.name[:5].isdigit())
+
+
+def last_checkpoint(trial):
+    states = {path.parent: json.loads(path.read_text())["iteration"] for path in trial.glob("checkpoint_*/state.json")}
+    newest = max(states, key=states.get)
+    return states[newest], dict(np.load(newest / "arrays.npz"))
+
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("elsewhere")  # any working directory will do
+    return folder, run(SWEEP, "--smoke-test", "--name", "smoke", cwd=folder)
+
+
+def test_the_smoke_test_runs_two_trials_and_says_how_to_go_on(smoke):
+    folder, output = smoke
+    trials = trials_of(folder / "results" / "smoke")
+    assert [len(rows(trial)) for trial in trials] == [2, 2]
+    assert "tensorboard --logdir results/smoke" in output
+    assert "--resume results/smoke" in output
+    assert "Best trial: 0000" in output
+    assert f"Checkpoint: results/smoke/{trials[0].name[:4]}" in output
+    for trial in trials:
+        assert -21 <= rows(trial)[-1]["episode_reward_mean"] <= -15, "real Pong, untrained"
+
+
+def test_tensorboards_own_reader_finds_curves_over_steps_and_hyperparameters(smoke):
+    for trial in trials_of(smoke[0] / "results" / "smoke"):
+        events = EventAccumulator(str(trial)).Reload()
+        tags = events.Tags()["scalars"]
+        assert {"episode_reward_mean", "policy/entropy", "perf/steps_per_s"} <= set(tags)
+        for tag in tags:
+            assert [event.step for event in events.Scalars(tag)] == [row["timesteps_total"] for row in rows(trial)]
+        content = events.SummaryMetadata("_hparams_/session_start_info").plugin_data.content
+        hparams = plugin_data_pb2.HParamsPluginData.FromString(content).session_start_info.hparams
+        config = json.loads((trial / "params.json").read_text())
+        assert {name: hparams[name].number_value for name in ("learning_rate", "gamma", "seed")} == {
+            name: pytest.approx(config[name]) for name in ("learning_rate", "gamma", "seed")
+        }
+        assert hparams["optimiser"].string_value == "rmsprop"
+
+
+def test_resuming_a_finished_experiment_reports_it_again(smoke):
+    folder, _ = smoke
+    output = run(SWEEP, "--resume", "smoke", cwd=folder)
+    assert "Best trial: 0000" in output
+
+
+def test_a_sweep_killed_with_sigkill_resumes_to_the_same_theta_bit_for_bit(tmp_path):
+    flags = ["--scheduler", "fifo", "--num-samples", 2, "--iterations", 5, "--checkpoint-frequency", 1]
+    flags += ["--batch-size", 2, "--num-workers", 1, "--set", "hidden_size=10"]
+    run(SWEEP, *flags, "--name", "undisturbed", cwd=tmp_path)
+
+    with (tmp_path / "log").open("w") as log:
+        program = subprocess.Popen(
+            command(SWEEP, *flags, "--name", "killed"), cwd=tmp_path, stdout=log, stderr=log, start_new_session=True
+        )
+        killed = tmp_path / "results" / "killed"
+        deadline = time.monotonic() + 120
+        while len(list(killed.glob("*/checkpoint_*/state.json"))) < 2:
+            assert program.poll() is None, (tmp_path / "log").read_text()
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        os.kill(program.pid, signal.SIGKILL)
+        program.wait()
+    assert not all(last_checkpoint(trial)[0] == 5 for trial in trials_of(killed) if list(trial.glob("*/state.json")))
+
+    run(SWEEP, "--resume", "killed", cwd=tmp_path)
+    for left, right in zip(trials_of(killed), trials_of(tmp_path / "results" / "undisturbed"), strict=True):
+        (iteration, arrays), (expected_iteration, expected) = last_checkpoint(left), last_checkpoint(right)
+        assert iteration == expected_iteration == 5
+        assert arrays.keys() == expected.keys()
+        for name, array in arrays.items():
+            np.testing.assert_array_equal(array, expected[name], err_msg=name)
+        assert {row["training_iteration"] for row in rows(left)} == {1, 2, 3, 4, 5}
+
+
+def test_train_prints_a_line_per_update(tmp_path):
+    flags = ["--iterations", 2, "--batch-size", 2, "--hidden-size", 10, "--num-workers", 2, "--cpus-per-worker", 0.5]
+    output = run(TRAIN, "pg", *flags, "--name", "run1", "--storage-path", tmp_path / "store", cwd=tmp_path)
+    lines = [line for line in output.splitlines() if line.startswith("update ")]
+    assert len(lines) == 2
+    assert "games     4" in lines[1]
+    assert "running mean" in lines[1]
+    output = run(TRAIN, "pg", "--resume", "run1", "--storage-path", tmp_path / "store", cwd=ROOT)
+    assert "Best trial: 00000" in output

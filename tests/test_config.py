@@ -1,0 +1,41 @@
+import numpy as np
+import pytest
+
+from trainables.config import ConfigError, PGConfig
+
+
+def test_defaults_are_valid_and_survive_a_round_trip():
+    assert PGConfig.from_dict(PGConfig().to_dict()) == PGConfig()
+
+
+def test_numpy_scalars_of_a_search_space_become_plain_numbers():
+    config = PGConfig.from_dict({"learning_rate": np.float64(1e-3), "hidden_size": np.int64(50)})
+    assert type(config.learning_rate) is float
+    assert type(config.hidden_size) is int
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"learing_rate": 1e-3}, "'learing_rate'; did you mean 'learning_rate'"),
+        ({"learning_rate": 0.0}, r"learning_rate=0.0: accepted is a number > 0"),
+        ({"learning_rate": -1e-3}, r"learning_rate=-0.001"),
+        ({"learning_rate": float("nan")}, r"learning_rate=nan"),
+        ({"learning_rate": float("inf")}, r"learning_rate=inf"),
+        ({"learning_rate": "fast"}, r"learning_rate='fast': accepted is a number > 0"),
+        ({"gamma": 0.0}, r"gamma=0.0: accepted is a number in \(0, 1\]"),
+        ({"gamma": 1.01}, r"gamma=1.01"),
+        ({"batch_size": 0}, r"batch_size=0: accepted is a number >= 1"),
+        ({"batch_size": 2.5}, r"batch_size=2.5"),
+        ({"num_workers": 0}, r"num_workers=0"),
+        ({"num_workers": True}, r"num_workers=True"),
+        ({"cpus_per_worker": 0}, r"cpus_per_worker=0"),
+        ({"seed": -1}, r"seed=-1"),
+        ({"optimiser": "sgd"}, r"optimiser='sgd': accepted are rmsprop, adam"),
+        ({"env_id": "CartPole-v1"}, r"'CartPole-v1' is not a Pong"),
+        ({"env_id": "Pung-v5"}, r"'Pung-v5' is unknown"),
+    ],
+)
+def test_bad_settings_are_named_with_what_is_accepted(settings, message):
+    with pytest.raises(ConfigError, match=message):
+        PGConfig.from_dict(settings)

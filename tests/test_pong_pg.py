@@ -1,0 +1,122 @@
+import json
+import time
+
+import numpy as np
+import pytest
+import ray
+from ray import tune
+from ray.tune.utils import validate_save_restore
+
+from trainables.checkpoints import CheckpointError
+from trainables.config import ConfigError
+from trainables.pong_pg import PongPG
+
+SMALL = {"hidden_size": 8, "batch_size": 3, "num_workers": 1, "seed": 4}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch, ray_cluster):
+    monkeypatch.setenv("HOME", str(tmp_path))  # a Trainable without Tune writes its logs there
+
+
+@pytest.fixture
+def make_trial():
+    trials = []
+
+    def make(**settings):
+        trials.append(PongPG(config=SMALL | settings))
+        return trials[-1]
+
+    yield make
+    for trial in trials:
+        trial.stop()
+
+
+def trained(trial, iterations):
+    results = [trial.train() for _ in range(iterations)]
+    return trial.get_arrays(), [result["episode_reward_batch_mean"] for result in results]
+
+
+def assert_same(left, right):
+    assert left.keys() == right.keys()
+    for name, array in left.items():
+        np.testing.assert_array_equal(array, right[name], err_msg=name)
+
+
+def test_one_two_and_three_workers_give_bit_identical_results(make_trial):
+    runs = [trained(make_trial(num_workers=n, cpus_per_worker=0.5), 2) for n in (1, 2, 3)]
+    for arrays, returns in runs[1:]:
+        assert_same(arrays, runs[0][0])
+        assert returns == runs[0][1]
+
+
+def test_another_seed_gives_other_results(make_trial):
+    assert not np.array_equal(make_trial().theta, make_trial(seed=5).theta)
+
+
+@pytest.mark.parametrize("optimiser", ["rmsprop", "adam"])
+def test_save_restore_step_equals_step(make_trial, tmp_path, optimiser):
+    undisturbed = make_trial(optimiser=optimiser)
+    undisturbed.train()
+    undisturbed.save(str(tmp_path / "checkpoint"))
+    continued = make_trial(num_workers=2, optimiser=optimiser)
+    continued.restore(str(tmp_path / "checkpoint"))
+    assert continued.iteration == 1
+    first, second = undisturbed.train(), continued.train()
+    assert_same(undisturbed.get_arrays(), continued.get_arrays())
+    timed = ("perf/", "time", "timestamp", "pid", "date", "iterations_since", "trial_id", "config")
+    same = [key for key in first if not key.startswith(timed)]
+    assert {key: first[key] for key in same} == {key: second[key] for key in same}
+    assert len(same) > 15
+
+
+def test_tunes_own_check_of_save_and_restore(ray_cluster):
+    assert validate_save_restore(PongPG, SMALL, num_gpus=0)
+
+
+def test_metrics_have_the_same_keys_in_the_same_order_and_are_plain_numbers(make_trial, tmp_path):
+    trial = make_trial()
+    first = trial.step()
+    trial.save(str(tmp_path / "c"))
+    other = make_trial()
+    other.restore(str(tmp_path / "c"))
+    assert [*first] == [*trial.step()] == [*other.step()]
+    assert {type(value) for value in first.values()} <= {int, float}
+    assert json.loads(json.dumps(first)) == first
+
+
+def test_the_metrics_count_what_was_played(make_trial):
+    trial = make_trial()
+    results = [trial.train() for _ in range(2)]
+    assert [result["episodes_total"] for result in results] == [3, 6]
+    assert results[1]["timesteps_total"] == sum(result["timesteps_this_iter"] for result in results)
+    assert results[1]["episode_reward_mean"] == pytest.approx(
+        np.mean([result["episode_reward_batch_mean"] for result in results])
+    )
+    assert all(-21 <= result["episode_reward_mean"] <= 21 for result in results)
+    assert 0 < results[0]["policy/entropy"] <= np.log(2) + 1e-6
+
+
+def test_a_trial_reserves_its_workers_and_nothing_for_itself():
+    request = PongPG.default_resource_request({"num_workers": 3, "cpus_per_worker": 0.5})
+    assert request == tune.PlacementGroupFactory([{}] + [{"CPU": 0.5}] * 3)
+
+
+def test_bad_settings_are_refused_by_the_trainable_too():
+    with pytest.raises(ConfigError, match="num_worker"):
+        PongPG(config={"num_worker": 2})
+
+
+def test_a_checkpoint_of_another_network_size_is_refused(make_trial, tmp_path):
+    make_trial().save(str(tmp_path / "c"))
+    with pytest.raises(CheckpointError, match="theta"):
+        make_trial(hidden_size=9).restore(str(tmp_path / "c"))
+
+
+def test_stopping_a_trial_gives_the_cpus_back(make_trial):
+    trial = make_trial(num_workers=2)
+    trial.stop()
+    deadline = time.monotonic() + 15
+    while ray.available_resources().get("CPU", 0) < ray.cluster_resources()["CPU"]:
+        assert time.monotonic() < deadline, "CPUs are still held"
+        time.sleep(0.05)
