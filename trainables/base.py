@@ -109,6 +109,16 @@ class PongTrainable(tune.Trainable):
         }
         checkpoints.save(checkpoint_dir, self.get_arrays(), state)
 
+    def restore(self, checkpoint_path: Any) -> None:
+        """Continue from a checkpoint; if it is gone or damaged, from the newest usable one beside it.
+
+        Tune's books are a second late: after a kill they may name a checkpoint that was replaced meanwhile, or one
+        that was copied in part. Which checkpoint a trial goes on from changes nothing in its results.
+        """
+        path = getattr(getattr(checkpoint_path, "checkpoint", checkpoint_path), "path", checkpoint_path)
+        usable = checkpoints.newest_usable(path, self.learner)
+        super().restore(checkpoint_path if usable is None else str(usable))
+
     def load_checkpoint(self, checkpoint: Any) -> None:
         """Continue from a checkpoint directory. Raises CheckpointError if it is not one of this learner and shape."""
         arrays, state = checkpoints.load(checkpoint, self.learner)

@@ -74,6 +74,15 @@ def load_state(directory: str | Path) -> dict[str, Any]:
     return state
 
 
+def newest_usable(directory: str | Path, learner: str) -> Path | None:
+    """The checkpoint beside ``directory`` to use in its place; None if it is usable itself, or if there is no other."""
+    directory = Path(directory)
+    if _usable(directory, learner):
+        return None
+    siblings = [path for path in directory.parent.glob("checkpoint_*") if path != directory and _usable(path, learner)]
+    return max(siblings, key=lambda path: load_state(path)["iteration"], default=None)
+
+
 def shaped_like(arrays: dict[str, np.ndarray], expected: dict[str, np.ndarray], where: str | Path) -> None:
     """Raise CheckpointError unless ``arrays`` has exactly the names, shapes and types of ``expected``, all finite."""
     if arrays.keys() != expected.keys():
@@ -97,6 +106,14 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(path)
+
+
+def _usable(directory: Path, learner: str) -> bool:
+    try:
+        load(directory, learner)
+    except CheckpointError:
+        return False
+    return True
 
 
 def _sha256(path: Path) -> str:
