@@ -34,17 +34,18 @@ def preprocess(rgb: Array) -> Array:
 class DifferenceFrames:
     """Watches a console and tells which pixels of the binary frame changed since the last look.
 
-    A screen row is compared eight bytes (four kept pixels) at a time. Only words that changed are looked at further.
+    A screen row is compared four bytes (two kept pixels) at a time: a paddle is as wide as one such word. Only words
+    that changed are looked at further.
     """
 
     def __init__(self, ale: ale_py.ALEInterface) -> None:
         self._ale = ale
         self._screen = np.zeros((210, 160), np.uint8)
-        self._kept_rows = self._screen[TOP:BOTTOM:2].view(np.uint64)  # (80, 20), a view
-        words = np.zeros((2, HEIGHT * WIDTH // 4), np.uint64)
-        self._now, self._before = ((row, row.view(np.uint8).reshape(-1, 8)) for row in words)
+        self._kept_rows = self._screen[TOP:BOTTOM:2].view(np.uint32)  # (80, 40), a view
+        words = np.zeros((2, NUM_PIXELS // 2), np.uint32)
+        self._now, self._before = ((row, row.view(np.uint8).reshape(-1, 4)) for row in words)
         self._changed = np.empty(words.shape[1], bool)
-        self._columns = np.arange(NUM_PIXELS).reshape(-1, 4)  # pixel numbers of each word
+        self._columns = np.arange(NUM_PIXELS).reshape(-1, 2)  # pixel numbers of each word
         self._lit = np.ones(256, np.float32)
         self._lit[_BLACK_OR_BACKGROUND] = 0
 
