@@ -83,8 +83,11 @@ class Config:
         check_fields(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """All settings, plain types."""
-        return dataclasses.asdict(self)
+        """All settings as numbers and texts. A tuple becomes ``"64-64"``: Tune would take a sequence apart."""
+        return {
+            name: "-".join(map(str, value)) if isinstance(value, tuple) else value
+            for name, value in dataclasses.asdict(self).items()
+        }
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,53 @@ class PGConfig(Config):
             raise ConfigError(str(error)) from None
 
 
+@dataclass(frozen=True)
+class TRPOConfig(Config):
+    """TRPO on Pong's memory, or on a small Gymnasium environment (Schulman et al. 2015; seed document 004)."""
+
+    env_id: str = "ALE/Pong-v5"
+    """A Pong of ALE, seen as its 128 bytes of memory, or an environment with flat observations and discrete actions."""
+
+    hidden_sizes: Annotated[tuple[int, ...], Bounds(1)] = (64, 64)
+    """Tanh units of each hidden layer, in the policy and in the baseline."""
+
+    gamma: Discount = 0.98
+    """Discount factor per agent step (in Pong 4 frames)."""
+
+    gae_lambda: Annotated[float, Bounds(0, 1)] = 0.97
+    """GAE's lambda: 1 trusts returns alone (no bias), 0 the baseline alone (little variance)."""
+
+    reset_on_reward: bool = True
+    """Returns and advantages end at each reward, as Pong's points do. Other environments want False."""
+
+    timesteps_per_batch: Count = 10_000
+    """Agent steps per update, about: whole games are played, as many as their last mean length suggests."""
+
+    max_kl: Positive = 0.03
+    """Trust region: largest mean KL divergence (nats) between the policies before and after an update."""
+
+    cg_iterations: Count = 10
+    """Conjugate-gradient iterations towards the natural gradient."""
+
+    cg_damping: Annotated[float, Bounds(0)] = 0.1
+    """Multiple of the identity added to the Fisher information. It keeps a step out of directions that the batch says
+    little about; modular_rl's 1e-3 spends much of the trust region on them."""
+
+    baseline_iterations: Count = 10
+    """L-BFGS iterations of each fit of the baseline. modular_rl's 25 learn a batch's points by heart."""
+
+    baseline_l2: Annotated[float, Bounds(0)] = 1e-3
+    """Weight of the baseline's squared parameters against its mean squared error, in units of the returns' variance."""
+
+    baseline_mix: Annotated[float, Bounds(0, 1, low_included=False)] = 0.3
+    """The baseline's step: how far a fit moves from old predictions (0) to new returns (1). modular_rl takes 0.9."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.reset_on_reward and "pong" not in self.env_id.lower():
+            raise ConfigError(f"reset_on_reward=True is for Pong's points only; for {self.env_id} set it to False")
+
+
 def unknown(kind: str, name: str, known: typing.Iterable[str]) -> str:
     """One line about a name that does not exist: what was probably meant, and what does exist."""
     known = sorted(known)
@@ -145,6 +195,8 @@ def _checked(name: str, value: Any, hint: Any) -> Any:
         if value not in choices:
             raise ConfigError(f"{name}={value!r}: accepted are {', '.join(map(str, choices))}")
         return value
+    if typing.get_origin(hint) is tuple and typing.get_args(hint)[0] in (int, float):
+        return _checked_tuple(name, value, typing.get_args(hint)[0], bounds)
     if hint not in _KINDS:
         return value
     expected, accepted = _KINDS[hint]
@@ -154,6 +206,19 @@ def _checked(name: str, value: Any, hint: Any) -> Any:
     if bounds and not bounds.accepts(value):
         raise ConfigError(f"{name}={value!r}: accepted is {bounds}")
     return value
+
+
+def _checked_tuple(name: str, values: Any, kind: type, bounds: Bounds | None) -> tuple:
+    """A sequence of any length but zero, or its text ``"64-64"``; every entry of the same kind and bounds."""
+    if isinstance(values, str):
+        try:
+            values = [kind(part) for part in values.split("-")]
+        except ValueError:
+            values = ()
+    if not isinstance(values, tuple | list) or not values:
+        raise ConfigError(f"{name}={values!r}: accepted are one or more values, each {bounds or _KINDS[kind][1]}")
+    hint = Annotated[kind, bounds] if bounds else kind
+    return tuple(_checked(name, value, hint) for value in values)
 
 
 _KINDS: dict[type, tuple[type, str]] = {

@@ -62,7 +62,7 @@ def test_trials_at_once_follow_from_what_they_reserve():
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(2e-3, "2e-3"), (0.98, "0.98"), (200, "200"), (1.234567e-3, "1.23e-3"), ((64, 64), "64-64")]
+    ("value", "text"), [(2e-3, "2e-3"), (0.98, "0.98"), (200, "200"), (1.234567e-3, "1.23e-3"), ("64-64", "64-64")]
 )
 def test_values_in_trial_names_are_short(value, text):
     assert short(value) == text

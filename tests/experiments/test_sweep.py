@@ -14,7 +14,8 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.plugins.hparams import plugin_data_pb2
 
 ROOT = Path(__file__).parents[2]
-SWEEP, TRAIN = ROOT / "experiments" / "sweep_pong.py", ROOT / "experiments" / "train.py"
+SWEEPS = {learner: ROOT / "experiments" / f"sweep_{name}.py" for learner, name in (("pg", "pong"), ("trpo", "trpo"))}
+TRAIN = ROOT / "experiments" / "train.py"
 
 
 def command(program, *flags):
@@ -41,10 +42,10 @@ def last_checkpoint(trial):
     return states[newest], dict(np.load(newest / "arrays.npz"))
 
 
-@pytest.fixture(scope="module")
-def smoke(tmp_path_factory):
+@pytest.fixture(scope="module", params=SWEEPS)
+def smoke(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("elsewhere")  # any working directory will do
-    return folder, run(SWEEP, "--smoke-test", "--name", "smoke", cwd=folder)
+    return folder, run(SWEEPS[request.param], "--smoke-test", "--name", "smoke", cwd=folder)
 
 
 def test_the_smoke_test_runs_two_trials_and_says_how_to_go_on(smoke):
@@ -69,26 +70,28 @@ def test_tensorboards_own_reader_finds_curves_over_steps_and_hyperparameters(smo
         content = events.SummaryMetadata("_hparams_/session_start_info").plugin_data.content
         hparams = plugin_data_pb2.HParamsPluginData.FromString(content).session_start_info.hparams
         config = json.loads((trial / "params.json").read_text())
-        assert {name: hparams[name].number_value for name in ("learning_rate", "gamma", "seed")} == {
-            name: pytest.approx(config[name]) for name in ("learning_rate", "gamma", "seed")
-        }
-        assert hparams["optimiser"].string_value == "rmsprop"
+        assert len(config) > 10
+        for name, value in config.items():
+            shown = hparams[name]
+            assert value == (shown.string_value if isinstance(value, str) else type(value)(shown.number_value)), name
 
 
-def test_resuming_a_finished_experiment_reports_it_again(smoke):
-    folder, _ = smoke
-    output = run(SWEEP, "--resume", "smoke", cwd=folder)
-    assert "Best trial: 0000" in output
+KILLED = {
+    "pg": ["--batch-size", 2, "--set", "hidden_size=10"],
+    "trpo": ["--batch-size", 2000, "--set", "hidden_sizes=10-10"],
+}
 
 
-def test_a_sweep_killed_with_sigkill_resumes_to_the_same_theta_bit_for_bit(tmp_path):
+@pytest.mark.parametrize("learner", ["pg", pytest.param("trpo", marks=pytest.mark.slow)])
+def test_a_sweep_killed_with_sigkill_resumes_to_the_same_theta_bit_for_bit(learner, tmp_path):
+    sweep = SWEEPS[learner]
     flags = ["--scheduler", "fifo", "--num-samples", 2, "--iterations", 5, "--checkpoint-frequency", 1]
-    flags += ["--batch-size", 2, "--num-workers", 1, "--set", "hidden_size=10"]
-    run(SWEEP, *flags, "--name", "undisturbed", cwd=tmp_path)
+    flags += ["--num-workers", 1, *KILLED[learner]]
+    run(sweep, *flags, "--name", "undisturbed", cwd=tmp_path)
 
     with (tmp_path / "log").open("w") as log:
         program = subprocess.Popen(
-            command(SWEEP, *flags, "--name", "killed"), cwd=tmp_path, stdout=log, stderr=log, start_new_session=True
+            command(sweep, *flags, "--name", "killed"), cwd=tmp_path, stdout=log, stderr=log, start_new_session=True
         )
         killed = tmp_path / "results" / "killed"
         deadline = time.monotonic() + 120
@@ -100,7 +103,7 @@ def test_a_sweep_killed_with_sigkill_resumes_to_the_same_theta_bit_for_bit(tmp_p
         program.wait()
     assert not all(last_checkpoint(trial)[0] == 5 for trial in trials_of(killed) if list(trial.glob("*/state.json")))
 
-    run(SWEEP, "--resume", "killed", cwd=tmp_path)
+    run(sweep, "--resume", "killed", cwd=tmp_path)
     for left, right in zip(trials_of(killed), trials_of(tmp_path / "results" / "undisturbed"), strict=True):
         (iteration, arrays), (expected_iteration, expected) = last_checkpoint(left), last_checkpoint(right)
         assert iteration == expected_iteration == 5
@@ -117,5 +120,6 @@ def test_train_prints_a_line_per_update(tmp_path):
     assert len(lines) == 2
     assert "games     4" in lines[1]
     assert "running mean" in lines[1]
+    # A finished experiment has nothing left to do, and says again how it ended.
     output = run(TRAIN, "pg", "--resume", "run1", "--storage-path", tmp_path / "store", cwd=ROOT)
     assert "Best trial: 00000" in output

@@ -1,7 +1,7 @@
 """Action distributions as functions of a network's outputs (logits)."""
 
 import numpy as np
-from scipy.special import expit, log_expit
+from scipy.special import expit, log_expit, log_softmax, softmax
 
 Array = np.ndarray
 
@@ -23,3 +23,40 @@ class Bernoulli:
     def entropy(logit_n: Array) -> Array:
         """Entropy in nats, between 0 and log 2."""
         return -(expit(logit_n) * log_expit(logit_n) + expit(-logit_n) * log_expit(-logit_n))
+
+
+class Categorical:
+    """k actions: action a with probability p_a = exp(logit_a) / sum_b exp(logit_b)."""
+
+    @staticmethod
+    def score(logit_nk: Array, action_n: Array) -> Array:
+        """d log p(action) / d logits  =  e_action - p   (n, k), with e_a the unit vector of action a."""
+        score_nk = -softmax(logit_nk, axis=1)
+        score_nk[np.arange(len(action_n)), action_n] += 1
+        return score_nk
+
+    @staticmethod
+    def log_prob(logit_nk: Array, action_n: Array) -> Array:
+        """log p(action), stable for any logits."""
+        return log_softmax(logit_nk, axis=1)[np.arange(len(action_n)), action_n]
+
+    @staticmethod
+    def entropy(logit_nk: Array) -> Array:
+        """Entropy in nats, between 0 and log k."""
+        log_p_nk = log_softmax(logit_nk, axis=1)
+        return -(np.exp(log_p_nk) * log_p_nk).sum(axis=1)
+
+    @staticmethod
+    def kl(old_logit_nk: Array, new_logit_nk: Array) -> Array:
+        """KL(old || new)  =  sum_a old_a * (log old_a - log new_a)   in nats."""
+        log_old_nk = log_softmax(old_logit_nk, axis=1)
+        return (np.exp(log_old_nk) * (log_old_nk - log_softmax(new_logit_nk, axis=1))).sum(axis=1)
+
+    @staticmethod
+    def fisher_product(logit_nk: Array, tangent_nk: Array) -> Array:
+        """The Fisher information of the logits times a direction u: the Hessian of KL(old || .) at old.
+
+        F u  =  (diag(p) - p p^T) u  =  p * (u - <p, u>)
+        """
+        p_nk = softmax(logit_nk, axis=1)
+        return p_nk * (tangent_nk - (p_nk * tangent_nk).sum(axis=1, keepdims=True))

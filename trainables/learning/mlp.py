@@ -119,6 +119,18 @@ class MLP:
         assert moved is not None
         return moved
 
+    def narrow(self, columns: Array) -> tuple["MLP", Array]:
+        """The network that sees only some inputs, and where its parameters stand in this one's theta.
+
+            small, index = mlp.narrow(columns);   small_theta = theta_p[index]
+
+        Where all other inputs are zero, both compute the same, and the gradient of the rows left out is zero.
+        """
+        _, width, *_ = self.sizes
+        rows = (columns[:, None] * width + np.arange(width)).ravel()
+        rest = np.arange(self.sizes[0] * width, self.num_params)
+        return MLP((len(columns), *self.sizes[1:]), self.activation, self.bias), np.concatenate([rows, rest])
+
     def _activate(self, preactivation: Array) -> Array:
         """The hidden nonlinearity, in place: every caller owns its preactivation."""
         if self.activation == "relu":

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.special import expit
 
 from trainables.learning.distributions import Bernoulli
-from trainables.learning.mlp import MLP, Inputs
+from trainables.learning.mlp import MLP, Inputs, Layer
 
 Array = np.ndarray
 SparseRow = tuple[Array, Array]
@@ -97,6 +98,72 @@ class BernoulliPolicy:
         (w1, _), (w2, _) = small.mlp.layers(gradient.grad)
         w1_total[gradient.columns] += w1  # columns are unique, so fancy indexing adds each row once
         w2_total += w2
+
+
+@dataclass(frozen=True)
+class CategoricalPolicy:
+    """TRPO's policy: d inputs, tanh layers with biases, a logit for each of k actions (modular_rl)."""
+
+    num_inputs: int
+    hidden_sizes: tuple[int, ...]
+    num_actions: int
+
+    @cached_property
+    def mlp(self) -> MLP:
+        """The network; its ``theta`` is the policy's."""
+        return MLP((self.num_inputs, *self.hidden_sizes, self.num_actions), activation="tanh")
+
+    def init(self, rng: np.random.Generator) -> Array:
+        """Parameters of a policy that starts close to uniform: its last layer is scaled by 0.1."""
+        return self.mlp.init(rng, output_scale=0.1)
+
+    def sampler(self, theta_p: Array, rng: np.random.Generator) -> Callable[[Array], int]:
+        """A function that maps one observation (d,) to an action drawn from the policy.
+
+        The Gumbel-max trick: argmax_a (logit_a + G_a) has the softmax distribution if the G_a are standard Gumbel
+        draws. So there is nothing to normalise in the loop, and nothing that can overflow.
+
+        The loop has logistic units in place of tanh, the same function with other weights: ``np.tanh`` is one of those
+        after which the emulator's next frames take 5% longer (see ``BernoulliPolicy.sampler``).
+        """
+        *hidden, (last_weight, last_bias) = _logistic_layers(self.mlp.layers(theta_p))
+        noise = _gumbel(rng, self.num_actions)
+
+        def sample(obs_d: Array) -> int:
+            signal = obs_d
+            for weight, bias in hidden:
+                signal = signal @ weight
+                signal += bias
+                expit(signal, out=signal)
+            logits = signal @ last_weight
+            logits += last_bias
+            logits += noise()
+            return int(logits.argmax())
+
+        return sample
+
+
+def _logistic_layers(layers: list[Layer]) -> list[tuple[Array, Array]]:
+    """Weights of the logistic network that computes what a tanh network does: tanh(x) = 2 sigmoid(2x) - 1."""
+    logistic = []
+    for index, (weight, bias) in enumerate(layers):
+        assert bias is not None
+        if index:  # the inputs are sigmoids s, and tanh is 2s - 1
+            weight, bias = 2 * weight, bias - weight.sum(axis=0)
+        if index < len(layers) - 1:
+            weight, bias = 2 * weight, 2 * bias
+        logistic.append((weight, bias))
+    return logistic
+
+
+def _gumbel(rng: np.random.Generator, num_actions: int) -> Callable[[], Array]:
+    """Rows (k,) of standard Gumbel draws, made a block at a time."""
+
+    def draws() -> Iterator[Array]:
+        while True:
+            yield from rng.gumbel(size=(1024, num_actions)).astype(np.float32)
+
+    return draws().__next__
 
 
 def _logistic(rng: np.random.Generator) -> Callable[[], float]:

@@ -1,10 +1,18 @@
 """Environments in the form that ``rollout`` plays: what is observed, and what an action number means."""
 
+import ale_py
+import gymnasium
 import numpy as np
+from gymnasium.spaces import Box, Discrete
 from scipy import sparse
 
 from trainables.sampling.frames import DifferenceFrames, SparseRow, stack_rows
 from trainables.sampling.pong import DOWN, UP, PongConsole
+
+STAY = ale_py.Action.NOOP.value
+
+MAX_ACTIONS = 127
+"""Actions of a game are stored as int8."""
 
 
 class PongPixels:
@@ -28,3 +36,88 @@ class PongPixels:
     def stack(self, observations: list[SparseRow]) -> sparse.csr_matrix:
         """Difference frames as a sparse matrix (n, 6400)."""
         return stack_rows(observations)
+
+
+class PongRAM:
+    """Pong seen as the console's 128 bytes of memory, with the three moves that differ: stay, up, down.
+
+    Gymnasium offers six actions, as the seeds' agent had them. In Pong the fire button only serves, and the console
+    serves by itself, so each move would be there twice; a policy explores better without twins to tell apart.
+
+    The four bytes in ``SIGNED`` arrive in offset binary, 128 for zero: as the console has them, -1 is 255, as far from
+    0 as can be, and a filter of means and deviations makes noise of the ball's velocity.
+    """
+
+    num_inputs = 128
+    num_actions = 3
+    SIGNED = (18, 19, 56, 58)
+    """Addresses of numbers in two's complement; 56 and 58 are the ball's velocity (up or down, and across)."""
+    _JOYSTICK = (STAY, UP, DOWN)
+
+    def __init__(self, env_id: str = "ALE/Pong-v5") -> None:
+        self.console = PongConsole(env_id)
+        self._sign_bits = np.zeros(self.num_inputs, np.uint8)
+        self._sign_bits[[*self.SIGNED]] = 128
+
+    def reset(self, rng: np.random.Generator) -> np.ndarray:
+        """Start a game; return its memory, uint8 (128,)."""
+        self.console.reset(rng)
+        return self._memory()
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool]:
+        """Stay (0) or move up (1) or down (2) for one agent step."""
+        console = self.console
+        reward = console.step(self._JOYSTICK[action])
+        return self._memory(), reward, console.terminated, console.truncated
+
+    def _memory(self) -> np.ndarray:
+        memory = self.console.ale.getRAM()
+        memory ^= self._sign_bits
+        return memory
+
+    def stack(self, observations: list[np.ndarray]) -> np.ndarray:
+        """Memories as one matrix (n, 128), uint8."""
+        return np.stack(observations)
+
+
+class BoxEnvironment:
+    """Any Gymnasium environment with a flat Box observation and Discrete actions, such as CartPole-v1."""
+
+    def __init__(self, env_id: str) -> None:
+        """Raises ValueError, in one line, if the environment is unknown or of another form."""
+        try:
+            self.env = gymnasium.make(env_id)
+        except gymnasium.error.Error as error:
+            raise ValueError(f"env_id {env_id!r} is unknown to Gymnasium ({error})") from None
+        observations, actions = self.env.observation_space, self.env.action_space
+        if not (isinstance(observations, Box) and len(observations.shape) == 1):
+            raise ValueError(
+                f"env_id {env_id!r}: observations are {observations}; accepted is a flat Box, or ALE's Pong"
+            )
+        if not (isinstance(actions, Discrete) and actions.start == 0 and actions.n <= MAX_ACTIONS):
+            raise ValueError(f"env_id {env_id!r}: actions are {actions}; accepted is Discrete(n), n <= {MAX_ACTIONS}")
+        self.num_inputs = observations.shape[0]
+        self.num_actions = int(actions.n)
+
+    def reset(self, rng: np.random.Generator) -> np.ndarray:
+        """Start a game whose own generator is seeded from ``rng``."""
+        observation, _ = self.env.reset(seed=int(rng.integers(2**31)))
+        return np.array(observation, np.float32)
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool]:
+        """One step of the environment."""
+        observation, reward, terminated, truncated, _ = self.env.step(action)
+        return np.array(observation, np.float32), float(reward), terminated, truncated
+
+    def stack(self, observations: list[np.ndarray]) -> np.ndarray:
+        """Observations as one matrix (n, d), float32."""
+        return np.stack(observations)
+
+
+def flat_environment(env_id: str) -> PongRAM | BoxEnvironment:
+    """The environment of ``env_id`` with flat observations: memory for ALE's Pong, else the environment's own.
+
+    Raises ValueError, in one line, if there is none.
+    """
+    spec = gymnasium.envs.registry.get(env_id)
+    return PongRAM(env_id) if spec and spec.kwargs.get("game") == "pong" else BoxEnvironment(env_id)

@@ -1,21 +1,23 @@
 """A rollout worker: an ordinary class that plays numbered games. ``pool.py`` makes actors of it."""
 
 import time
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from trainables.learning.policies import BernoulliPolicy, RowGradient
+from trainables.learning.distributions import Categorical
+from trainables.learning.policies import BernoulliPolicy, CategoricalPolicy, RowGradient
 from trainables.learning.returns import discounted_returns, standardise
-from trainables.sampling.environments import PongPixels
+from trainables.learning.running_stats import Filter, Moments
+from trainables.sampling.environments import PongPixels, flat_environment
 from trainables.sampling.frames import NUM_PIXELS
-from trainables.sampling.rollout import GameNumber, rollout
+from trainables.sampling.rollout import GameNumber, Trajectory, rollout
 
 
 class Worker(Protocol):
     """What a pool needs of a worker."""
 
-    def play(self, weights: np.ndarray, number: GameNumber) -> NamedTuple:
+    def play(self, weights: Any, number: GameNumber) -> NamedTuple:
         """Play the numbered game with a policy of these weights."""
         ...
 
@@ -53,3 +55,44 @@ class GradientWorker:
         gradient, entropy = self.policy.sparse_score_gradient(weights, game.obs_nd, game.action_n, advantage_n)
         seconds = time.perf_counter() - start
         return GameGradient(gradient, GameSummary(game.episode_return, len(game.action_n), entropy, seconds))
+
+
+class FilteredWeights(NamedTuple):
+    """What the memory learner sends out: a policy's parameters and the frozen filter that it sees through."""
+
+    theta_p: np.ndarray
+    filter: Filter
+
+
+class FilteredGame(NamedTuple):
+    """What a game of the memory learner sends back: observations as they came, and their moments."""
+
+    trajectory: Trajectory
+    moments: Moments
+    summary: GameSummary
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that travel."""
+        obs_nd, action_n, reward_n, _, last_obs = self.trajectory
+        return sum(array.nbytes for array in (obs_nd, action_n, reward_n, last_obs, *self.moments))
+
+
+class TrajectoryWorker:
+    """Plays a game from flat observations and returns its trajectory."""
+
+    def __init__(self, env_id: str, hidden_sizes: tuple[int, ...]) -> None:
+        self.env = flat_environment(env_id)
+        self.policy = CategoricalPolicy(self.env.num_inputs, hidden_sizes, self.env.num_actions)
+
+    def play(self, weights: FilteredWeights, number: GameNumber) -> FilteredGame:
+        """The numbered game, played by the policy of these weights."""
+        start = time.perf_counter()
+        env_rng, action_rng = number.generators()
+        see, choose = weights.filter.row_filter(), self.policy.sampler(weights.theta_p, action_rng)
+        game = rollout(self.env, lambda obs: choose(see(obs)), env_rng)
+        logit_nk, _ = self.policy.mlp.forward(weights.theta_p, weights.filter(game.obs_nd))
+        entropy = float(Categorical.entropy(logit_nk).mean())
+        moments = Moments.of(game.obs_nd)
+        seconds = time.perf_counter() - start
+        return FilteredGame(game, moments, GameSummary(game.episode_return, len(game.action_n), entropy, seconds))
