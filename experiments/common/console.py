@@ -9,7 +9,7 @@ from typing import Any
 
 from ray import tune
 from ray.tune.experiment import Trial
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 
@@ -49,10 +49,11 @@ class UpdateLines(tune.Callback):
 class SweepView(tune.Callback):
     """A table that follows all trials: live in a terminal, else a status line now and then."""
 
-    def __init__(self, iterations: int) -> None:
-        self.iterations = iterations
+    def __init__(self, iterations: int, time_budget_s: float) -> None:
+        self.iterations, self.time_budget_s = iterations, time_budget_s
         self._live: Live | None = None
         self._start = self._printed = 0.0
+        self._restored: int | None = None  # iterations that a resumed experiment had when it went on
 
     def setup(self, stop: Any = None, num_samples: Any = None, total_num_samples: Any = None, **info: Any) -> None:
         """Start the clock, and the live table if there is a terminal."""
@@ -64,6 +65,8 @@ class SweepView(tune.Callback):
     def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
         """Refresh."""
         now = time.monotonic()
+        if self._restored is None:
+            self._restored = sum(map(_iteration, trials))
         if self._live:
             if now - self._printed > 0.5:
                 self._printed = now
@@ -95,16 +98,14 @@ class SweepView(tune.Callback):
         return "  |  ".join(parts)
 
     def _left(self, trials: list[Trial]) -> float:
-        """Seconds if no trial is stopped early, at the pace so far."""
-        iterations = [_iteration(trial) for trial in trials]
+        """Seconds if no trial is stopped early, at the pace so far, or until the time budget is spent."""
         elapsed = time.monotonic() - self._start
-        left = sum(
-            self.iterations - done for trial, done in zip(trials, iterations, strict=True) if not trial.is_finished()
-        )
-        return elapsed * left / max(1, sum(iterations))
+        left = sum(self.iterations - _iteration(trial) for trial in trials if not trial.is_finished())
+        played = sum(map(_iteration, trials)) - (self._restored or 0)
+        return max(0.0, min(elapsed * left / max(1, played), self.time_budget_s - elapsed))
 
-    def _table(self, trials: list[Trial]) -> Table:
-        table = Table(caption=self._status(trials), caption_justify="left")
+    def _table(self, trials: list[Trial]) -> Group:
+        table = Table()
         table.add_column("trial")
         for column in ("state", "iteration", "return", "steps/s"):
             table.add_column(column, justify="right")
@@ -117,17 +118,17 @@ class SweepView(tune.Callback):
                 f"{result[METRIC]:.1f}" if METRIC in result else "",
                 f"{result['perf/steps_per_s']:.0f}" if METRIC in result else "",
             )
-        return table
+        return Group(table, self._status(trials))
 
 
 def summarise(results: tune.ResultGrid, folder: Path) -> int:
-    """Print the table of trials, the best one, and the commands that go on from here; return the exit status.
+    """Print the table of trials, the best one, and the commands that go on from here.
 
-    Status 1 if a trial failed, 130 if the experiment was interrupted before its end.
+    Returns the program's exit status: 1 if a trial failed, else 0.
     """
     table = Table(title="Trials", title_justify="left")
     table.add_column("trial")
-    for column in ("iterations", "steps", "return", "minutes"):
+    for column in ("iterations", "steps", "return", "time"):
         table.add_column(column, justify="right")
     table.add_column("")
     trials = [results[index] for index in range(len(results))]
@@ -138,7 +139,7 @@ def summarise(results: tune.ResultGrid, folder: Path) -> int:
             str(metrics.get("training_iteration", 0)),
             f"{metrics.get('timesteps_total', 0):,}",
             f"{metrics[METRIC]:.1f}" if METRIC in metrics else "",
-            f"{metrics.get('time_total_s', 0) / 60:.1f}",
+            duration(metrics.get("time_total_s", 0)),
             "failed" if result.error else "",
         )
     Console().print(table)

@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from search_spaces import pong_pg
+from search_spaces import pong_pg, pong_trpo
 from trainables.base import PongTrainable
-from trainables.config import Config, PGConfig
+from trainables.config import Config, PGConfig, TRPOConfig
 from trainables.learning.policies import BernoulliPolicy
+from trainables.learning.running_stats import Moments
 from trainables.pong_pg import PongPG
+from trainables.pong_trpo import PongTRPO
 from trainables.sampling.frames import NUM_PIXELS
 from trainables.sampling.rollout import GameNumber
-from trainables.sampling.worker import GradientWorker
+from trainables.sampling.worker import FilteredWeights, GradientWorker, TrajectoryWorker
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Learner:
     trainable: type[PongTrainable]
     config_class: type[Config]
     space: ModuleType  # SPACE, MUTATIONS, SMOKE, PRESETS
+    batch_field: str  # the setting that --batch-size of a sweep means
     iteration_seconds: Callable[[Any], float]  # of one core, for a config: measured, not guessed
 
 
@@ -38,5 +41,17 @@ def _pg_iteration_seconds(config: PGConfig) -> float:
     return config.batch_size * (time.perf_counter() - start)
 
 
-PG = Learner("pg", PongPG, PGConfig, pong_pg, _pg_iteration_seconds)
-LEARNERS = {learner.name: learner for learner in (PG,)}
+def _trpo_iteration_seconds(config: TRPOConfig) -> float:
+    """Play one real game with an untrained policy and scale it to the steps of a batch."""
+    worker = TrajectoryWorker(config.env_id, config.hidden_sizes)
+    weights = FilteredWeights(
+        worker.policy.init(np.random.default_rng(0)), Moments.empty(worker.policy.num_inputs).filter()
+    )
+    start = time.perf_counter()
+    game = worker.play(weights, GameNumber(0, 0, 0))
+    return config.timesteps_per_batch / game.summary.length * (time.perf_counter() - start)
+
+
+PG = Learner("pg", PongPG, PGConfig, pong_pg, "batch_size", _pg_iteration_seconds)
+TRPO = Learner("trpo", PongTRPO, TRPOConfig, pong_trpo, "timesteps_per_batch", _trpo_iteration_seconds)
+LEARNERS = {learner.name: learner for learner in (PG, TRPO)}

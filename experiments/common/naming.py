@@ -35,8 +35,8 @@ def trial_number(trial: Trial) -> str:
 def short(value: Any) -> str:
     """A setting in three significant digits, fit for a folder name."""
     if isinstance(value, float):
-        text = f"{value:.3g}"
-        return text if 1e-2 <= abs(value) < 1e4 else f"{value:.2e}".replace("e-0", "e-").replace("e+0", "e")
-    if isinstance(value, (list, tuple)):
-        return "-".join(map(str, value))
+        if 1e-2 <= abs(value) < 1e4:
+            return f"{value:.3g}"
+        mantissa, exponent = f"{value:.2e}".split("e")
+        return f"{float(mantissa):g}e{int(exponent)}"
     return str(value)

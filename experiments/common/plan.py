@@ -11,6 +11,7 @@ from ray.tune.search.sample import Categorical, Domain
 from rich.table import Table
 
 from experiments.common.learners import Learner
+from experiments.common.naming import short
 from trainables.config import Config, ConfigError
 
 
@@ -47,7 +48,7 @@ class Plan:
         for name in ["trial", *self.swept, "CPUs", "seed"]:
             table.add_column(name, justify="right")
         for index, config in enumerate(self.configs):
-            values = [f"{getattr(config, name):.4g}" for name in self.swept]
+            values = [short(config.to_dict()[name]) for name in self.swept]
             table.add_row(f"{index:05d}", *values, f"{_cpus(config):g}", str(config.seed))
         return table
 

@@ -39,7 +39,7 @@ class SweepFlags:
     """Rollout actors of every trial."""
 
     batch_size: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="(default: the learner's)")] = None
-    """Games per update."""
+    """Experience per update: games of the policy gradient, agent steps of TRPO."""
 
     max_concurrent: Annotated[
         int | None, tyro.conf.arg(metavar="N", help_behavior_hint="(default: as many as the CPUs hold)")
@@ -111,10 +111,10 @@ def _start(learner: Learner, arguments: Arguments) -> int:
         folder,
         iterations=plan.iterations,
         checkpoint_frequency=run.checkpoint_frequency,
-        scheduler=make_scheduler(sweep.scheduler, learner, plan.iterations),
+        scheduler=make_scheduler("fifo" if sweep.smoke_test else sweep.scheduler, learner, plan.iterations),
         max_concurrent=sweep.max_concurrent,
         time_budget_s=sweep.time_budget_s,
-        callbacks=[SweepView(plan.iterations)],
+        callbacks=[SweepView(plan.iterations, sweep.time_budget_s)],
         verbose=run.verbose,
     )
     return _fit(tuner, folder)
@@ -135,7 +135,7 @@ def _fit(tuner: Any, folder: Path) -> int:
 
 
 def _plan(learner: Learner, sweep: SweepFlags, cpus: float) -> Plan:
-    flags = {"num_workers": sweep.num_workers, "batch_size": sweep.batch_size}
+    flags = {"num_workers": sweep.num_workers, learner.batch_field: sweep.batch_size}
     fixed = {name: value for name, value in flags.items() if value is not None} | parse_settings(sweep.set)
     space = learner.space.SMOKE if sweep.smoke_test else learner.space.SPACE
     samples, iterations = (2, 2) if sweep.smoke_test else (sweep.num_samples, sweep.iterations)

@@ -6,8 +6,6 @@ from ray.tune.experiment import Trial
 from ray.tune.logger import TBXLoggerCallback
 from tensorboardX.summary import hparams
 
-from experiments.common.naming import short
-
 SKIPPED = (
     "time",
     "timesteps",
@@ -32,9 +30,9 @@ class TensorBoard(TBXLoggerCallback):
     def log_trial_start(self, trial: Trial) -> None:
         """Open the trial's event file and write its hyperparameters."""
         super().log_trial_start(trial)
-        # Lists have no place in the table, and a number must be a float for TensorBoard to sort by it.
+        # A number must be a float for TensorBoard to sort by it.
         config = {
-            key: short(value) if isinstance(value, (list, tuple)) else value for key, value in trial.config.items()
+            name: float(value) if isinstance(value, (int, float)) else value for name, value in trial.config.items()
         }
         numbers = {key: float(value) for key, value in config.items() if isinstance(value, (int, float))}
         # The experiment summary is left out: TensorBoard believes one trial's list of columns for all, while without

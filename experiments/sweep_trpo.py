@@ -1,0 +1,16 @@
+"""Sweep TRPO on Pong's memory: trust region, baseline, hidden sizes, gamma, lambda and parallelism."""
+
+from experiments.common.learners import TRPO
+from experiments.common.sweep import main
+
+DESCRIPTION = """Sweep trust-region policy optimisation on Pong's memory with Ray Tune.
+
+Examples:
+  python experiments/sweep_trpo.py                               8 trials, ASHA, at most 30 minutes
+  python experiments/sweep_trpo.py --smoke-test                  does everything work here?
+  python experiments/sweep_trpo.py --scheduler fifo --num-samples 4 --set max_kl=0.01 --name first
+  python experiments/sweep_trpo.py --resume first                go on after an interruption
+"""
+
+if __name__ == "__main__":
+    main(TRPO, DESCRIPTION)

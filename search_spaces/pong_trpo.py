@@ -1,0 +1,46 @@
+"""The search space of ``PongTRPO``: the size of the trust region, the baseline, and what both learners share."""
+
+from ray import tune
+
+SPACE = {
+    # TRPO's learning rate, around modular_rl's 0.01. In trials 0.03 made the policy certain before it was good.
+    "max_kl": tune.loguniform(3e-3, 3e-2),
+    # The baseline's step: how far a fit moves from old predictions to new returns. modular_rl takes 0.9.
+    "baseline_mix": tune.choice([0.5, 0.9]),
+    # modular_rl's 64-64 and its neighbours: the memory holds positions in single bytes, there is little to compute.
+    "hidden_sizes": tune.choice(["32-32", "64-64", "128-128"]),
+    # Even steps of log(1 - gamma): horizons of 25, 50 and 100 agent steps. The ball crosses the court in about 40.
+    "gamma": tune.choice([0.96, 0.98, 0.99]),
+    # Even steps of log(1 - lambda), around modular_rl's 0.97.
+    "gae_lambda": tune.choice([0.94, 0.97, 0.985]),
+    # Parallelism changes speed only, never results. Choices beyond the cluster are cut when the sweep is planned.
+    "num_workers": tune.choice([1, 2, 4, 8]),
+}
+
+MUTATIONS = {
+    # What population based training may change in a running trial: not the networks' size, nor the actors.
+    "max_kl": tune.loguniform(3e-3, 3e-2),
+    "gamma": [0.96, 0.98, 0.99],
+    "gae_lambda": [0.94, 0.97, 0.985],
+}
+
+SMOKE = {
+    # Everything runs once for real, and nothing is learned: the fewest games, small networks.
+    "max_kl": tune.loguniform(3e-3, 3e-2),
+    "hidden_sizes": tune.choice(["16-16"]),
+    "gamma": tune.choice([0.98, 0.99]),
+    "timesteps_per_batch": tune.choice([2000]),
+    "num_workers": tune.choice([1]),
+}
+
+PRESETS = {
+    # The seeds' own settings (document 004, modular_rl): whole games, gamma 0.99. It stalls where the defaults climb.
+    "modular_rl": {
+        "gamma": 0.99,
+        "gae_lambda": 0.97,
+        "max_kl": 0.01,
+        "hidden_sizes": "64-64",
+        "timesteps_per_batch": 10_000,
+        "reset_on_reward": False,
+    },
+}
