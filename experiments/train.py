@@ -88,6 +88,11 @@ def _start(learner: Learner, arguments: Arguments[Any]) -> int:
     config, run = arguments.config, arguments.run
     cpus = start_ray(run.address, run.verbose) if run.address else float(local_cpus())
     require_room(config, cpus)
+    seconds = learner.iteration_seconds(config) * run.iterations / (config.num_workers * min(1, config.cpus_per_worker))
+    print(
+        f"{run.iterations} updates, about {duration(seconds)} at an untrained policy's pace;"
+        " games grow two- to fivefold as play improves"
+    )
     record = {
         "learner": learner.name,
         "command": [program(), *sys.argv[1:]],
@@ -96,11 +101,6 @@ def _start(learner: Learner, arguments: Arguments[Any]) -> int:
         "configs": [config.to_dict()],
     }
     folder = folders.create(run.storage_path, run.name, learner.name, record)
-    seconds = learner.iteration_seconds(config) * run.iterations / (config.num_workers * min(1, config.cpus_per_worker))
-    print(
-        f"{run.iterations} updates, about {duration(seconds)} at an untrained policy's pace;"
-        " games grow two- to fivefold as play improves"
-    )
     if not run.address:
         start_ray(None, run.verbose)
     tuner = new_tuner(

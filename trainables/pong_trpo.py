@@ -31,12 +31,12 @@ PROBE_GAMES = 4
 
 
 class Batch(NamedTuple):
-    """An iteration's games, one after the other, n steps in all; float32 but for the actions."""
+    """An iteration's games, one after the other, n steps in all."""
 
-    obs_nd: Array  # filtered
+    obs_nd: Array  # filtered, float32
     state_nd: Array  # what the baseline sees: the same, and the time
     action_n: Array
-    adv_n: Array  # standardised
+    adv_n: Array  # standardised, float32
     return_n: Array
 
 

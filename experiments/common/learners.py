@@ -10,7 +10,7 @@ import numpy as np
 
 from search_spaces import pong_pg, pong_trpo
 from trainables.base import PongTrainable
-from trainables.config import Config, PGConfig, TRPOConfig
+from trainables.config import Config, ConfigError, PGConfig, TRPOConfig
 from trainables.learning.policies import BernoulliPolicy
 from trainables.learning.running_stats import Moments
 from trainables.pong_pg import PongPG
@@ -42,8 +42,14 @@ def _pg_iteration_seconds(config: PGConfig) -> float:
 
 
 def _trpo_iteration_seconds(config: TRPOConfig) -> float:
-    """Play one real game with an untrained policy and scale it to the steps of a batch."""
-    worker = TrajectoryWorker(config.env_id, config.hidden_sizes)
+    """Play one real game with an untrained policy and scale it to the steps of a batch.
+
+    Raises ConfigError if the environment has another form than the learner takes.
+    """
+    try:
+        worker = TrajectoryWorker(config.env_id, config.hidden_sizes)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
     weights = FilteredWeights(
         worker.policy.init(np.random.default_rng(0)), Moments.empty(worker.policy.num_inputs).filter()
     )
