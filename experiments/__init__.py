@@ -7,4 +7,7 @@ os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")  # under `uv run`, d
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no telemetry
 os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # one warning less per worker
 os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")  # the newer console output cannot be silenced
+if os.path.isfile(os.path.expanduser("~/.ray/auth_token")):
+    # Since 2.60 `ray start` guards a cluster with this token, but `ray.init(address=...)` shows it only if told to.
+    os.environ.setdefault("RAY_AUTH_MODE", "token")
 os.environ.setdefault("TUNE_GLOBAL_CHECKPOINT_S", "1")  # a kill loses a second of Tune's bookkeeping, not ten

@@ -143,6 +143,9 @@ class TRPOConfig(Config):
     timesteps_per_batch: Count = 10_000
     """Agent steps per update, about: whole games are played, as many as their last mean length suggests."""
 
+    min_games: Count = 2
+    """Games per update at least, however long they are (good players' have 10,000 steps). Fewer leave workers idle."""
+
     max_kl: Positive = 0.03
     """Trust region: largest mean KL divergence (nats) between the policies before and after an update."""
 

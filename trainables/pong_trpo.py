@@ -97,18 +97,19 @@ class PongTRPO(PongTrainable):
             return [job.result() for job in [cores.submit(job) for job in jobs]]
 
     def play_batch(self, weights: FilteredWeights) -> list[FilteredGame]:
-        """Play about ``timesteps_per_batch`` steps: as many games as their last mean length says, at least one.
+        """Play about ``timesteps_per_batch`` steps: as many games as their last mean length says.
 
         The first iteration learns that length from ``PROBE_GAMES`` games of its own. The rule looks at results only,
         so it gives the same games for any number of workers.
         """
+        settings: TRPOConfig = self.settings
         games: list[FilteredGame] = []
-        missing: float = self.settings.timesteps_per_batch
+        missing = settings.timesteps_per_batch
         if not self.mean_length:
             games += self.pool.play(weights, self.game_numbers(0, PROBE_GAMES))
             missing -= sum(game.summary.length for game in games)
         mean_length = self.mean_length or float(np.mean([game.summary.length for game in games]))
-        count = max(round(missing / mean_length), 0 if games else 1)
+        count = max(round(missing / mean_length), settings.min_games - len(games), 0)
         games += self.pool.play(weights, self.game_numbers(len(games), count))
         self.mean_length = float(np.mean([game.summary.length for game in games]))
         return games

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import socket
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,11 +35,22 @@ def start_ray(address: str | None, verbose: bool) -> float:
     if address is None:
         ray.init(num_cpus=local_cpus(), include_dashboard=False, **quiet)
     else:
-        try:
-            ray.init(address=address, **quiet)
-        except (ConnectionError, RuntimeError, ValueError) as error:
-            raise ConfigError(f"--address {address}: no Ray cluster there ({str(error).splitlines()[0]})") from None
+        _attach(address, quiet)
     return ray.cluster_resources().get("CPU", 0.0)
+
+
+def _attach(address: str, quiet: dict[str, Any]) -> None:
+    """Connect to a running cluster. Raises ConfigError in seconds if nobody answers; Ray itself tries a minute."""
+    host, colon, port = address.rpartition(":")
+    if colon:
+        try:
+            socket.create_connection((host, int(port)), timeout=5).close()
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"--address {address}: nobody answers there ({error})") from None
+    try:
+        ray.init(address=address, **quiet)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise ConfigError(f"--address {address}: no Ray cluster there ({str(error).splitlines()[0]})") from None
 
 
 def new_tuner(

@@ -31,6 +31,8 @@ CASES = {
         "unknown experiment 'secnod'; did you mean 'second'? Known: first, second",
     ),
     "resume with other settings": ("--resume first --num-samples 3", "--num-samples cannot change with --resume"),
+    "no cluster at the address": ("--address 127.0.0.1:1", "--address 127.0.0.1:1: nobody answers there"),
+    "address without a port": ("--address 127.0.0.1:", "--address 127.0.0.1:: nobody answers there"),
     "name that exists": ("--name first", "'first' exists already"),
     "name that is a path": ("--name a/b", "not a folder name"),
     "storage path that is a file": ("--storage-path {file}", "cannot be written"),

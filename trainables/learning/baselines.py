@@ -30,9 +30,9 @@ class ValueBaseline:
 
     Two differences from modular_rl. It leaves targets as they are; standardised, the same L2 means the same for
     rewards of any size. And it takes 25 iterations with mix 0.9: on a batch of Pong, which holds some 50 points and so
-    50 outcomes to learn from, that explains half the variance of the batch and less than nothing of the next (-0.4;
-    clocks and scores in memory give each point away). 10 iterations with mix 0.3 average over batches instead, and
-    explain 0.1 to 0.3 of the next batch in less than half the time.
+    50 outcomes to learn from, that explains half the variance of the batch and less than nothing of the next (-0.4).
+    10 iterations with mix 0.3 average over batches instead, and explain 0.1 to 0.3 of the next batch in less than half
+    the time.
     """
 
     num_inputs: int
