@@ -58,9 +58,9 @@ class BernoulliPolicy:
             columns, values = row
             rows = buffer[: len(columns)]
             w1.take(columns, axis=0, out=rows, mode="clip")  # any other mode makes `take` copy through a second buffer
-            hidden = values @ rows
-            # The ReLU is a mask on the sum. `maximum` and BLAS `dot` are no slower themselves, but on CPUs with
-            # AVX-512 the emulator's next frames take 6% longer after either of them.
+            # `@`, BLAS `dot` and `maximum` are no slower themselves, but on CPUs with AVX-512 the emulator's next
+            # frames take up to 6% longer after each of them. Hence einsum, and the ReLU as a mask on the sum.
+            hidden = np.einsum("k,kh->h", values, rows)
             logit = np.add.reduce(hidden * w2, where=hidden > 0)
             # A logistic draw is below a logit with probability sigmoid(logit), and nothing can overflow.
             return int(threshold() < logit)
