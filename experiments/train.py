@@ -7,10 +7,10 @@ from typing import Annotated, Any, Generic, TypeVar
 
 import tyro
 
-from experiments.common import folders
-from experiments.common.console import UpdateLines, summarise
+from experiments.common import folders, runs
+from experiments.common.console import UpdateLines
 from experiments.common.flags import RunFlags, fail, parse, program, refuse_with_resume
-from experiments.common.launch import local_cpus, new_tuner, restored_tuner, start_ray
+from experiments.common.launch import local_cpus, new_tuner, start_ray
 from experiments.common.learners import LEARNERS, Learner
 from experiments.common.plan import duration, require_room
 from trainables.config import Bounds, Config, ConfigError, unknown
@@ -113,21 +113,13 @@ def _start(learner: Learner, arguments: Arguments[Any]) -> int:
         callbacks=[UpdateLines(run.iterations)],
         verbose=run.verbose,
     )
-    return _fit(tuner, folder)
+    return runs.fit(tuner, folder)
 
 
 def _resume(learner: Learner, arguments: Arguments[Any], default: Config) -> int:
     refuse_with_resume(arguments.run, TrainFlags())
     refuse_with_resume(arguments.config, default)
-    folder, _ = folders.find(arguments.run.storage_path, arguments.run.resume or "", learner.name)
-    start_ray(arguments.run.address, arguments.run.verbose)
-    print(f"Resuming {folders.display(folder)}")
-    return _fit(restored_tuner(learner, folder), folder)
-
-
-def _fit(tuner: Any, folder: Any) -> int:
-    print(f"Watch:   tensorboard --logdir {folders.display(folder)}\n", flush=True)
-    return summarise(tuner.fit(), folder)
+    return runs.resume(learner, arguments.run)
 
 
 if __name__ == "__main__":

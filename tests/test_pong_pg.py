@@ -7,6 +7,7 @@ import ray
 from ray import tune
 from ray.tune.utils import validate_save_restore
 
+from tests.trials import assert_same, trained
 from trainables.checkpoints import CheckpointError
 from trainables.config import ConfigError
 from trainables.pong_pg import PongPG
@@ -30,17 +31,6 @@ def make_trial():
     yield make
     for trial in trials:
         trial.stop()
-
-
-def trained(trial, iterations):
-    results = [trial.train() for _ in range(iterations)]
-    return trial.get_arrays(), [result["episode_reward_batch_mean"] for result in results]
-
-
-def assert_same(left, right):
-    assert left.keys() == right.keys()
-    for name, array in left.items():
-        np.testing.assert_array_equal(array, right[name], err_msg=name)
 
 
 def test_one_two_and_three_workers_give_bit_identical_results(make_trial):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from ray.tune.utils import validate_save_restore
 
+from tests.trials import assert_same, trained
 from trainables.checkpoints import CheckpointError
 from trainables.config import ConfigError, TRPOConfig
 from trainables.learning.running_stats import Moments
@@ -44,17 +45,6 @@ def make_trial():
     yield make
     for trial in trials:
         trial.stop()
-
-
-def trained(trial, iterations):
-    results = [trial.train() for _ in range(iterations)]
-    return trial.get_arrays(), [result["episode_reward_batch_mean"] for result in results]
-
-
-def assert_same(left, right):
-    assert left.keys() == right.keys()
-    for name, array in left.items():
-        np.testing.assert_array_equal(array, right[name], err_msg=name)
 
 
 @pytest.mark.parametrize(("settings", "counts"), [(SMALL, (1, 2, 3)), (PONG, (1, 3))], ids=["CartPole", "Pong"])

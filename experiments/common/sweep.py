@@ -3,16 +3,15 @@
 import json
 import sys
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import tyro
 from rich.console import Console
 
-from experiments.common import folders
-from experiments.common.console import SweepView, summarise
+from experiments.common import folders, runs
+from experiments.common.console import SweepView
 from experiments.common.flags import RunFlags, fail, parse, program, refuse_with_resume
-from experiments.common.launch import local_cpus, new_tuner, restored_tuner, start_ray
+from experiments.common.launch import local_cpus, new_tuner, start_ray
 from experiments.common.learners import Learner
 from experiments.common.plan import Plan, draw, duration, parse_settings
 from experiments.common.schedulers import SchedulerName, make_scheduler
@@ -117,21 +116,13 @@ def _start(learner: Learner, arguments: Arguments) -> int:
         callbacks=[SweepView(plan.iterations, sweep.time_budget_s)],
         verbose=run.verbose,
     )
-    return _fit(tuner, folder)
+    return runs.fit(tuner, folder)
 
 
 def _resume(learner: Learner, arguments: Arguments) -> int:
     refuse_with_resume(arguments.sweep, SweepFlags())
     refuse_with_resume(arguments.run, RunFlags())
-    folder, _ = folders.find(arguments.run.storage_path, arguments.run.resume or "", learner.name)
-    start_ray(arguments.run.address, arguments.run.verbose)
-    print(f"Resuming {folders.display(folder)}")
-    return _fit(restored_tuner(learner, folder), folder)
-
-
-def _fit(tuner: Any, folder: Path) -> int:
-    print(f"Watch:   tensorboard --logdir {folders.display(folder)}\n", flush=True)
-    return summarise(tuner.fit(), folder)
+    return runs.resume(learner, arguments.run)
 
 
 def _plan(learner: Learner, sweep: SweepFlags, cpus: float) -> Plan:
