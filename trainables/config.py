@@ -153,8 +153,8 @@ class TRPOConfig(Config):
     """Conjugate-gradient iterations towards the natural gradient."""
 
     cg_damping: Annotated[float, Bounds(0)] = 0.1
-    """Multiple of the identity added to the Fisher information. It keeps a step out of directions that the batch says
-    little about; modular_rl's 1e-3 spends much of the trust region on them."""
+    """Multiple of the identity added to the Fisher information. modular_rl takes 1e-3; 0.1 was steadier on CartPole
+    and no worse on Pong, in the few runs made."""
 
     baseline_iterations: Count = 10
     """L-BFGS iterations of each fit of the baseline. modular_rl's 25 learn a batch's points by heart."""
