@@ -41,8 +41,8 @@ def create(storage_path: Path, name: str | None, learner: str, record: dict[str,
     return folder
 
 
-def find(storage_path: Path, name_or_path: str, learner: str) -> tuple[Path, dict[str, Any]]:
-    """The folder and the record of an experiment, named within the storage path or by any path.
+def find(storage_path: Path, name_or_path: str, learner: str) -> Path:
+    """The folder of an experiment, named within the storage path or by any path.
 
     Raises ConfigError, listing those that exist, if there is none of this learner.
     """
@@ -54,7 +54,7 @@ def find(storage_path: Path, name_or_path: str, learner: str) -> tuple[Path, dic
                 raise ConfigError(f"{folder / RECORD} is damaged: it is not valid JSON") from None
             if record.get("learner") != learner:
                 raise ConfigError(f"{folder} is an experiment of {record.get('learner')!r}, not of {learner!r}")
-            return folder, record
+            return folder
     raise ConfigError(f"{unknown('experiment', name_or_path, existing(storage_path))} (in {storage_path})")
 
 

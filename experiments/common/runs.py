@@ -16,7 +16,7 @@ def resume(learner: Learner, run: RunFlags) -> int:
 
     Raises ConfigError if there is no such experiment of this learner, or nothing in it to continue.
     """
-    folder, _ = folders.find(run.storage_path, run.resume or "", learner.name)
+    folder = folders.find(run.storage_path, run.resume or "", learner.name)
     start_ray(run.address, run.verbose)
     print(f"Resuming {folders.display(folder)}")
     return fit(restored_tuner(learner, folder), folder)
