@@ -12,6 +12,7 @@ from experiments.common.console import UpdateLines
 from experiments.common.flags import RunFlags, fail, parse, program, refuse_with_resume
 from experiments.common.launch import local_cpus, new_tuner, start_ray
 from experiments.common.learners import LEARNERS, Learner
+from experiments.common.lock import exclusive
 from experiments.common.plan import duration, require_room
 from trainables.config import Bounds, Config, ConfigError, unknown
 
@@ -113,7 +114,8 @@ def _start(learner: Learner, arguments: Arguments[Any]) -> int:
         callbacks=[UpdateLines(run.iterations)],
         verbose=run.verbose,
     )
-    return runs.fit(tuner, folder)
+    with exclusive(folder):
+        return runs.fit(tuner, folder)
 
 
 def _resume(learner: Learner, arguments: Arguments[Any], default: Config) -> int:

@@ -13,6 +13,7 @@ from experiments.common.console import SweepView
 from experiments.common.flags import RunFlags, fail, parse, program, refuse_with_resume
 from experiments.common.launch import local_cpus, new_tuner, start_ray
 from experiments.common.learners import Learner
+from experiments.common.lock import exclusive
 from experiments.common.plan import Plan, draw, duration, parse_settings
 from experiments.common.schedulers import SchedulerName, make_scheduler
 from trainables.config import Bounds, ConfigError, check_fields
@@ -116,7 +117,8 @@ def _start(learner: Learner, arguments: Arguments) -> int:
         callbacks=[SweepView(plan.iterations, sweep.time_budget_s)],
         verbose=run.verbose,
     )
-    return runs.fit(tuner, folder)
+    with exclusive(folder):
+        return runs.fit(tuner, folder)
 
 
 def _resume(learner: Learner, arguments: Arguments) -> int:
