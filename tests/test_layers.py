@@ -10,13 +10,14 @@ PACKAGES = ("experiments", "trainables", "search_spaces")
 LAYERS = {
     # folder or file: what of ours, and which of the fenced libraries, it may import
     "trainables/learning": {"trainables.learning"},
+    "trainables/learning/compiled.py": {"numba"},
     "trainables/sampling": {"trainables.learning", "trainables.sampling", "gymnasium", "ale_py"},
     "trainables/sampling/pool.py": {"trainables.sampling", "ray"},
     "trainables": {"trainables", "ray", "threadpoolctl"},
     "search_spaces": {"search_spaces", "ray"},
     "experiments": {*PACKAGES, "ray", "gymnasium", "ale_py", "tyro", "rich", "tensorboardX", "threadpoolctl"},
 }
-FENCED = {*PACKAGES, "ray", "gymnasium", "ale_py", "tyro", "rich", "tensorboardX", "threadpoolctl"}
+FENCED = {*PACKAGES, "ray", "numba", "gymnasium", "ale_py", "tyro", "rich", "tensorboardX", "threadpoolctl"}
 SOURCES = sorted(path.relative_to(ROOT).as_posix() for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 

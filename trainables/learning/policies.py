@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit
 
+from trainables.learning.compiled import compiled
 from trainables.learning.distributions import Bernoulli
 from trainables.learning.mlp import MLP, Inputs, Layer
 
@@ -32,6 +33,33 @@ class RowGradient(NamedTuple):
         return self.columns.nbytes + self.grad.nbytes
 
 
+def sparse_logit_numpy(w1: Array, w2: Array, columns: Array, values: Array, hidden: Array) -> np.float32:
+    """``sparse_logit`` in NumPy.
+
+    ``@``, BLAS ``dot`` and ``maximum`` are no slower themselves, but on CPUs with AVX-512 the emulator's next frames
+    take up to 6% longer after each of them. Hence einsum, and the ReLU as a mask.
+    """
+    np.einsum("k,kh->h", values, w1.take(columns, axis=0), out=hidden)
+    hidden *= hidden > 0
+    hidden *= w2
+    return np.add.accumulate(hidden)[-1]
+
+
+@compiled(otherwise=sparse_logit_numpy)
+def sparse_logit(w1: Array, w2: Array, columns: Array, values: Array, hidden: Array) -> np.float32:
+    """The logit relu(x W1) w2 of one sparse observation; ``hidden`` (h,) is room to work in."""
+    hidden[:] = 0
+    for k in range(len(columns)):
+        row, value = w1[columns[k]], values[k]
+        for h in range(len(hidden)):
+            hidden[h] += value * row[h]
+    logit = np.float32(0)
+    for h in range(len(hidden)):
+        if hidden[h] > 0:
+            logit += hidden[h] * w2[h]
+    return logit
+
+
 @dataclass(frozen=True)
 class BernoulliPolicy:
     """Karpathy's Pong policy: d inputs, h ReLU units, one logit, no biases (seed document 002, ``Model``)."""
@@ -47,23 +75,16 @@ class BernoulliPolicy:
     def sampler(self, theta_p: Array, rng: np.random.Generator) -> Callable[[SparseRow], int]:
         """A function that maps one sparse observation to an action drawn from the policy.
 
-        This runs once a step, so it gathers rows into one reused buffer instead of building sparse matrices.
+        A logistic draw is below a logit with probability sigmoid(logit), and nothing can overflow.
         """
         (w1, _), (w2, _) = self.mlp.layers(theta_p)
         w2 = w2.ravel()
-        buffer = np.empty_like(w1)
+        hidden = np.empty_like(w2)
         threshold = _logistic(rng)
 
         def sample(row: SparseRow) -> int:
             columns, values = row
-            rows = buffer[: len(columns)]
-            w1.take(columns, axis=0, out=rows, mode="clip")  # any other mode makes `take` copy through a second buffer
-            # `@`, BLAS `dot` and `maximum` are no slower themselves, but on CPUs with AVX-512 the emulator's next
-            # frames take up to 6% longer after each of them. Hence einsum, and the ReLU as a mask on the sum.
-            hidden = np.einsum("k,kh->h", values, rows)
-            logit = np.add.reduce(hidden * w2, where=hidden > 0)
-            # A logistic draw is below a logit with probability sigmoid(logit), and nothing can overflow.
-            return int(threshold() < logit)
+            return int(threshold() < sparse_logit(w1, w2, columns, values, hidden))
 
         return sample
 
