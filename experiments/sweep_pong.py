@@ -8,6 +8,7 @@ DESCRIPTION = """Sweep the policy gradient on Pong's pixels with Ray Tune.
 Examples:
   python experiments/sweep_pong.py                               8 trials, ASHA, at most 30 minutes
   python experiments/sweep_pong.py --smoke-test                  does everything work here?
+  python experiments/sweep_pong.py --confirm 3 --seeds 3         and how much of the best scores was luck?
   python experiments/sweep_pong.py --scheduler fifo --num-samples 4 --set gamma=0.99 --name first
   python experiments/sweep_pong.py --resume first                go on after an interruption
 """

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from experiments.common.provenance import provenance
 from trainables.config import ConfigError, unknown
 
 RECORD = "experiment.json"
@@ -21,7 +22,7 @@ def existing(storage_path: Path) -> list[str]:
 
 
 def create(storage_path: Path, name: str | None, learner: str, record: dict[str, Any]) -> Path:
-    """Make a new experiment's folder with its record; return its absolute path.
+    """Make a new experiment's folder with its record and its origin; return its absolute path.
 
     Raises ConfigError if the name exists already or is no folder name, or if the storage path cannot be written.
     """
@@ -37,25 +38,37 @@ def create(storage_path: Path, name: str | None, learner: str, record: dict[str,
             folder.mkdir()
     except OSError as error:
         raise ConfigError(f"--storage-path {storage_path} cannot be written: {error.strerror}") from None
-    (folder / RECORD).write_text(json.dumps(record, indent=1))
+    (folder / RECORD).write_text(json.dumps(record | provenance(), indent=1))
     return folder
 
 
-def find(storage_path: Path, name_or_path: str, learner: str) -> Path:
+def find(storage_path: Path, name_or_path: str, learner: str | None = None) -> Path:
     """The folder of an experiment, named within the storage path or by any path.
 
-    Raises ConfigError, listing those that exist, if there is none of this learner.
+    Raises ConfigError, listing those that exist, if there is none, or if it is not of the ``learner`` asked for.
     """
-    for folder in (storage_path.absolute() / name_or_path, Path(name_or_path).absolute()):
+    path = Path(name_or_path).absolute()
+    for folder in (storage_path.absolute() / name_or_path, path):
         if (folder / RECORD).is_file():
-            try:
-                record = json.loads((folder / RECORD).read_text())
-            except ValueError:
-                raise ConfigError(f"{folder / RECORD} is damaged: it is not valid JSON") from None
-            if record.get("learner") != learner:
+            record = read_record(folder)
+            if learner not in (None, record.get("learner")):
                 raise ConfigError(f"{folder} is an experiment of {record.get('learner')!r}, not of {learner!r}")
             return folder
-    raise ConfigError(f"{unknown('experiment', name_or_path, existing(storage_path))} (in {storage_path})")
+    # Of a path that leads to no experiment, show what lies in that folder, or else beside it.
+    places = [storage_path] if Path(name_or_path).name == name_or_path else [path, path.parent, storage_path]
+    place = next((place for place in places if existing(place)), storage_path)
+    raise ConfigError(f"{unknown('experiment', name_or_path, existing(place))} (in {place})")
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """How an experiment was started. Raises ConfigError if the record is damaged."""
+    try:
+        record = json.loads((folder / RECORD).read_text())
+    except ValueError:
+        record = None
+    if not isinstance(record, dict):
+        raise ConfigError(f"{folder / RECORD} is damaged: it is not valid JSON")
+    return record
 
 
 def display(path: Path) -> str:

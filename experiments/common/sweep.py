@@ -9,6 +9,7 @@ import tyro
 from rich.console import Console
 
 from experiments.common import folders, runs
+from experiments.common.confirm import confirm, require_free
 from experiments.common.console import SweepView
 from experiments.common.flags import RunFlags, fail, parse, program, refuse_with_resume
 from experiments.common.launch import local_cpus, new_tuner, start_ray
@@ -55,6 +56,12 @@ class SweepFlags:
     ] = ()
     """Fix any setting of the learner's configuration in all trials."""
 
+    confirm: Annotated[int, Bounds(0)] = 0
+    """Afterwards run the best N configurations again with fresh seeds: how much of their scores was luck?"""
+
+    seeds: Annotated[int, Bounds(2)] = 3
+    """Fresh seeds of each configuration that --confirm runs again."""
+
     smoke_test: bool = False
     """2 trials of 2 short iterations on real Pong: does everything work here?"""
 
@@ -68,6 +75,8 @@ class SweepFlags:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigError(f"{name}={value}: accepted is a number >= 1")
+        if self.confirm and self.scheduler == "pbt":
+            raise ConfigError("--confirm runs fixed settings again, which pbt's trials do not have; use asha or fifo")
 
 
 @dataclass(frozen=True)
@@ -91,6 +100,8 @@ def _start(learner: Learner, arguments: Arguments) -> int:
     sweep, run = arguments.sweep, arguments.run
     cpus = start_ray(run.address, run.verbose) if run.address else float(local_cpus())
     plan = _plan(learner, sweep, cpus)
+    if sweep.confirm:
+        require_free(run.storage_path, run.name)
     _show(plan, sweep)
     if sweep.dry_run:
         return 0
@@ -101,6 +112,13 @@ def _start(learner: Learner, arguments: Arguments) -> int:
         "swept": plan.swept,
         "configs": [config.to_dict() for config in plan.configs],
     }
+    if sweep.confirm:
+        record["confirm"] = {
+            "best": sweep.confirm,
+            "seeds": sweep.seeds,
+            "checkpoint_frequency": run.checkpoint_frequency,
+            "max_concurrent": sweep.max_concurrent,
+        }
     folder = folders.create(run.storage_path, run.name, learner.name, record)
     if not run.address:
         start_ray(None, run.verbose)
@@ -118,13 +136,16 @@ def _start(learner: Learner, arguments: Arguments) -> int:
         verbose=run.verbose,
     )
     with exclusive(folder):
-        return runs.fit(tuner, folder)
+        status = runs.fit(tuner, folder)
+    return max(status, confirm(learner, folder, run.verbose))
 
 
 def _resume(learner: Learner, arguments: Arguments) -> int:
     refuse_with_resume(arguments.sweep, SweepFlags())
     refuse_with_resume(arguments.run, RunFlags())
-    return runs.resume(learner, arguments.run)
+    status = runs.resume(learner, arguments.run)
+    folder = folders.find(arguments.run.storage_path, arguments.run.resume or "", learner.name)
+    return max(status, confirm(learner, folder, arguments.run.verbose))
 
 
 def _plan(learner: Learner, sweep: SweepFlags, cpus: float) -> Plan:
@@ -142,8 +163,16 @@ def _show(plan: Plan, sweep: SweepFlags) -> None:
     print("Same in all: " + ", ".join(f"{name}={json.dumps(value)}" for name, value in fixed.items()))
     for note in plan.notes:
         print(f"Note: {note}")
+    seconds = plan.seconds()
     print(
-        f"{plan.concurrent()} at once on {plan.cpus:g} CPUs. About {duration(plan.seconds())} at an untrained policy's"
+        f"{plan.concurrent()} at once on {plan.cpus:g} CPUs. About {duration(seconds)} at an untrained policy's"
         " pace if no trial is stopped early; games grow two- to fivefold as play improves."
         f" Ends after {duration(sweep.time_budget_s)} in any case (--time-budget-s)."
     )
+    if sweep.confirm:
+        best = min(sweep.confirm, len(plan.configs))
+        runs_again = best * sweep.seeds
+        print(
+            f"Then the best {best} again, {sweep.seeds} fresh seeds each: {runs_again} trials of {plan.iterations}"
+            f" iterations, about {duration(seconds / len(plan.configs) * runs_again)} more, beyond the time budget."
+        )

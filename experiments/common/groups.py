@@ -1,0 +1,110 @@
+"""Trials that differ in their seed alone are one configuration: how good it is, and how sure that is."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from experiments.common.naming import SHORT, short
+from experiments.common.records import Experiment, Trial
+
+
+@dataclass(frozen=True)
+class Group:
+    """A configuration and its trials, one a seed."""
+
+    learner: str
+    config: dict[str, Any]  # without the seed
+    trials: list[Trial]
+    fresh: bool  # seeds that were drawn after the configuration had been chosen, so that its score is fair
+
+    @property
+    def seeds(self) -> list[int]:
+        """The trials' seeds."""
+        return [trial.config.get("seed", 0) for trial in self.trials]
+
+    @property
+    def scores(self) -> np.ndarray:
+        """The latest mean return of every seed that has results (n,)."""
+        return np.array([trial.last for trial in self.trials if trial.rows])
+
+    def scores_at(self, iteration: int) -> np.ndarray:
+        """The mean return of every seed after an iteration, or after its latest one before it (n,)."""
+        return np.array([trial.score_at(iteration) for trial in self.trials if trial.rows])
+
+    @property
+    def score(self) -> float:
+        """Mean over seeds; minus infinity without results, so that it ranks last."""
+        return float(self.scores.mean()) if len(self.scores) else -np.inf
+
+    def label(self, varied: Sequence[str]) -> str:
+        """The configuration by the settings in which it differs from others: ``lr=2e-3 h=200``."""
+        words = [f"{SHORT.get(name, name)}={short(self.config.get(name))}" for name in varied]
+        return " ".join(words or [self.learner]) + (" (fresh seeds)" if self.fresh else "")
+
+
+def group(experiments: Iterable[Experiment]) -> list[Group]:
+    """All trials by learner and configuration, the best group first.
+
+    Runs of one configuration and seed are the same run, so only the longest counts. Fresh seeds of a confirmation stay
+    apart from the sweep's: the sweep's were chosen for their luck, too.
+    """
+    found: dict[str, tuple[Group, dict[Any, Trial]]] = {}
+    for experiment in experiments:
+        fresh = "confirms" in experiment.record
+        for trial in experiment.trials:
+            config = without_seed(trial.config)
+            key = repr((experiment.learner, fresh, sorted(config.items())))
+            _, by_seed = found.setdefault(key, (Group(experiment.learner, config, [], fresh), {}))
+            seed = trial.config.get("seed")
+            if seed not in by_seed or trial.iterations > by_seed[seed].iterations:
+                by_seed[seed] = trial
+    groups = [Group(g.learner, g.config, list(by_seed.values()), g.fresh) for g, by_seed in found.values()]
+    return sorted(groups, key=lambda g: g.score, reverse=True)
+
+
+def varied(groups: Iterable[Group]) -> list[str]:
+    """Settings that are not the same in all of these groups, in the order in which trials' names have them."""
+    configs = [g.config for g in groups]
+    names = configs[0] if configs else {}
+    different = [name for name in names if len({repr(config.get(name)) for config in configs}) > 1]
+    order = list(SHORT)
+    return sorted(different, key=lambda name: order.index(name) if name in order else len(order))
+
+
+def without_seed(config: dict[str, Any]) -> dict[str, Any]:
+    """The settings that make a configuration."""
+    return {name: value for name, value in config.items() if name != "seed"}
+
+
+class Confirmation(NamedTuple):
+    """What fresh seeds say of a configuration that a sweep had chosen."""
+
+    chosen: Group  # as the sweep has it
+    iteration: int  # where the sweep's trial ended; both scores are of this iteration
+    sweep: float  # mean return of the last 100 games
+    fresh: np.ndarray  # the same of each fresh seed (n,)
+
+    @property
+    def drop(self) -> float:
+        """By how much the sweep flattered it: the selection bias, as far as these seeds show it."""
+        return self.sweep - float(self.fresh.mean())
+
+
+def candidates(sweep: Experiment, count: int) -> list[Group]:
+    """The best configurations of those that have results."""
+    return [g for g in group([sweep]) if len(g.scores)][:count]
+
+
+def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
+    """Scores in the sweep beside those of fresh seeds, the sweep's best first."""
+    fresh = {repr(sorted(g.config.items())): g for g in group([confirm])}
+    found = []
+    for chosen in candidates(sweep, len(sweep.trials)):
+        again = fresh.get(repr(sorted(chosen.config.items())))
+        if again is not None and len(again.scores):
+            iteration = min(trial.iterations for trial in chosen.trials if trial.rows)
+            before, after = chosen.scores_at(iteration), again.scores_at(iteration)
+            found.append(Confirmation(chosen, iteration, float(before.mean()), after))
+    return found
