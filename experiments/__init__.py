@@ -11,3 +11,4 @@ if os.path.isfile(os.path.expanduser("~/.ray/auth_token")):
     # Since 2.60 `ray start` guards a cluster with this token, but `ray.init(address=...)` shows it only if told to.
     os.environ.setdefault("RAY_AUTH_MODE", "token")
 os.environ.setdefault("TUNE_GLOBAL_CHECKPOINT_S", "1")  # a kill loses a second of Tune's bookkeeping, not ten
+os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")  # journal.py and tensorboard.py take their places

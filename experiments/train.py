@@ -3,17 +3,19 @@
 import argparse
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
 import tyro
 
-from experiments.common import folders, runs
-from experiments.common.console import UpdateLines
-from experiments.common.flags import RunFlags, fail, parse, program, refuse_with_resume
-from experiments.common.launch import local_cpus, new_tuner, start_ray
+from experiments.common import runs
+from experiments.common.flags import RunFlags, fail, parse, program, refuse_settled
+from experiments.common.fork import changed, fork, forked
+from experiments.common.launch import local_cpus, start_ray
 from experiments.common.learners import LEARNERS, Learner
-from experiments.common.lock import exclusive
+from experiments.common.past import Past
 from experiments.common.plan import duration, require_room
+from experiments.common.record import Record, decision_interval
 from trainables.config import Bounds, Config, ConfigError, unknown
 
 USAGE = """usage: python experiments/train.py {learner} [flags]
@@ -25,6 +27,8 @@ Examples:
   python experiments/train.py pg                                with the defaults, which learn
   python experiments/train.py pg --num-workers 2 --iterations 50 --batch-size 10 --seed 0 --name run1
   python experiments/train.py pg --resume run1                  go on after an interruption
+  python experiments/train.py pg --extend run1 --iterations 300 go on beyond its end
+  python experiments/train.py pg --fork run1 --iterations 300 --learning-rate 5e-4   a new run from its best checkpoint
   python experiments/train.py pg --preset karpathy --help       every setting, with that preset's values
 """
 
@@ -62,7 +66,7 @@ def main() -> None:
         if name not in LEARNERS:
             raise ConfigError(unknown("learner", name, LEARNERS))
         learner = LEARNERS[name]
-        default = _preset(learner, sys.argv[2:])
+        default = _default(learner, sys.argv[2:])
         arguments = parse(
             Arguments[learner.config_class],  # type: ignore[name-defined]
             f"Train {name}: {learner.config_class.__doc__}",
@@ -70,58 +74,69 @@ def main() -> None:
             args=sys.argv[2:],
             default=Arguments(default),
         )
-        sys.exit(_resume(learner, arguments, default) if arguments.run.resume else _start(learner, arguments))
+        run = arguments.run
+        if run.resume or run.extend:
+            refuse_settled(run, run, TrainFlags())
+            refuse_settled(run, arguments.config, default)
+            status, _ = runs.go_on(learner, run, run.iterations)
+        else:
+            status, _ = _start(learner, arguments)
+        sys.exit(status)
     except ConfigError as error:
         fail(str(error))
 
 
-def _preset(learner: Learner, args: list[str]) -> Config:
-    """The configuration that flags start from. It is looked up first, so that ``--help`` shows its values."""
+def _default(learner: Learner, args: list[str]) -> Config:
+    """The configuration that flags start from: the learner's, a preset's, or that of the run to be forked.
+
+    It is looked up first, so that ``--help`` shows its values.
+    """
     scout = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    scout.add_argument("--preset")
-    name = scout.parse_known_args(args)[0].preset
-    if name is not None and name not in learner.space.PRESETS:
-        raise ConfigError(unknown("preset", name, learner.space.PRESETS))
-    return learner.config_class.from_dict(learner.space.PRESETS[name] if name else {})
+    for flag in ("--preset", "--fork"):
+        scout.add_argument(flag)
+    scout.add_argument("--storage-path", type=Path, default=RunFlags.storage_path)
+    found = scout.parse_known_args(args)[0]
+    if found.preset is not None and found.preset not in learner.space.PRESETS:
+        raise ConfigError(unknown("preset", found.preset, learner.space.PRESETS))
+    settings = learner.space.PRESETS[found.preset] if found.preset else {}
+    if found.fork:
+        if found.preset:
+            raise ConfigError("--preset and --fork exclude each other: a fork starts with its origin's settings")
+        settings = _origin(learner, TrainFlags(fork=found.fork, storage_path=found.storage_path))[1].config
+    return learner.config_class.from_dict(settings)
 
 
-def _start(learner: Learner, arguments: Arguments[Any]) -> int:
+def _origin(learner: Learner, run: TrainFlags) -> tuple[Record, Past]:
+    """The experiment that is forked, and its one trial. Raises ConfigError if there are more."""
+    record, pasts = forked(learner, run)
+    if len(pasts) > 1:
+        raise ConfigError(f"--fork {run.fork}: a sweep of {len(pasts)} trials; the sweep's program forks it")
+    return record, pasts[0]
+
+
+def _start(learner: Learner, arguments: Arguments[Any]) -> tuple[int, Path]:
     config, run = arguments.config, arguments.run
     cpus = start_ray(run.address, run.verbose) if run.address else float(local_cpus())
     require_room(config, cpus)
+    record = Record(
+        learner=learner.name,
+        command=[program(), *sys.argv[1:]],
+        iterations=run.iterations,
+        swept=[],
+        configs=[config.to_dict()],
+        checkpoint_frequency=run.checkpoint_frequency,
+        interval=decision_interval(run.iterations),
+    )
+    if run.fork:
+        _, past = _origin(learner, run)
+        changed(past, config.to_dict(), learner.config_class)
+        return fork(learner, record, [past], run)
     seconds = learner.iteration_seconds(config) * run.iterations / (config.num_workers * min(1, config.cpus_per_worker))
     print(
         f"{run.iterations} updates, about {duration(seconds)} at an untrained policy's pace;"
         " games grow two- to fivefold as play improves"
     )
-    record = {
-        "learner": learner.name,
-        "command": [program(), *sys.argv[1:]],
-        "iterations": run.iterations,
-        "swept": [],
-        "configs": [config.to_dict()],
-    }
-    folder = folders.create(run.storage_path, run.name, learner.name, record)
-    if not run.address:
-        start_ray(None, run.verbose)
-    tuner = new_tuner(
-        learner,
-        [config],
-        [],
-        folder,
-        iterations=run.iterations,
-        checkpoint_frequency=run.checkpoint_frequency,
-        callbacks=[UpdateLines(run.iterations)],
-        verbose=run.verbose,
-    )
-    with exclusive(folder):
-        return runs.fit(tuner, folder)
-
-
-def _resume(learner: Learner, arguments: Arguments[Any], default: Config) -> int:
-    refuse_with_resume(arguments.run, TrainFlags())
-    refuse_with_resume(arguments.config, default)
-    return runs.resume(learner, arguments.run)
+    return runs.start(learner, record, run)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import numbers
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from trainables.sampling.pong import pong_settings
 
@@ -47,6 +47,9 @@ Discount = Annotated[float, Bounds(0, 1, low_included=False)]
 @dataclass(frozen=True)
 class Config:
     """What both learners share."""
+
+    SHAPING: ClassVar[tuple[str, ...]] = ("env_id",)
+    """Settings that decide which arrays a checkpoint holds, and their shapes."""
 
     env_id: str = "ALE/Pong-v5"
     """Gymnasium environment; frame skip and sticky actions are those of its specification."""
@@ -94,6 +97,8 @@ class Config:
 class PGConfig(Config):
     """REINFORCE on Pong's pixels (Karpathy 2016; seed documents 000 to 003)."""
 
+    SHAPING = ("env_id", "hidden_size", "optimiser")
+
     hidden_size: Count = 200
     """Hidden ReLU units."""
 
@@ -124,6 +129,8 @@ class PGConfig(Config):
 @dataclass(frozen=True)
 class TRPOConfig(Config):
     """TRPO on Pong's memory, or on a small Gymnasium environment (Schulman et al. 2015; seed document 004)."""
+
+    SHAPING = ("env_id", "hidden_sizes")
 
     env_id: str = "ALE/Pong-v5"
     """A Pong of ALE, seen as its 128 bytes of memory, or an environment with flat observations and discrete actions."""

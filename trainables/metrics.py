@@ -13,6 +13,9 @@ import numpy as np
 
 from trainables.sampling.worker import GameSummary
 
+METRIC, MODE = "episode_reward_mean", "max"
+"""What trials are compared by, and which way."""
+
 WINDOW_GAMES = 100
 """Games in ``episode_reward_mean``."""
 

@@ -1,19 +1,18 @@
 """The best of a sweep once more, with fresh seeds: the winner among many owes a part of its score to luck."""
 
+import dataclasses
 import itertools
 import shlex
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from experiments.common import folders, runs
-from experiments.common.console import SweepView
+from experiments.common.flags import RunFlags
 from experiments.common.groups import Confirmation, candidates, confirmations, varied
-from experiments.common.launch import new_tuner, restored_tuner
 from experiments.common.learners import Learner
-from experiments.common.lock import exclusive
+from experiments.common.record import Record
 from experiments.common.records import Experiment, read_experiment
 from experiments.common.statistics import mean_interval, probability_of_higher_mean
 from trainables.config import ConfigError
@@ -32,51 +31,34 @@ def confirm(learner: Learner, folder: Path, verbose: bool) -> int:
 
     Does nothing if none was asked for, or if the sweep has not come to its end. Returns an exit status.
     """
-    sweep = read_experiment(folder)
-    wanted = sweep.record.get("confirm")
+    sweep, wanted = read_experiment(folder), Record.read(folder).confirm
     if not wanted or not sweep.over or not candidates(sweep, 1):
         return 0
     again = folder.with_name(folder.name + SUFFIX)
-    if not again.exists():
-        again = _create(learner, sweep, wanted)
-        tuner = _new(learner, again, wanted, verbose)
-    else:
-        tuner = restored_tuner(learner, again)
+    run = RunFlags(storage_path=folder.parent, name=again.name, verbose=verbose)
     print(f"\nThe best {wanted['best']} again, with fresh seeds: {folders.display(again)}")
-    with exclusive(again):
-        status = runs.fit(tuner, again)
-    _show(confirmations(sweep, read_experiment(again)), folder, again)
+    if again.exists():
+        status, _ = runs.go_on(learner, dataclasses.replace(run, name=None, resume=again.name), 0)
+    else:
+        status, _ = runs.start(learner, _record(Record.read(folder), sweep, wanted), run)
+    if status in (0, 1):
+        _show(confirmations(sweep, read_experiment(again)), folder, again)
     return status
 
 
-def _create(learner: Learner, sweep: Experiment, wanted: dict[str, Any]) -> Path:
-    """The folder of the confirmation, with its record. All configurations meet the same seeds, new to all of them."""
-    first = 1 + max(config["seed"] for config in sweep.record["configs"])
+def _record(record: Record, sweep: Experiment, wanted: dict[str, int]) -> Record:
+    """What the confirmation is to do. All configurations meet the same seeds, new to all of them."""
+    first = 1 + max(config["seed"] for config in record.configs)
     seeds = range(first, first + wanted["seeds"])
     chosen = candidates(sweep, wanted["best"])
-    record = {
-        "learner": learner.name,
-        "command": sweep.record["command"],
-        "iterations": sweep.record["iterations"],
-        "swept": [*varied(chosen), "seed"],
-        "configs": [g.config | {"seed": seed} for g, seed in itertools.product(chosen, seeds)],
-        "confirms": sweep.name,
-    }
-    return folders.create(sweep.folder.parent, sweep.name + SUFFIX, learner.name, record)
-
-
-def _new(learner: Learner, folder: Path, wanted: dict[str, Any], verbose: bool) -> Any:
-    record = folders.read_record(folder)
-    return new_tuner(
-        learner,
-        [learner.config_class.from_dict(config) for config in record["configs"]],
-        record["swept"],
-        folder,
-        iterations=record["iterations"],
-        checkpoint_frequency=wanted["checkpoint_frequency"],
-        max_concurrent=wanted["max_concurrent"],
-        callbacks=[SweepView(record["iterations"], float("inf"))],
-        verbose=verbose,
+    return dataclasses.replace(
+        record,
+        swept=[*varied(chosen), "seed"],
+        configs=[g.config | {"seed": seed} for g, seed in itertools.product(chosen, seeds)],
+        scheduler="fifo",
+        time_budget_s=None,
+        confirm=None,
+        confirms=sweep.name,
     )
 
 

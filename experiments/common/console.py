@@ -1,5 +1,6 @@
 """What the user sees while an experiment runs, and when it has ended."""
 
+import math
 import shlex
 import sys
 import time
@@ -15,9 +16,10 @@ from rich.table import Table
 
 from experiments.common.flags import command_line
 from experiments.common.folders import display
-from experiments.common.launch import METRIC
 from experiments.common.naming import trial_number
 from experiments.common.plan import duration
+from experiments.common.record import Record
+from trainables.metrics import METRIC
 
 PLAIN_INTERVAL_S = 10.0
 """Seconds between status lines where there is no terminal to redraw."""
@@ -49,8 +51,8 @@ class UpdateLines(tune.Callback):
 class SweepView(tune.Callback):
     """A table that follows all trials: live in a terminal, else a status line now and then."""
 
-    def __init__(self, iterations: int, time_budget_s: float) -> None:
-        self.iterations, self.time_budget_s = iterations, time_budget_s
+    def __init__(self, record: Record) -> None:
+        self.iterations, self.time_budget_s = record.iterations, record.time_budget_s or math.inf
         self._live: Live | None = None
         self._start = self._printed = 0.0
         self._restored: int | None = None  # iterations that a resumed experiment had when it went on

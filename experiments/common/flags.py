@@ -36,6 +36,16 @@ class RunFlags:
     ] = None
     """Continue an interrupted experiment with the settings it was started with."""
 
+    extend: Annotated[str | None, tyro.conf.arg(metavar="NAME_OR_PATH", help_behavior_hint="(with --iterations)")] = (
+        None
+    )
+    """Give the trials of an experiment more iterations, in place; those that were stopped early stay stopped."""
+
+    fork: Annotated[str | None, tyro.conf.arg(metavar="NAME_OR_PATH", help_behavior_hint="(with changed settings)")] = (
+        None
+    )
+    """Start a new experiment from the best checkpoints of another one's trials."""
+
     address: Annotated[
         str | None, tyro.conf.arg(metavar="auto|HOST:PORT", help_behavior_hint="(default: this machine alone)")
     ] = None
@@ -47,10 +57,12 @@ class RunFlags:
     def __post_init__(self) -> None:
         """Check every flag."""
         check_fields(self)
+        if sum(value is not None for value in (self.resume, self.extend, self.fork)) > 1:
+            raise ConfigError("--resume, --extend and --fork exclude each other: an experiment goes on in one way")
 
 
-WITH_RESUME = {"resume", "storage_path", "address", "verbose"}
-"""Flags that mean something beside ``--resume``; all others were decided when the experiment started."""
+CONTINUING = {"resume", "extend", "storage_path", "address", "verbose"}
+"""Flags that mean something where an experiment goes on; all others were decided when it started."""
 
 
 def parse(arguments: Any, description: str, **options: Any) -> Any:
@@ -86,12 +98,16 @@ def fail(message: str, status: int = 2) -> NoReturn:
     raise SystemExit(status)
 
 
-def refuse_with_resume(flags: Any, default: Any) -> None:
-    """Raise ConfigError if any flag was given that ``--resume`` would ignore."""
+def refuse_settled(run: RunFlags, flags: Any, default: Any) -> None:
+    """Raise ConfigError if any of ``flags`` was given that ``--resume`` or ``--extend`` would ignore."""
+    allowed = CONTINUING | ({"iterations"} if run.extend else set())
     for field in dataclasses.fields(flags):
-        if field.name not in WITH_RESUME and getattr(flags, field.name) != getattr(default, field.name):
-            flag = "--" + field.name.replace("_", "-")
-            raise ConfigError(f"{flag} cannot change with --resume: an experiment keeps its settings")
+        if field.name not in allowed and (given := getattr(flags, field.name)) != getattr(default, field.name):
+            flag, way = "--" + field.name.replace("_", "-"), "--extend" if run.extend else "--resume"
+            raise ConfigError(
+                f"{flag} {given} cannot change with {way}: an experiment keeps its settings; --fork starts a new one"
+                " with others"
+            )
 
 
 def _one_line(box: str) -> str:

@@ -4,20 +4,29 @@ import logging
 import os
 import socket
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import ray
 from ray import tune
-from ray.tune.search import BasicVariantGenerator
 
+from experiments.common.journal import Journal
 from experiments.common.learners import Learner
 from experiments.common.naming import TrialName
+from experiments.common.past import Past
+from experiments.common.record import Record
+from experiments.common.schedulers import make_scheduler
 from experiments.common.tensorboard import TensorBoard
-from trainables.config import Config, ConfigError
+from experiments.common.trials import PlannedTrials
+from trainables.config import ConfigError
+from trainables.metrics import METRIC, MODE
 
-METRIC, MODE = "episode_reward_mean", "max"
+KEEP = {"fifo": 2, "asha": 2, "pbt": 4}
+"""Checkpoints that a trial keeps: the latest, and the best. Under pbt others may yet want to copy an older one."""
+
+MAX_FAILURES = 3
+"""Times that a trial goes on from its last checkpoint after an error: a killed actor does no lasting harm."""
 
 
 def local_cpus() -> int:
@@ -53,59 +62,47 @@ def _attach(address: str, quiet: dict[str, Any]) -> None:
         raise ConfigError(f"--address {address}: no Ray cluster there ({str(error).splitlines()[0]})") from None
 
 
-def new_tuner(
+def make_tuner(
     learner: Learner,
-    configs: Sequence[Config],
-    swept: list[str],
     folder: Path,
-    *,
-    iterations: int,
-    checkpoint_frequency: int,
-    scheduler: Any = None,
-    max_concurrent: int | None = None,
-    time_budget_s: float | None = None,
+    record: Record,
+    past: Mapping[str, Past],
     callbacks: Sequence[tune.Callback] = (),
     verbose: bool = False,
 ) -> tune.Tuner:
-    """A Tuner that runs exactly these configurations, drawn and checked before."""
-    points = [config.to_dict() for config in configs]
-    space = {name: tune.choice([point[name] for point in points]) for name in points[0]}
+    """A Tuner that runs exactly the recorded configurations; trials with a past go on from there."""
+    points = [past[number].config if number in past else config for number, config in _numbered(record.configs)]
+    names = TrialName(record.swept, {number: old.name for number, old in past.items()})
     return tune.Tuner(
         learner.trainable,
-        param_space=space,
+        param_space={name: tune.choice([point[name] for point in points]) for name in points[0]},
         tune_config=tune.TuneConfig(
             metric=METRIC,
             mode=MODE,
             num_samples=len(points),
-            search_alg=BasicVariantGenerator(points_to_evaluate=points),
-            scheduler=scheduler,
-            max_concurrent_trials=max_concurrent,
-            time_budget_s=time_budget_s,
-            trial_name_creator=TrialName(swept),
-            trial_dirname_creator=TrialName(swept),
+            search_alg=PlannedTrials(points, past, record.max_concurrent),
+            scheduler=make_scheduler(record, learner.space.MUTATIONS, past),
+            time_budget_s=record.time_budget_s,
+            trial_name_creator=names,
+            trial_dirname_creator=names,
         ),
         run_config=tune.RunConfig(
             name=folder.name,
             storage_path=str(folder.parent),
-            stop={"training_iteration": iterations},
+            stop={"training_iteration": record.iterations},
             checkpoint_config=tune.CheckpointConfig(
-                checkpoint_frequency=checkpoint_frequency,
+                checkpoint_frequency=record.checkpoint_frequency,
                 checkpoint_at_end=True,
-                num_to_keep=2,
+                num_to_keep=KEEP[record.scheduler],
                 checkpoint_score_attribute=METRIC,
                 checkpoint_score_order=MODE,
             ),
-            callbacks=[TensorBoard(), *callbacks],
+            failure_config=tune.FailureConfig(max_failures=MAX_FAILURES),
+            callbacks=[Journal(), TensorBoard(), *callbacks],
             verbose=1 if verbose else 0,
         ),
     )
 
 
-def restored_tuner(learner: Learner, folder: Path) -> tune.Tuner:
-    """A Tuner that continues an experiment's unfinished and failed trials.
-
-    Raises ConfigError if the folder holds no state of Tune's.
-    """
-    if not tune.Tuner.can_restore(str(folder)):
-        raise ConfigError(f"{folder} was interrupted before its first trial started; delete it and start again")
-    return tune.Tuner.restore(str(folder), trainable=learner.trainable, resume_unfinished=True, resume_errored=True)
+def _numbered(configs: Sequence[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    return [(f"{index:05d}", config) for index, config in enumerate(configs)]

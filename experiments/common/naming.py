@@ -1,5 +1,6 @@
 """Trial names that a person can read: ``00003_lr=2e-3_h=200_g=0.99_w=2``."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ray.tune.experiment import Trial
@@ -17,14 +18,21 @@ SHORT = {
 
 
 class TrialName:
-    """Names a trial by its number and its swept values; the number makes it unique."""
+    """Names a trial by its number and its swept values; the number makes it unique. A trial that ran before keeps its
+    name, whatever became of its settings."""
 
-    def __init__(self, swept: list[str]) -> None:
-        self.swept = swept
+    def __init__(self, swept: list[str], names: Mapping[str, str]) -> None:
+        self.swept, self.names = swept, names
 
     def __call__(self, trial: Trial) -> str:
         """The trial's name, which is also its folder's."""
-        return "_".join([trial_number(trial), *(f"{SHORT.get(k, k)}={short(trial.config[k])}" for k in self.swept)])
+        number = trial_number(trial)
+        return self.names.get(number) or trial_name(number, trial.config, self.swept)
+
+
+def trial_name(number: str, config: Mapping[str, Any], swept: Sequence[str]) -> str:
+    """``00003_lr=2e-3_h=200``."""
+    return "_".join([number, *(f"{SHORT.get(key, key)}={short(config[key])}" for key in swept)])
 
 
 def trial_number(trial: Trial) -> str:

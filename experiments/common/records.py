@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from experiments.common import folders, lock
-from experiments.common.launch import METRIC
 from experiments.common.statistics import area_under
 from trainables.checkpoints import CheckpointError, load_state
+from trainables.metrics import METRIC
 
 OVER = ("TERMINATED", "ERROR")
 """What Tune calls trials that it will not touch again unless it is told to."""

@@ -1,31 +1,102 @@
-"""The ends that sweeps and single runs have in common: resume an experiment, run it, sum it up."""
+"""Running an experiment, whether it is new or goes on: one way for sweeps and single runs alike."""
 
+import dataclasses
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import ray
 from ray import tune
 
 from experiments.common import folders
-from experiments.common.console import summarise
+from experiments.common.console import SweepView, UpdateLines, summarise
 from experiments.common.flags import RunFlags
-from experiments.common.launch import restored_tuner, start_ray
+from experiments.common.launch import make_tuner, start_ray
 from experiments.common.learners import Learner
 from experiments.common.lock import exclusive
+from experiments.common.past import Past, describe, recall
+from experiments.common.record import Record
+from experiments.common.stopping import DiskGuard, StopSignals
+from trainables.config import ConfigError
+
+RESTARTS = 3
+"""Times that an experiment goes on by itself after Tune gave up, as it does when Ray's memory monitor kills a trial."""
+
+UNFINISHED = 3
+"""Exit status of an experiment that ended before its trials did."""
 
 
-def resume(learner: Learner, run: RunFlags) -> int:
-    """Continue the experiment that ``--resume`` names; return the program's exit status.
+def start(
+    learner: Learner, record: Record, run: RunFlags, prepare: Callable[[Path], None] | None = None
+) -> tuple[int, Path]:
+    """Run a new experiment, after ``prepare`` has put into its folder what it starts from.
 
-    Raises ConfigError if there is no such experiment of this learner, nothing in it to continue, or if another program
-    runs it.
+    Returns the program's exit status and the experiment's folder.
     """
-    folder = folders.find(run.storage_path, run.resume or "", learner.name)
+    folder = folders.create(run.storage_path, run.name, learner.name, record.to_dict())
     with exclusive(folder):
+        if prepare:
+            prepare(folder)
+        if not run.address:
+            start_ray(None, run.verbose)
+        return _run(learner, folder, record, run.verbose), folder
+
+
+def go_on(learner: Learner, run: RunFlags, iterations: int) -> tuple[int, Path]:
+    """Continue the experiment that ``--resume`` names, or the one that ``--extend`` gives more ``iterations``.
+
+    Returns the program's exit status and the experiment's folder. Raises ConfigError if there is no such experiment of
+    this learner, if another program runs it, or if its files contradict each other.
+    """
+    folder = folders.find(run.storage_path, run.resume or run.extend or "", learner.name)
+    with exclusive(folder):
+        record = Record.read(folder)
+        if run.extend:
+            record = _extended(record, folder, iterations)
+        past = recall(folder, record)
+        print(f"Going on with {folders.display(folder)}, {record.iterations} iterations a trial")
+        print("\n".join(describe(past.values())))
+        if past and len(past) == len(record.configs) and all(trial.over for trial in past.values()):
+            print("Every trial has come to its end: --extend with more --iterations goes further.")
+        if run.extend:
+            record.update(folder)
         start_ray(run.address, run.verbose)
-        print(f"Resuming {folders.display(folder)}")
-        return fit(restored_tuner(learner, folder), folder)
+        return _run(learner, folder, record, run.verbose), folder
 
 
-def fit(tuner: tune.Tuner, folder: Path) -> int:
+def _extended(record: Record, folder: Path, iterations: int) -> Record:
+    if iterations <= record.iterations:
+        raise ConfigError(
+            f"--iterations {iterations}: {folder.name} has {record.iterations} already; --extend needs more of them"
+        )
+    return dataclasses.replace(record, iterations=iterations, extended=[*record.extended, record.iterations])
+
+
+def _run(learner: Learner, folder: Path, record: Record, verbose: bool) -> int:
     """Run to the end and print what came out; return the program's exit status."""
     print(f"Watch:   tensorboard --logdir {folders.display(folder)}\n", flush=True)
-    return summarise(tuner.fit(), folder)
+    signals = StopSignals()
+    results = None
+    for restarts in range(RESTARTS + 1):
+        past = recall(folder, record)
+        try:
+            results = _fit(learner, folder, record, past, signals, verbose)
+            break
+        except (RuntimeError, tune.TuneError, ray.exceptions.RayError) as error:
+            reason = str(error).strip().splitlines()[-1:] or [type(error).__name__]
+            print(f"Ray Tune gave up: {reason[0]}", file=sys.stderr, flush=True)
+            if signals.received or restarts == RESTARTS:
+                break
+            print("Going on from the last checkpoints.", file=sys.stderr, flush=True)
+    status = summarise(results, folder) if results else UNFINISHED
+    return signals.status or status
+
+
+def _fit(
+    learner: Learner, folder: Path, record: Record, past: dict[str, Past], signals: StopSignals, verbose: bool
+) -> tune.ResultGrid:
+    for book in folder.glob("experiment_state-*.json"):
+        book.unlink()  # Tune's own, of an earlier run: nobody reads it again
+    view = UpdateLines(record.iterations) if len(record.configs) == 1 else SweepView(record)
+    callbacks = [signals, DiskGuard(folder, signals), view]
+    return make_tuner(learner, folder, record, past, callbacks, verbose).fit()

@@ -1,23 +1,69 @@
-"""Schedulers by name: who stops a trial early, or changes it on the way."""
+"""Schedulers by name: who stops a trial early, or changes it on the way.
 
-from typing import Literal
+Tune forgets what a scheduler knows when a program ends. Here it is told again: a trial that had results before brings
+them along, so ASHA's rungs and PBT's scores are after ``--resume`` what they were.
+"""
 
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from ray.tune.experiment import Trial
 from ray.tune.schedulers import ASHAScheduler, FIFOScheduler, PopulationBasedTraining, TrialScheduler
 
-from experiments.common.learners import Learner
+from experiments.common.naming import trial_number
+from experiments.common.past import Past
+from experiments.common.record import Record
 
 SchedulerName = Literal["asha", "fifo", "pbt"]
 
 
-def make_scheduler(name: SchedulerName, learner: Learner, iterations: int) -> TrialScheduler:
+def make_scheduler(record: Record, mutations: dict[str, Any], past: Mapping[str, Past]) -> TrialScheduler:
     """ASHA (Li et al. 2020) stops trials that lag, PBT (Jaderberg et al. 2017) copies those that lead, FIFO neither."""
-    if name == "asha":
-        # A tenth of the iterations before the first cut: below it, returns of good and bad settings look the same.
-        grace = max(1, iterations // 10)
-        return ASHAScheduler(max_t=iterations, grace_period=grace, reduction_factor=3)
-    if name == "pbt":
-        return PopulationBasedTraining(
-            perturbation_interval=max(1, iterations // 10),
-            hyperparam_mutations=learner.space.MUTATIONS,
+    if record.scheduler == "asha":
+        return RememberingASHA(past, max_t=record.iterations, grace_period=record.interval, reduction_factor=3)
+    if record.scheduler == "pbt":
+        return RememberingPBT(
+            past,
+            time_attr="training_iteration",
+            perturbation_interval=record.interval,
+            hyperparam_mutations=mutations,
         )
     return FIFOScheduler()
+
+
+class RememberingASHA(ASHAScheduler):
+    """ASHA whose rungs hold what trials reported before."""
+
+    def __init__(self, past: Mapping[str, Past], **options: Any) -> None:
+        super().__init__(**options)
+        self._past = past
+
+    def on_trial_add(self, tune_controller: Any, trial: Trial) -> None:
+        """Take a trial in, with its earlier results; what was decided on them was done then."""
+        super().on_trial_add(tune_controller, trial)
+        past = self._past.get(trial_number(trial))
+        for row in past.rows if past else []:
+            super().on_trial_result(tune_controller, trial, row)
+        if past and past.over:
+            super().on_trial_complete(tune_controller, trial, past.rows[-1])
+
+
+class RememberingPBT(PopulationBasedTraining):
+    """PBT whose population holds the scores that trials reported before."""
+
+    def __init__(self, past: Mapping[str, Past], **options: Any) -> None:
+        super().__init__(**options)
+        self._past = past
+
+    def on_trial_add(self, tune_controller: Any, trial: Trial) -> None:
+        """Take a trial in, with its score at the last exchange."""
+        super().on_trial_add(tune_controller, trial)
+        past = self._past.get(trial_number(trial))
+        exchanges = (
+            [row for row in past.rows if row[self._time_attr] % self._perturbation_interval == 0] if past else []
+        )
+        if exchanges and not trial.is_finished():
+            state = self._trial_state[trial]
+            self._save_trial_state(state, exchanges[-1][self._time_attr], exchanges[-1], trial)
+            state.last_perturbation_time = exchanges[-1][self._time_attr]
+            state.last_checkpoint = trial.checkpoint

@@ -2,22 +2,24 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import tyro
 from rich.console import Console
 
-from experiments.common import folders, runs
+from experiments.common import runs
 from experiments.common.confirm import confirm, require_free
-from experiments.common.console import SweepView
-from experiments.common.flags import RunFlags, fail, parse, program, refuse_with_resume
-from experiments.common.launch import local_cpus, new_tuner, start_ray
+from experiments.common.flags import RunFlags, fail, parse, program, refuse_settled
+from experiments.common.fork import changed, fork, forked
+from experiments.common.launch import local_cpus, start_ray
 from experiments.common.learners import Learner
-from experiments.common.lock import exclusive
-from experiments.common.plan import Plan, draw, duration, parse_settings
-from experiments.common.schedulers import SchedulerName, make_scheduler
-from trainables.config import Bounds, ConfigError, check_fields
+from experiments.common.plan import Plan, draw, duration, parse_settings, require_room
+from experiments.common.record import Record, decision_interval
+from experiments.common.schedulers import SchedulerName
+from trainables.config import Bounds, Config, ConfigError, check_fields
 
 
 @dataclass(frozen=True)
@@ -90,13 +92,25 @@ class Arguments:
 def main(learner: Learner, description: str) -> None:
     """Run a sweep from the command line, and end the program with its status."""
     arguments = parse(Arguments, description)
+    run = arguments.run
+    folder: Path | None
     try:
-        sys.exit(_resume(learner, arguments) if arguments.run.resume else _start(learner, arguments))
+        if run.resume or run.extend:
+            refuse_settled(run, arguments.sweep, SweepFlags())
+            refuse_settled(run, run, RunFlags())
+            status, folder = runs.go_on(learner, run, arguments.sweep.iterations)
+        elif run.fork:
+            status, folder = _fork(learner, arguments)
+        else:
+            status, folder = _start(learner, arguments)
+        if folder and status in (0, 1):
+            status = max(status, confirm(learner, folder, run.verbose))
+        sys.exit(status)
     except ConfigError as error:
         fail(str(error))
 
 
-def _start(learner: Learner, arguments: Arguments) -> int:
+def _start(learner: Learner, arguments: Arguments) -> tuple[int, Path | None]:
     sweep, run = arguments.sweep, arguments.run
     cpus = start_ray(run.address, run.verbose) if run.address else float(local_cpus())
     plan = _plan(learner, sweep, cpus)
@@ -104,56 +118,49 @@ def _start(learner: Learner, arguments: Arguments) -> int:
         require_free(run.storage_path, run.name)
     _show(plan, sweep)
     if sweep.dry_run:
-        return 0
-    record = {
-        "learner": learner.name,
-        "command": [program(), *sys.argv[1:]],
-        "iterations": plan.iterations,
-        "swept": plan.swept,
-        "configs": [config.to_dict() for config in plan.configs],
-    }
-    if sweep.confirm:
-        record["confirm"] = {
-            "best": sweep.confirm,
-            "seeds": sweep.seeds,
-            "checkpoint_frequency": run.checkpoint_frequency,
-            "max_concurrent": sweep.max_concurrent,
-        }
-    folder = folders.create(run.storage_path, run.name, learner.name, record)
-    if not run.address:
-        start_ray(None, run.verbose)
-    tuner = new_tuner(
-        learner,
-        plan.configs,
-        plan.swept,
-        folder,
-        iterations=plan.iterations,
+        return 0, None
+    return runs.start(learner, _record(learner, arguments, plan.configs, plan.swept, plan.iterations), run)
+
+
+def _fork(learner: Learner, arguments: Arguments) -> tuple[int, Path]:
+    sweep, run = arguments.sweep, arguments.run
+    origin, pasts = forked(learner, run)
+    configs = [changed(past, _settings(learner, sweep), learner.config_class) for past in pasts]
+    cpus = start_ray(run.address, run.verbose) if run.address else float(local_cpus())
+    for config in configs:
+        require_room(config, cpus)
+    return fork(learner, _record(learner, arguments, configs, origin.swept, sweep.iterations), pasts, run)
+
+
+def _record(
+    learner: Learner, arguments: Arguments, configs: Sequence[Config], swept: list[str], iterations: int
+) -> Record:
+    sweep, run = arguments.sweep, arguments.run
+    return Record(
+        learner=learner.name,
+        command=[program(), *sys.argv[1:]],
+        iterations=iterations,
+        swept=swept,
+        configs=[config.to_dict() for config in configs],
         checkpoint_frequency=run.checkpoint_frequency,
-        scheduler=make_scheduler("fifo" if sweep.smoke_test else sweep.scheduler, learner, plan.iterations),
+        interval=decision_interval(iterations),
+        scheduler="fifo" if sweep.smoke_test else sweep.scheduler,
         max_concurrent=sweep.max_concurrent,
         time_budget_s=sweep.time_budget_s,
-        callbacks=[SweepView(plan.iterations, sweep.time_budget_s)],
-        verbose=run.verbose,
+        confirm={"best": sweep.confirm, "seeds": sweep.seeds} if sweep.confirm else None,
     )
-    with exclusive(folder):
-        status = runs.fit(tuner, folder)
-    return max(status, confirm(learner, folder, run.verbose))
 
 
-def _resume(learner: Learner, arguments: Arguments) -> int:
-    refuse_with_resume(arguments.sweep, SweepFlags())
-    refuse_with_resume(arguments.run, RunFlags())
-    status = runs.resume(learner, arguments.run)
-    folder = folders.find(arguments.run.storage_path, arguments.run.resume or "", learner.name)
-    return max(status, confirm(learner, folder, arguments.run.verbose))
+def _settings(learner: Learner, sweep: SweepFlags) -> dict[str, Any]:
+    """The settings that flags fix in all trials."""
+    flags = {"num_workers": sweep.num_workers, learner.batch_field: sweep.batch_size}
+    return {name: value for name, value in flags.items() if value is not None} | parse_settings(sweep.set)
 
 
 def _plan(learner: Learner, sweep: SweepFlags, cpus: float) -> Plan:
-    flags = {"num_workers": sweep.num_workers, learner.batch_field: sweep.batch_size}
-    fixed = {name: value for name, value in flags.items() if value is not None} | parse_settings(sweep.set)
     space = learner.space.SMOKE if sweep.smoke_test else learner.space.SPACE
     samples, iterations = (2, 2) if sweep.smoke_test else (sweep.num_samples, sweep.iterations)
-    configs, swept, notes = draw(learner, space, fixed, samples, sweep.seed, cpus)
+    configs, swept, notes = draw(learner, space, _settings(learner, sweep), samples, sweep.seed, cpus)
     return Plan(learner, configs, swept, iterations, cpus, sweep.max_concurrent, notes)
 
 

@@ -1,0 +1,70 @@
+"""A new experiment that starts where another one stands: ``--fork``."""
+
+import dataclasses
+import shutil
+from pathlib import Path
+from typing import Any
+
+from experiments.common import folders, runs
+from experiments.common.flags import RunFlags
+from experiments.common.learners import Learner
+from experiments.common.naming import trial_name
+from experiments.common.past import Past, recall
+from experiments.common.record import Record
+from trainables.config import Config, ConfigError
+from trainables.metrics import METRIC
+
+
+def forked(learner: Learner, run: RunFlags) -> tuple[Record, list[Past]]:
+    """The record of the experiment that ``--fork`` names, and those of its trials that have a checkpoint.
+
+    Raises ConfigError if there is no such experiment of this learner, or no checkpoint in it.
+    """
+    folder = folders.find(run.storage_path, run.fork or "", learner.name)
+    record = Record.read(folder)
+    pasts = [past for _, past in sorted(recall(folder, record).items()) if past.checkpoints]
+    if not pasts:
+        raise ConfigError(f"--fork {run.fork}: no trial of it has a checkpoint yet")
+    return record, pasts
+
+
+def changed(old: Past, changes: dict[str, Any], config_class: type[Config]) -> Config:
+    """A trial's configuration with other settings.
+
+    Raises ConfigError for an impossible one, and for one that its checkpoint's arrays do not fit.
+    """
+    before, after = config_class.from_dict(old.config), config_class.from_dict(old.config | changes)
+    for name in config_class.SHAPING:
+        if getattr(before, name) != getattr(after, name):
+            raise ConfigError(
+                f"--fork cannot change {name}: the checkpoints' arrays have the form of {old.config[name]!r}"
+            )
+    return after
+
+
+def best_checkpoint(past: Past) -> tuple[Path, dict[str, Any]]:
+    """A trial's checkpoint with the best mean return, and its results."""
+    return max(past.checkpoints, key=lambda item: (item[1][METRIC], item[1]["training_iteration"]))
+
+
+def fork(learner: Learner, record: Record, pasts: list[Past], run: RunFlags) -> tuple[int, Path]:
+    """Run a new experiment whose trials start from the best checkpoints of others, in order.
+
+    Returns the program's exit status and the experiment's folder. Raises ConfigError if there is nothing left to do.
+    """
+    starts = [best_checkpoint(past) for past in pasts]
+    iterations = [row["training_iteration"] for _, row in starts]
+    if max(iterations) >= record.iterations:
+        raise ConfigError(
+            f"--iterations {record.iterations}: a trial of {run.fork} stands at {max(iterations)} already, and they are"
+            " counted from its beginning; give more"
+        )
+
+    def prepare(folder: Path) -> None:
+        for index, ((source, row), config) in enumerate(zip(starts, record.configs, strict=True)):
+            name = trial_name(f"{index:05d}", config, record.swept)
+            shutil.copytree(source, folder / name / "checkpoint_000000")
+            print(f"  {name}: starts from {folders.display(source)}, after iteration {row['training_iteration']}")
+
+    origin = {"name": run.fork, "iterations": iterations}
+    return runs.start(learner, dataclasses.replace(record, fork_of=origin), run, prepare)

@@ -1,0 +1,55 @@
+"""What an experiment was asked to do: written into its folder before anything runs, and all that ``--resume`` needs."""
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from experiments.common.folders import RECORD, read_record
+from trainables.config import ConfigError
+
+
+@dataclass(frozen=True)
+class Record:
+    """The part of ``experiment.json`` that a program acts on; where it comes from stands beside it."""
+
+    learner: str
+    command: list[str]  # as it was typed
+    iterations: int  # of a trial that is not stopped early
+    swept: list[str]  # settings that differ between trials, and so appear in their names
+    configs: list[dict[str, Any]]  # of every trial, in order
+    checkpoint_frequency: int
+    interval: int  # iterations before asha first cuts, and between pbt's exchanges
+    scheduler: str = "fifo"
+    max_concurrent: int | None = None
+    time_budget_s: float | None = None
+    confirm: dict[str, int] | None = None  # how many of the best to run again, and with how many seeds
+    confirms: str | None = None  # the sweep that this one confirms
+    extended: list[int] = field(default_factory=list)  # what ``iterations`` was before --extend, once or more
+    fork_of: dict[str, Any] | None = None  # the experiment that this one went on from, and each trial's iteration
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """An experiment's record. Raises ConfigError if it is damaged or lacks an entry."""
+        stored = read_record(folder)
+        names = {field.name for field in dataclasses.fields(cls)}
+        try:
+            return cls(**{name: value for name, value in stored.items() if name in names})
+        except TypeError as error:
+            raise ConfigError(f"{folder / RECORD} is damaged or older than this program ({error})") from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain types, for ``experiment.json``."""
+        return dataclasses.asdict(self)
+
+    def update(self, folder: Path) -> None:
+        """Put this record in the place of the one in ``folder``; what else stands there stays."""
+        temporary = folder / (RECORD + ".tmp")
+        temporary.write_text(json.dumps(read_record(folder) | self.to_dict(), indent=1))
+        temporary.replace(folder / RECORD)
+
+
+def decision_interval(iterations: int) -> int:
+    """A tenth of the iterations: below it, returns of good and bad settings look the same."""
+    return max(1, iterations // 10)
