@@ -73,7 +73,7 @@ class PongTRPO(PongTrainable):
         settings: TRPOConfig = self.settings
         return partial(TrajectoryWorker, settings.env_id, settings.hidden_sizes)
 
-    def step(self) -> dict[str, Any]:
+    def update(self) -> dict[str, float]:
         """One update: theta <- theta + s, the step within the trust region that TRPO finds for GAE's advantages."""
         clock = Stopwatch()
         with clock.measure("rollout"):
@@ -85,7 +85,6 @@ class PongTRPO(PongTrainable):
                 lambda: self.baseline.fit(self.value, batch.state_nd, batch.return_n),
             )
             self.moments = reduce(Moments.merge, [game.moments for game in games], self.moments)
-            self.updates += 1
         summaries = [game.summary for game in games]
         infos = _family("policy", policy_info) | _family("baseline", baseline_info)
         received = sum(game.nbytes for game in games)
