@@ -21,3 +21,20 @@ def wait_until(condition, complaint, seconds=15):
     while not condition():
         assert time.monotonic() < deadline, complaint
         time.sleep(0.05)
+
+
+def untimed(result):
+    """The metrics that a seed decides: all but clocks, process numbers and speed."""
+    varying = ("perf/", "time", "timestamp", "pid", "date", "iterations_since", "trial_id", "config")
+    return {key: value for key, value in result.items() if not key.startswith(varying)}
+
+
+CARTPOLE = {
+    "env_id": "CartPole-v1",
+    "reset_on_reward": False,
+    "hidden_sizes": (8,),
+    "timesteps_per_batch": 300,
+    "num_workers": 1,
+    "seed": 4,
+}
+"""Settings of TRPO with games of milliseconds."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
@@ -91,9 +92,12 @@ class PongTRPO(PongTrainable):
         return self.episodes.add(summaries) | infos | self.perf_metrics(clock, summaries, received)
 
     def at_once(self, *jobs: Callable[[], Any]) -> list[Any]:
-        """Results of jobs that do not need each other's, computed in parallel where the trial has two cores."""
+        """Results of jobs that do not need each other's, computed in parallel where the trial has two cores.
+
+        NumPy's error state is part of a thread's context, and each job gets a copy of the caller's.
+        """
         with ThreadPoolExecutor(min(len(jobs), self.settings.num_workers)) as cores:
-            return [job.result() for job in [cores.submit(job) for job in jobs]]
+            return [job.result() for job in [cores.submit(copy_context().run, job) for job in jobs]]
 
     def play_batch(self, weights: FilteredWeights) -> list[FilteredGame]:
         """Play about ``timesteps_per_batch`` steps: as many games as their last mean length says.

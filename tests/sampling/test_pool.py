@@ -90,10 +90,11 @@ def test_a_worker_that_dies_or_freezes_is_replaced_and_its_game_replayed(make_po
         np.testing.assert_array_equal(result.trajectory.obs_nd, expected.trajectory.obs_nd)
 
 
-@pytest.mark.parametrize(("fault", "cause"), [(faults.die, "died: "), (faults.hang, r"did not finish within 1 s")])
-def test_a_game_that_always_fails_ends_in_an_error_with_worker_game_and_cause(make_pool, weights, fault, cause):
-    pool = make_pool(partial(FaultyWorker, CARTPOLE, fault, (0, 3), None), 1, game_timeout_s=1.0)
-    message = rf"worker 0 in game 3 of iteration 0 \(seed 0\) failed 3 times, at last because it {cause}"
+def test_a_game_that_always_hangs_ends_in_an_error_with_worker_game_and_cause(make_pool, weights):
+    pool = make_pool(partial(FaultyWorker, CARTPOLE, faults.hang, (0, 3), None), 1, game_timeout_s=1.0)
+    message = (
+        r"worker 0 in game 3 of iteration 0 \(seed 0\) failed 3 times, at last because it did not finish within 1 s"
+    )
     with pytest.raises(RuntimeError, match=message):
         list(pool.play(weights, NUMBERS))
     assert pool.restarts == 2
