@@ -139,7 +139,7 @@ def test_a_checkpoint_of_format_1_loads_for_ever(make_trial, trainable, settings
     assert (trial.iteration, trial.episodes.steps) == (2, steps)
 
 
-def test_a_planted_pickle_is_never_run(make_trial, tmp_path):
+def test_a_checkpoint_that_is_gone_or_holds_a_pickle_gives_way_to_its_sibling_and_nothing_is_run(make_trial, tmp_path):
     trial = make_trial(PongTRPO, CARTPOLE)
     folders = [tmp_path / f"checkpoint_{index:06d}" for index in range(2)]
     for folder in folders:
@@ -147,9 +147,12 @@ def test_a_planted_pickle_is_never_run(make_trial, tmp_path):
         trial.save(str(folder))
     bait = pickle.dumps(Trap(tmp_path / "sprung"))
     (folders[1] / "_dict_checkpoint.pkl").write_bytes(bait)
-    trial.restore(str(folders[1]))
-    assert trial.iteration == 1, "the sibling's"
+    for unusable in (folders[1], tmp_path / "checkpoint_000099"):
+        trial.train()
+        trial.restore(str(unusable))
+        assert trial.iteration == 1, "the sibling's"
+        assert_same(trial.get_arrays(), dict(np.load(folders[0] / "arrays.npz")))
     (folders[0] / "_dict_checkpoint.pkl").write_bytes(bait)
-    with pytest.raises(CheckpointError, match="holds a pickle"):
+    with pytest.raises(CheckpointError, match=r"checkpoint_000001: holds a pickle"):
         trial.restore(str(folders[1]))
     assert not (tmp_path / "sprung").exists()

@@ -100,27 +100,6 @@ def test_a_checkpoint_of_another_network_size_is_refused(make_trial, tmp_path):
         make_trial(hidden_size=9).restore(str(tmp_path / "c"))
 
 
-def test_a_checkpoint_that_is_gone_after_a_kill_is_replaced_by_its_newest_sibling(make_trial, tmp_path):
-    trial = make_trial()
-    for index in range(3):
-        trial.train()
-        trial.save(str(tmp_path / f"checkpoint_{index:06d}"))
-    damaged, newest = tmp_path / "checkpoint_000002", tmp_path / "checkpoint_000001"
-    (damaged / "state.json").unlink()
-    for unusable in (damaged, tmp_path / "checkpoint_000099"):
-        continued = make_trial()
-        continued.restore(str(unusable))
-        np.testing.assert_array_equal(continued.theta, np.load(newest / "arrays.npz")["theta"])
-        assert continued.iteration == 2
-
-
-def test_a_checkpoint_without_a_usable_sibling_is_refused(make_trial, tmp_path):
-    make_trial().save(str(tmp_path / "checkpoint_000000"))
-    (tmp_path / "checkpoint_000000" / "arrays.npz").write_bytes(b"")
-    with pytest.raises(CheckpointError, match="damaged or incomplete"):
-        make_trial().restore(str(tmp_path / "checkpoint_000000"))
-
-
 def test_stopping_a_trial_gives_the_cpus_back(make_trial):
     trial = make_trial(num_workers=2)
     trial.stop()
