@@ -1,5 +1,4 @@
 import json
-import time
 
 import numpy as np
 import pytest
@@ -7,7 +6,7 @@ import ray
 from ray import tune
 from ray.tune.utils import validate_save_restore
 
-from tests.trials import assert_same, trained
+from tests.trials import assert_same, trained, untimed, wait_until
 from trainables.checkpoints import CheckpointError
 from trainables.config import ConfigError
 from trainables.pong_pg import PongPG
@@ -54,10 +53,8 @@ def test_save_restore_step_equals_step(make_trial, tmp_path, optimiser):
     assert continued.iteration == 1
     first, second = undisturbed.train(), continued.train()
     assert_same(undisturbed.get_arrays(), continued.get_arrays())
-    timed = ("perf/", "time", "timestamp", "pid", "date", "iterations_since", "trial_id", "config")
-    same = [key for key in first if not key.startswith(timed)]
-    assert {key: first[key] for key in same} == {key: second[key] for key in same}
-    assert len(same) > 15
+    assert untimed(first) == untimed(second)
+    assert len(untimed(first)) > 15
 
 
 def test_tunes_own_check_of_save_and_restore(ray_cluster):
@@ -103,31 +100,7 @@ def test_a_checkpoint_of_another_network_size_is_refused(make_trial, tmp_path):
         make_trial(hidden_size=9).restore(str(tmp_path / "c"))
 
 
-def test_a_checkpoint_that_is_gone_after_a_kill_is_replaced_by_its_newest_sibling(make_trial, tmp_path):
-    trial = make_trial()
-    for index in range(3):
-        trial.train()
-        trial.save(str(tmp_path / f"checkpoint_{index:06d}"))
-    damaged, newest = tmp_path / "checkpoint_000002", tmp_path / "checkpoint_000001"
-    (damaged / "state.json").unlink()
-    for unusable in (damaged, tmp_path / "checkpoint_000099"):
-        continued = make_trial()
-        continued.restore(str(unusable))
-        np.testing.assert_array_equal(continued.theta, np.load(newest / "arrays.npz")["theta"])
-        assert continued.iteration == 2
-
-
-def test_a_checkpoint_without_a_usable_sibling_is_refused(make_trial, tmp_path):
-    make_trial().save(str(tmp_path / "checkpoint_000000"))
-    (tmp_path / "checkpoint_000000" / "arrays.npz").write_bytes(b"")
-    with pytest.raises(CheckpointError, match="damaged or incomplete"):
-        make_trial().restore(str(tmp_path / "checkpoint_000000"))
-
-
 def test_stopping_a_trial_gives_the_cpus_back(make_trial):
     trial = make_trial(num_workers=2)
     trial.stop()
-    deadline = time.monotonic() + 15
-    while ray.available_resources().get("CPU", 0) < ray.cluster_resources()["CPU"]:
-        assert time.monotonic() < deadline, "CPUs are still held"
-        time.sleep(0.05)
+    wait_until(lambda: ray.available_resources().get("CPU", 0) == 4, "CPUs are still held")

@@ -1,5 +1,7 @@
 """What tests of both Trainables ask of a trial."""
 
+import time
+
 import numpy as np
 
 
@@ -12,3 +14,27 @@ def assert_same(left, right):
     assert left.keys() == right.keys()
     for name, array in left.items():
         np.testing.assert_array_equal(array, right[name], err_msg=name)
+
+
+def wait_until(condition, complaint, seconds=15):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, complaint
+        time.sleep(0.05)
+
+
+def untimed(result):
+    """The metrics that a seed decides: all but clocks, process numbers and speed."""
+    varying = ("perf/", "time", "timestamp", "pid", "date", "iterations_since", "trial_id", "config")
+    return {key: value for key, value in result.items() if not key.startswith(varying)}
+
+
+CARTPOLE = {
+    "env_id": "CartPole-v1",
+    "reset_on_reward": False,
+    "hidden_sizes": (8,),
+    "timesteps_per_batch": 300,
+    "num_workers": 1,
+    "seed": 4,
+}
+"""Settings of TRPO with games of milliseconds."""

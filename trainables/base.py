@@ -19,6 +19,9 @@ from trainables.sampling.worker import GameSummary, Worker
 
 PACKAGES = ("ray", "numpy", "scipy", "gymnasium", "ale-py")
 
+WORST_RETURN = -21.0
+"""Pong's. In an environment whose games can be worse, the worst game of the iteration takes its place."""
+
 INIT_STREAM = 2**32 - 1
 """Spawn key of the generator that draws the first theta: no iteration has this number."""
 
@@ -27,7 +30,7 @@ class PongTrainable(tune.Trainable):
     """A learner whose every ``step`` plays numbered games on rollout actors and then updates its parameters.
 
     Subclasses say what they learn (``build``), how a worker is made (``worker_factory``), what an iteration does
-    (``step``) and which arrays make up their state (``get_arrays``, ``set_arrays``).
+    (``update``) and which arrays make up their state (``get_arrays``, ``set_arrays``).
 
     ``reset_config`` is left out on purpose: a trial with another configuration gets fresh actors.
     """
@@ -50,6 +53,10 @@ class PongTrainable(tune.Trainable):
         """A picklable function that makes a rollout worker."""
 
     @abstractmethod
+    def update(self) -> dict[str, float]:
+        """Play an iteration's games and learn from them; return metrics, always the same ones in the same order."""
+
+    @abstractmethod
     def get_arrays(self) -> dict[str, np.ndarray]:
         """All arrays of the learner's state, by name."""
 
@@ -67,12 +74,36 @@ class PongTrainable(tune.Trainable):
         self.updates = 0
         self.episodes = EpisodeStats()
         self.build()
-        self.pool = RolloutPool(self.worker_factory(), self.settings.num_workers, self.settings.cpus_per_worker)
+        self.pool = RolloutPool(
+            self.worker_factory(),
+            self.settings.num_workers,
+            self.settings.cpus_per_worker,
+            self.settings.game_timeout_s,
+        )
 
     def cleanup(self) -> None:
         """End the rollout actors."""
         if pool := getattr(self, "pool", None):
             pool.close()
+
+    def step(self) -> dict[str, Any]:
+        """One iteration. It ends the trial if anything in it is no longer finite.
+
+        Then the games count, but the learner goes back to the arrays before them, and the trial reports the worst
+        return that there is: a NaN would blind schedulers to all other trials, and the last mean may be a good one.
+        Other metrics that are not finite become 0.
+        """
+        arrays, restarts = self.get_arrays(), self.pool.restarts
+        with np.errstate(all="ignore"):  # what overflows is seen below
+            result = self.update()
+        diverged = not (np.isfinite([*result.values()]).all() and checkpoints.all_finite(self.get_arrays()))
+        if diverged:
+            self.set_arrays(arrays)
+            result = {name: value if np.isfinite(value) else 0.0 for name, value in result.items()}
+            result["episode_reward_mean"] = min(WORST_RETURN, result["episode_reward_min"])
+        self.updates += 1
+        result |= {"perf/worker_restarts": float(self.pool.restarts - restarts), "diverged": float(diverged)}
+        return result | {"done": True} if diverged else result
 
     def init_rng(self) -> np.random.Generator:
         """The generator of everything that is drawn before the first game."""
@@ -110,22 +141,25 @@ class PongTrainable(tune.Trainable):
         checkpoints.save(checkpoint_dir, self.get_arrays(), state)
 
     def restore(self, checkpoint_path: Any) -> None:
-        """Continue from a checkpoint; if it is gone or damaged, from the newest usable one beside it.
+        """Continue from a checkpoint; if it is gone, damaged or foreign, from the newest usable one beside it.
 
         Tune's books are a second late: after a kill they may name a checkpoint that was replaced meanwhile, or one
-        that was copied in part. Which checkpoint a trial goes on from changes nothing in its results.
+        that was copied in part. Which checkpoint a trial goes on from changes nothing in its results. Raises
+        CheckpointError if there is none. The folder is looked at here since Tune, left alone, would open a pickle.
         """
-        path = getattr(getattr(checkpoint_path, "checkpoint", checkpoint_path), "path", checkpoint_path)
-        usable = checkpoints.newest_usable(path, self.learner)
-        super().restore(checkpoint_path if usable is None else str(usable))
+        checkpoint = getattr(checkpoint_path, "checkpoint", checkpoint_path)  # Tune comes with a result that holds it
+        if isinstance(checkpoint, str):
+            checkpoint = tune.Checkpoint.from_directory(checkpoint)
+        with checkpoint.as_directory() as folder:
+            super().restore(str(checkpoints.usable(folder, self.learner, self.get_arrays())))
+        self._time_total = getattr(checkpoint_path, "metrics", {}).get("time_total_s", 0.0)
 
     def load_checkpoint(self, checkpoint: Any) -> None:
         """Continue from a checkpoint directory. Raises CheckpointError if it is not one of this learner and shape."""
-        arrays, state = checkpoints.load(checkpoint, self.learner)
-        checkpoints.shaped_like(arrays, self.get_arrays(), checkpoint)
-        self.set_arrays(arrays)
-        self.updates = state["iteration"]
+        arrays, state = checkpoints.load(checkpoint, self.learner, self.get_arrays())
         self.episodes = EpisodeStats(**state["episodes"])
+        self.updates = state["iteration"]
+        self.set_arrays(arrays)
         # Tune takes these from the metrics beside the checkpoint, which may be missing.
         self._iteration = self.updates
         self._timesteps_total = self.episodes.steps  # type: ignore[assignment]

@@ -1,22 +1,30 @@
 """Checkpoints without pickle: ``arrays.npz`` for arrays and ``state.json`` for everything else.
 
-``state.json`` names the SHA-256 of ``arrays.npz`` and is written last, so a checkpoint is complete or not there at all:
-one that was cut off, copied in part or changed afterwards is refused.
+``state.json`` names size and SHA-256 of ``arrays.npz`` and is written last, so a checkpoint is complete or not there at
+all: one that was cut off, copied in part or changed afterwards is refused. Format 1 (without sizes, and without a
+checksum of the state itself) is read for ever.
 """
 
 import hashlib
 import json
+import logging
 import os
-import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
-FORMAT_VERSION = 1
+from trainables import npz
+
+FORMAT_VERSION = 2
 ARRAYS, STATE = "arrays.npz", "state.json"
+MAX_STATE_BYTES = 1_000_000
+"""No state is as long; what is behind is not read."""
+PICKLES = (".pkl", ".pickle")
+
+logger = logging.getLogger(__name__)
 
 
 class CheckpointError(ValueError):
@@ -24,77 +32,124 @@ class CheckpointError(ValueError):
 
 
 def save(directory: str | Path, arrays: dict[str, np.ndarray], state: dict[str, Any]) -> None:
-    """Write a checkpoint: each file under a temporary name, flushed to disk, then renamed; the state last."""
-    directory = Path(directory)
-    with _replacing(directory / ARRAYS) as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]
-    header = {"format_version": FORMAT_VERSION, "arrays_sha256": _sha256(directory / ARRAYS)}
-    with _replacing(directory / STATE) as file:
-        file.write(json.dumps(header | state, indent=1).encode())
+    """Write a checkpoint into a folder of its own: each file under a temporary name, flushed, renamed; the state last.
 
-
-def load(directory: str | Path, learner: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Read a checkpoint that ``save`` wrote for this ``learner`` (``state["learner"]``).
-
-    Raises CheckpointError, in one line, if it is missing, incomplete, damaged, foreign or from a newer version.
+    Raises CheckpointError, and writes nothing, if an array holds a value that is not finite.
     """
     directory = Path(directory)
+    if not all_finite(arrays):
+        raise CheckpointError(f"{directory}: not saved, since not all values are finite")
+    with _replacing(directory / ARRAYS) as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
+    header = {
+        "format_version": FORMAT_VERSION,
+        "arrays_bytes": (directory / ARRAYS).stat().st_size,
+        "arrays_sha256": _sha256(directory / ARRAYS),
+    }
+    whole = header | state
+    with _replacing(directory / STATE) as file:
+        file.write(json.dumps(whole | {"state_sha256": _state_sha256(whole)}, indent=1).encode())
+
+
+def load(
+    directory: str | Path, learner: str, expected: Mapping[str, np.ndarray] | None = None
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Read a checkpoint that ``save`` wrote for this ``learner`` (``state["learner"]``).
+
+    Raises CheckpointError, in one line, if it is missing, incomplete, damaged, foreign, from a newer version or beside
+    a pickle, or if its arrays are not of the names, shapes and types of ``expected`` (where given), all finite.
+    """
+    directory = Path(directory)
+    _refuse_pickles(directory)
     state = load_state(directory)
     if state.get("learner") != learner:
         raise CheckpointError(f"{directory}: a checkpoint of {state.get('learner')!r}, not of {learner!r}")
+    _check_arrays_file(directory, state)
     try:
-        digest = _sha256(directory / ARRAYS)
-    except OSError as error:
-        raise CheckpointError(f"{directory}: no readable {ARRAYS} ({error.strerror})") from None
-    if digest != state.get("arrays_sha256"):
-        raise CheckpointError(f"{directory}: {ARRAYS} is damaged or incomplete (its checksum differs from {STATE}'s)")
-    try:
-        with np.load(directory / ARRAYS, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}, state
-    except (ValueError, OSError, zipfile.BadZipFile) as error:
-        raise CheckpointError(f"{directory}: {ARRAYS} cannot be read ({error})") from None
+        return npz.read(directory / ARRAYS, expected), state
+    except npz.Refused as error:
+        raise CheckpointError(f"{directory}: {ARRAYS} {error}") from None
 
 
 def load_state(directory: str | Path) -> dict[str, Any]:
     """Read only ``state.json``: configuration, counters, versions. Raises CheckpointError as ``load`` does."""
     directory = Path(directory)
     try:
-        state = json.loads((directory / STATE).read_text())
+        with (directory / STATE).open("rb") as file:
+            state = json.loads(file.read(MAX_STATE_BYTES))
     except OSError as error:
         raise CheckpointError(f"{directory}: no checkpoint, or half of one (no {STATE}: {error.strerror})") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise CheckpointError(f"{directory}: {STATE} is damaged or incomplete (not valid JSON)") from None
     version = state.get("format_version") if isinstance(state, dict) else None
-    if not isinstance(version, int):
+    if type(version) is not int or version < 1:
         raise CheckpointError(f"{directory}: {STATE} is not from this program (it has no format_version)")
     if version > FORMAT_VERSION:
         raise CheckpointError(
             f"{directory}: format version {version} is newer than this program reads ({FORMAT_VERSION}): update it"
         )
+    if version > 1 and state.pop("state_sha256", None) != _state_sha256(state):
+        raise CheckpointError(f"{directory}: {STATE} is damaged (it differs from its own checksum)")
+    if type(state.get("iteration")) is not int:
+        raise CheckpointError(f"{directory}: {STATE} is not from this program (it has no iteration)")
     return state
 
 
-def newest_usable(directory: str | Path, learner: str) -> Path | None:
-    """The checkpoint beside ``directory`` to use in its place; None if it is usable itself, or if there is no other."""
+def usable(directory: str | Path, learner: str, expected: Mapping[str, np.ndarray] | None = None) -> Path:
+    """``directory`` if ``load`` can read it, else the newest checkpoint beside it that it can, with a warning.
+
+    Raises CheckpointError, about ``directory``, if there is none.
+    """
     directory = Path(directory)
-    if _usable(directory, learner):
-        return None
-    siblings = [path for path in directory.parent.glob("checkpoint_*") if path != directory and _usable(path, learner)]
-    return max(siblings, key=lambda path: load_state(path)["iteration"], default=None)
+    try:
+        load(directory, learner, expected)
+        return directory
+    except CheckpointError as error:
+        reason = error
+    # Tune's own names, and no others: its downloads from remote storage lie side by side under similar ones.
+    siblings = {path: _iteration(path) for path in directory.parent.glob("checkpoint_" + "[0-9]" * 6)}
+    for sibling in sorted(siblings.keys() - {directory}, key=lambda path: (siblings[path], path), reverse=True):
+        try:
+            load(sibling, learner, expected)
+        except CheckpointError:
+            continue
+        logger.warning("%s. Going on from %s, iteration %d, instead.", reason, sibling, siblings[sibling])
+        return sibling
+    raise reason
 
 
-def shaped_like(arrays: dict[str, np.ndarray], expected: dict[str, np.ndarray], where: str | Path) -> None:
-    """Raise CheckpointError unless ``arrays`` has exactly the names, shapes and types of ``expected``, all finite."""
-    if arrays.keys() != expected.keys():
-        raise CheckpointError(f"{where}: holds arrays {sorted(arrays)}, this configuration needs {sorted(expected)}")
-    for name, want in expected.items():
-        have = arrays[name]
-        if have.shape != want.shape or have.dtype != want.dtype:
-            raise CheckpointError(
-                f"{where}: {name} is {have.dtype}{have.shape}, this configuration needs {want.dtype}{want.shape}"
-            )
-        if not np.isfinite(have).all():
-            raise CheckpointError(f"{where}: {name} holds values that are not finite")
+def all_finite(arrays: Mapping[str, np.ndarray]) -> bool:
+    """Whether no array holds a NaN or an infinity."""
+    return all(bool(np.isfinite(array).all()) for array in arrays.values())
+
+
+def _refuse_pickles(directory: Path) -> None:
+    """A checkpoint never holds a pickle, but Tune opens one that it finds, and to open a pickle is to run it."""
+    names = sorted(path.name for path in directory.glob("*") if path.suffix.lower() in PICKLES)
+    if names:
+        raise CheckpointError(f"{directory}: holds a pickle ({names[0]}), which could run anything: not opened")
+
+
+def _check_arrays_file(directory: Path, state: dict[str, Any]) -> None:
+    """Raise CheckpointError unless the file is the one that the state was written for."""
+    path = directory / ARRAYS
+    try:
+        size = path.stat().st_size
+        # Format 1 does not name the size.
+        whole = size == state.get("arrays_bytes", size) and _sha256(path) == state.get("arrays_sha256")
+    except OSError as error:
+        raise CheckpointError(f"{directory}: no readable {ARRAYS} ({error.strerror})") from None
+    if not whole:
+        raise CheckpointError(
+            f"{directory}: {ARRAYS} is damaged or incomplete (its size or checksum differs from {STATE}'s)"
+        )
+
+
+def _iteration(directory: Path) -> int:
+    try:
+        return load_state(directory)["iteration"]
+    except CheckpointError:
+        return -1
 
 
 @contextmanager
@@ -106,14 +161,15 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(path)
-
-
-def _usable(directory: Path, learner: str) -> bool:
+    folder = os.open(path.parent, os.O_RDONLY)
     try:
-        load(directory, learner)
-    except CheckpointError:
-        return False
-    return True
+        os.fsync(folder)  # the new name, too, must be on disk before the next file refers to it
+    finally:
+        os.close(folder)
+
+
+def _state_sha256(state: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
 
 
 def _sha256(path: Path) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -40,7 +39,7 @@ class PongPG(PongTrainable):
         settings: PGConfig = self.settings
         return partial(GradientWorker, settings.env_id, settings.hidden_size, settings.gamma)
 
-    def step(self) -> dict[str, Any]:
+    def update(self) -> dict[str, float]:
         """One update: theta <- theta + RMSProp(sum over games of sum_t A[t] grad log p(a[t] | x[t]))."""
         clock = Stopwatch()
         gradient, games, received = np.zeros_like(self.theta), [], 0
@@ -52,7 +51,6 @@ class PongPG(PongTrainable):
         with clock.measure("update"):
             old_theta = self.theta
             self.theta, self.optimiser_state = self.optimiser.ascend(old_theta, gradient, self.optimiser_state)
-            self.updates += 1
         policy_metrics = {
             "policy/entropy": float(np.mean([game.entropy for game in games])),
             "policy/gradient_norm": float(np.linalg.norm(gradient)),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
@@ -73,7 +74,7 @@ class PongTRPO(PongTrainable):
         settings: TRPOConfig = self.settings
         return partial(TrajectoryWorker, settings.env_id, settings.hidden_sizes)
 
-    def step(self) -> dict[str, Any]:
+    def update(self) -> dict[str, float]:
         """One update: theta <- theta + s, the step within the trust region that TRPO finds for GAE's advantages."""
         clock = Stopwatch()
         with clock.measure("rollout"):
@@ -85,16 +86,18 @@ class PongTRPO(PongTrainable):
                 lambda: self.baseline.fit(self.value, batch.state_nd, batch.return_n),
             )
             self.moments = reduce(Moments.merge, [game.moments for game in games], self.moments)
-            self.updates += 1
         summaries = [game.summary for game in games]
         infos = _family("policy", policy_info) | _family("baseline", baseline_info)
         received = sum(game.nbytes for game in games)
         return self.episodes.add(summaries) | infos | self.perf_metrics(clock, summaries, received)
 
     def at_once(self, *jobs: Callable[[], Any]) -> list[Any]:
-        """Results of jobs that do not need each other's, computed in parallel where the trial has two cores."""
+        """Results of jobs that do not need each other's, computed in parallel where the trial has two cores.
+
+        NumPy's error state is part of a thread's context, and each job gets a copy of the caller's.
+        """
         with ThreadPoolExecutor(min(len(jobs), self.settings.num_workers)) as cores:
-            return [job.result() for job in [cores.submit(job) for job in jobs]]
+            return [job.result() for job in [cores.submit(copy_context().run, job) for job in jobs]]
 
     def play_batch(self, weights: FilteredWeights) -> list[FilteredGame]:
         """Play about ``timesteps_per_batch`` steps: as many games as their last mean length says.

@@ -1,6 +1,8 @@
 import os
+import signal
 import time
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -8,9 +10,13 @@ import pytest
 import ray
 from threadpoolctl import threadpool_info
 
+from tests import faults
+from tests.faults import FaultyWorker
+from tests.trials import wait_until
+from trainables.learning.running_stats import Moments
 from trainables.sampling.pool import RolloutPool
 from trainables.sampling.rollout import GameNumber
-from trainables.sampling.worker import GradientWorker
+from trainables.sampling.worker import FilteredWeights, GradientWorker, TrajectoryWorker
 
 NUMBERS = [GameNumber(0, 0, game) for game in range(5)]
 
@@ -24,14 +30,7 @@ class Echo(NamedTuple):
 class EchoWorker:
     """Answers with what it was given; earlier games take longer, so completion order is not game order."""
 
-    def __init__(self, fatal_game=None, marker=None):
-        self.fatal_game, self.marker = fatal_game, marker
-
     def play(self, weights, number):
-        if number.game == self.fatal_game and not (self.marker and self.marker.exists()):
-            if self.marker:
-                self.marker.touch()
-            os._exit(1)
         time.sleep(0.05 * (len(NUMBERS) - number.game))
         return Echo(number, os.getpid(), float(weights.sum()))
 
@@ -69,17 +68,55 @@ def test_pool_equals_serial_play(make_pool):
         assert result.summary[:3] == expected.summary[:3]
 
 
-def test_a_worker_that_dies_is_replaced_and_its_game_replayed(make_pool, tmp_path):
-    pool = make_pool(partial(EchoWorker, fatal_game=1, marker=tmp_path / "died"), 2)
-    results = list(pool.play(np.ones(7), NUMBERS))
-    assert (tmp_path / "died").exists()
-    assert [result.number for result in results] == NUMBERS
+CARTPOLE = partial(TrajectoryWorker, "CartPole-v1", (4,))
 
 
-def test_a_worker_that_always_dies_ends_in_one_clear_error(make_pool):
-    pool = make_pool(partial(EchoWorker, fatal_game=1), 2)
-    with pytest.raises(RuntimeError, match=r"rollout worker died 4 times, last in GameNumber\(.*game=1\)"):
-        list(pool.play(np.ones(7), NUMBERS))
+@pytest.fixture(scope="module")
+def weights():
+    policy = CARTPOLE().policy
+    return FilteredWeights(policy.init(np.random.default_rng(0)), Moments.empty(policy.num_inputs).filter())
+
+
+@pytest.mark.parametrize("fault", [faults.die, faults.freeze])
+def test_a_worker_that_dies_or_freezes_is_replaced_and_its_game_replayed(make_pool, weights, tmp_path, fault):
+    make_faulty = partial(FaultyWorker, CARTPOLE, fault, (0, 1), tmp_path / "happened")
+    pool = make_pool(make_faulty, 2, game_timeout_s=2.0)
+    results = list(pool.play(weights, NUMBERS))
+    assert pool.restarts == 1
+    pid = int((tmp_path / "happened").read_text())
+    wait_until(lambda: not Path(f"/proc/{pid}").exists(), "the old worker is still there")
+    for number, result in zip(NUMBERS, results, strict=True):
+        expected = CARTPOLE().play(weights, number)
+        np.testing.assert_array_equal(result.trajectory.obs_nd, expected.trajectory.obs_nd)
+
+
+def test_a_game_that_always_hangs_ends_in_an_error_with_worker_game_and_cause(make_pool, weights):
+    pool = make_pool(partial(FaultyWorker, CARTPOLE, faults.hang, (0, 3), None), 1, game_timeout_s=1.0)
+    message = (
+        r"worker 0 in game 3 of iteration 0 \(seed 0\) failed 3 times, at last because it did not finish within 1 s"
+    )
+    with pytest.raises(RuntimeError, match=message):
+        list(pool.play(weights, NUMBERS))
+    assert pool.restarts == 2
+
+
+def test_a_bug_in_a_worker_is_an_error_at_once(make_pool, weights):
+    pool = make_pool(partial(FaultyWorker, CARTPOLE, faults.fail, (0, 2), None), 1)
+    with pytest.raises(RuntimeError, match=r"worker 0 in game 2 of iteration 0 .* raised ZeroDivisionError: a bug"):
+        list(pool.play(weights, NUMBERS))
+    assert pool.restarts == 0
+
+
+def test_a_worker_that_dies_between_games_is_replaced_too(make_pool, weights):
+    pool = make_pool(CARTPOLE, 1)
+    os.kill(pool.call(lambda _: os.getpid())[0], signal.SIGKILL)
+    assert len(list(pool.play(weights, NUMBERS))) == len(NUMBERS)
+    assert pool.restarts == 1
+
+
+def test_more_workers_than_the_cluster_holds_are_refused_at_once(make_pool):
+    with pytest.raises(RuntimeError, match="5 rollout workers of 1 CPUs each do not fit: the cluster holds 4"):
+        make_pool(EchoWorker, 5)
 
 
 def test_a_worker_that_cannot_be_built_is_an_error_of_ours(make_pool):
@@ -102,7 +139,4 @@ def test_every_actor_has_one_thread_in_every_blas(make_pool):
 def test_closing_gives_the_cpus_back(make_pool):
     pool = make_pool(EchoWorker, 4)
     pool.close()
-    deadline = time.monotonic() + 15
-    while ray.available_resources().get("CPU", 0) < 4:
-        assert time.monotonic() < deadline, "CPUs are still held"
-        time.sleep(0.05)
+    wait_until(lambda: ray.available_resources().get("CPU", 0) == 4, "CPUs are still held")

@@ -1,0 +1,71 @@
+"""Faults by script: in the game that a test names, a worker dies, freezes, hangs or raises; once, or each time."""
+
+import os
+import signal
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def freeze() -> None:
+    """Stop the whole process, with all of Ray's threads in it."""
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def hang() -> None:
+    while True:
+        signal.pause()
+
+
+def fail() -> None:
+    raise ZeroDivisionError("a bug")
+
+
+class _Interrupted:
+    """An environment with a fault in its fifth step."""
+
+    def __init__(self, env: Any, fault: Callable[[], None]) -> None:
+        self._env, self._fault, self._steps = env, fault, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._env, name)
+
+    def step(self, action: int) -> Any:
+        self._steps += 1
+        if self._steps == 5:
+            self._fault()
+        return self._env.step(action)
+
+
+class FaultyWorker:
+    """A worker as ``make_worker`` makes it, with a fault in the midst of game ``at`` = (iteration, game).
+
+    With a ``marker`` (a file to which the first fault writes its process number) the fault happens once.
+    """
+
+    def __init__(
+        self, make_worker: Callable[[], Any], fault: Callable[[], None], at: tuple[int, int], marker: Path | None
+    ) -> None:
+        self.worker, self.fault, self.at, self.marker = make_worker(), fault, at, marker
+
+    def play(self, weights: Any, number: Any) -> Any:
+        if number[1:] == self.at and not (self.marker and self.marker.exists()):
+            if self.marker:
+                self.marker.write_text(str(os.getpid()))
+            self.worker.env = _Interrupted(self.worker.env, self.fault)
+        return self.worker.play(weights, number)
+
+
+def faulty(trainable: type, fault: Callable[[], None], at: tuple[int, int], marker: Path | None) -> type:
+    """A trainable whose workers have that fault."""
+
+    class Faulty(trainable):  # type: ignore[misc, valid-type]
+        def worker_factory(self) -> Callable[[], FaultyWorker]:
+            return partial(FaultyWorker, super().worker_factory(), fault, at, marker)
+
+    return Faulty
