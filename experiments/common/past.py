@@ -96,7 +96,8 @@ def _past(trial: Trial, record: Record) -> Past:
         else:
             usable.append((path, _row(trial.rows, state)))
     usable.sort(key=lambda item: item[1]["training_iteration"])
-    over = bool(trial.rows and trial.rows[-1].get("done")) and trial.iterations not in record.extended
+    over = bool(trial.rows and trial.rows[-1].get("done"))
+    over = over and (trial.diverged or trial.iterations not in record.extended)
     if trial.iterations >= record.iterations:
         # At its end a trial saves once more: without that checkpoint it is not over.
         over = over and bool(usable) and usable[-1][1]["training_iteration"] >= record.iterations
