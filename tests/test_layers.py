@@ -14,9 +14,19 @@ LAYERS = {
     "trainables/sampling/pool.py": {"trainables.sampling", "ray"},
     "trainables": {"trainables", "ray", "threadpoolctl"},
     "search_spaces": {"search_spaces", "ray"},
-    "experiments": {*PACKAGES, "ray", "gymnasium", "ale_py", "tyro", "rich", "tensorboardX", "threadpoolctl"},
+    "experiments": {
+        *PACKAGES,
+        "ray",
+        "gymnasium",
+        "ale_py",
+        "tyro",
+        "rich",
+        "tensorboardX",
+        "threadpoolctl",
+        "matplotlib",
+    },
 }
-FENCED = {*PACKAGES, "ray", "gymnasium", "ale_py", "tyro", "rich", "tensorboardX", "threadpoolctl"}
+FENCED = {*PACKAGES, "ray", "gymnasium", "ale_py", "tyro", "rich", "tensorboardX", "threadpoolctl", "matplotlib"}
 SOURCES = sorted(path.relative_to(ROOT).as_posix() for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 
