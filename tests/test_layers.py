@@ -7,6 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("experiments", "trainables", "search_spaces")
+FENCED = {*PACKAGES, "ray", "gymnasium", "ale_py", "tyro", "rich", "tensorboardX", "threadpoolctl", "matplotlib"}
 LAYERS = {
     # folder or file: what of ours, and which of the fenced libraries, it may import
     "trainables/learning": {"trainables.learning"},
@@ -14,19 +15,8 @@ LAYERS = {
     "trainables/sampling/pool.py": {"trainables.sampling", "ray"},
     "trainables": {"trainables", "ray", "threadpoolctl"},
     "search_spaces": {"search_spaces", "ray"},
-    "experiments": {
-        *PACKAGES,
-        "ray",
-        "gymnasium",
-        "ale_py",
-        "tyro",
-        "rich",
-        "tensorboardX",
-        "threadpoolctl",
-        "matplotlib",
-    },
+    "experiments": FENCED,
 }
-FENCED = {*PACKAGES, "ray", "gymnasium", "ale_py", "tyro", "rich", "tensorboardX", "threadpoolctl", "matplotlib"}
 SOURCES = sorted(path.relative_to(ROOT).as_posix() for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 

@@ -25,15 +25,17 @@ class Mean(NamedTuple):
 
 
 def marginal_means(values: Sequence[float], scores: Sequence[float]) -> list[Mean]:
-    """Mean scores over ranges of a setting that hold about equally many trials, three at least.
+    """Mean scores over ranges of a setting that hold about equally many trials, about three at least.
 
     Empty if there are too few trials for two ranges.
     """
-    order = np.argsort(values, kind="stable")
-    bins = min(4, len(order) // 3)
-    parts = np.array_split(order, bins) if bins > 1 else []
     value_n, score_n = np.asarray(values, float), np.asarray(scores, float)
-    return [Mean(value_n[p].min(), value_n[p].max(), float(score_n[p].mean()), len(p)) for p in parts]
+    bins = min(4, len(value_n) // 3)
+    if bins < 2:
+        return []
+    bin_n = np.searchsorted(np.sort(value_n), value_n) * bins // len(value_n)  # by rank; equal values stay together
+    parts = [bin_n == index for index in np.unique(bin_n)]
+    return [Mean(value_n[p].min(), value_n[p].max(), float(score_n[p].mean()), int(p.sum())) for p in parts]
 
 
 def effects(trials: Sequence[Trial], names: Sequence[str]) -> Figure:
@@ -62,7 +64,7 @@ def effects(trials: Sequence[Trial], names: Sequence[str]) -> Figure:
 def _draw_scale(axes: Axes, values: Sequence[Any], scores: Sequence[float]) -> None:
     axes.plot(values, scores, "o", color=COLOURS[0], alpha=0.65, markeredgewidth=0)
     for mean in marginal_means(values, scores):
-        axes.hlines(mean.score, mean.low, mean.high, color=COLOURS[1], linewidth=2.5)
+        axes.plot([mean.low, mean.high], [mean.score] * 2, "-|", color=COLOURS[1], linewidth=2.5, markersize=7)
     if min(values) > 0 and max(values) / min(values) > 4:
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(short_tick)

@@ -40,6 +40,12 @@ code {{ font: .88em ui-monospace, monospace; background: #f4f4f4; padding: .1em 
 td code {{ background: none; padding: 0; }}
 td:first-child {{ white-space: normal; min-width: 15rem; }}
 h1 + .scroll td:first-child, td:first-child:not(:has(code)) {{ min-width: 0; }}
+@media (max-width: 40rem) {{
+  body {{ padding: .5rem 1rem 3rem; }}
+  h1 {{ font-size: 1.45rem; }}
+  h1 + .scroll td {{ font-size: 1.25rem; }}
+  h1 + .scroll :is(th, td) {{ padding-right: 1.1rem; }}
+}}
 pre {{ background: #f4f4f4; padding: .8rem 1rem; border-radius: 6px; overflow-x: auto; }}
 pre code {{ background: none; padding: 0; }}
 </style>

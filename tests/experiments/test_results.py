@@ -7,12 +7,15 @@ import shlex
 import statistics
 import sys
 
+import numpy as np
 import pytest
 
 from experiments import results, train
 from experiments.common.flags import parse
 from experiments.common.learners import LEARNERS
 from experiments.common.lock import exclusive
+from experiments.report.effects import marginal_means
+from experiments.report.figures import mean_curve
 from tests.experiments.written import row, write_checkpoint, write_experiment
 
 FAST, SLOW = {"learning_rate": 3e-3, "num_workers": 2}, {"learning_rate": 1e-3, "num_workers": 1}
@@ -121,10 +124,9 @@ def test_the_report_groups_seeds_and_says_how_sure_their_mean_is(storage, run, t
     run("report", "pg-sweep", "trpo-sweep", "--out", "groups.html")
     markdown = (tmp_path / "groups.md").read_text()
     groups = table(markdown, "configuration")
-    assert [group["learner"] for group in groups] == ["pg", "pg"]
-    trpo = table(markdown[markdown.index("Configurations of `trpo`") :], "configuration")
-    expected = [[-9, -3, -12], [-20.5, -20, -20], [-18, -17, -16], [-19, -19.5, -20]]
-    for group, last in zip(groups + trpo, expected, strict=True):
+    assert [group["learner"] for group in groups] == ["pg", "trpo", "trpo", "pg"]
+    expected = [[-9, -3, -12], [-18, -17, -16], [-19, -19.5, -20], [-20.5, -20, -20]]
+    for group, last in zip(groups, expected, strict=True):
         assert group["seeds"] == "0 1 2"
         assert float(group["mean of last"]) == pytest.approx(statistics.mean(last), abs=0.051)
         low, high = map(float, group["95% interval"].split(" to "))
@@ -160,7 +162,7 @@ def test_the_html_stands_alone_and_shows_all_figures_failures_and_the_best_game(
     assert "after iteration 3" in html
     assert "RuntimeError: a `rollout` worker | died &lt;4&gt; times" in html
     assert "<code>00000_seed=0</code> diverged at iteration 3" in html
-    assert "python sweep_pong.py --name pg-sweep" in html
+    assert "python experiments/sweep_pong.py --name pg-sweep" in html
     assert "frame skip 4, sticky actions 0.25" in html
     assert json.loads((storage / "killed" / "experiment.json").read_text())["versions"]["numpy"] in html
 
@@ -270,3 +272,23 @@ def test_the_list_shows_every_experiments_state_and_how_to_go_on(tmp_path, monke
     assert shlex.split(commands["cut"])[2:] == ["pg", "--resume", "some store/cut"]
     assert shlex.split(commands["early"])[2:] == ["--resume", "some store/early"]
     assert run("list", "--storage-path", store)[1].count("interrupted") == 3, "the lock was given back"
+
+
+def test_marginal_means_are_means_over_ranges_and_equal_values_stay_together():
+    values, scores = [1, 1, 1, 1, 2, 3, 4, 5], [-20, -10, -20, -10, -1, -2, -3, -6]
+    assert marginal_means(values, scores) == [(1, 1, -15, 4), (2, 5, -3, 4)]
+    assert marginal_means([1, 2, 3, 4, 5], [0] * 5) == [], "too few for two ranges"
+    random = np.random.default_rng(0)
+    values, scores = random.uniform(size=50), random.normal(size=50)
+    means = marginal_means(values, scores)
+    assert sum(mean.trials for mean in means) == 50
+    assert sum(mean.score * mean.trials for mean in means) == pytest.approx(sum(scores))
+
+
+def test_the_mean_curve_is_the_mean_where_all_seeds_have_results():
+    short, long = (np.array([0.0, 10]), np.array([-20.0, -10])), (np.array([5.0, 20]), np.array([-20.0, -5]))
+    grid, mean, low, high = mean_curve([short, long])
+    assert (grid[0], grid[-1]) == (5, 10)
+    np.testing.assert_allclose(mean, [(-20 + x + -25 + x) / 2 for x in grid])
+    assert all((low <= mean) & (mean <= high))
+    assert mean_curve([short, (np.array([11.0, 12]), np.array([0.0, 0]))]) is None
