@@ -10,10 +10,12 @@ import time
 import numpy as np
 import pytest
 
+from experiments.common.confirm import require_free
 from experiments.common.groups import candidates, confirmations
 from experiments.common.records import read_experiment
 from tests.experiments.test_sweep import ROOT, SWEEPS, command, rows, run, trials_of
 from tests.experiments.written import write_experiment
+from trainables.config import ConfigError
 
 RESULTS = ROOT / "experiments" / "results.py"
 FLAGS = ["--scheduler", "fifo", "--num-samples", 2, "--iterations", 2, "--batch-size", 2, "--num-workers", 1]
@@ -66,13 +68,21 @@ def test_results_reads_what_the_real_sweep_wrote(confirmed):
 def test_a_drop_is_counted_at_the_iteration_where_the_sweeps_trial_ended(tmp_path):
     short, long = {"gamma": 0.9}, {"gamma": 0.8}
     sweep = write_experiment(tmp_path, "sweep", "pg", [(short, [-20, -10], None), (long, [-20, -15, -12], None)])
-    fresh = [({**settings, "seed": seed}, [-20, -18 + seed, -14 + seed], None) for settings in (short, long) for seed in (1, 3)]  # fmt: skip # noqa: E501
+    settings = [{**gamma, "seed": seed} for gamma in (short, long) for seed in (1, 3)]
+    fresh = [(config, [-20, -18 + config["seed"], -14 + config["seed"]], None) for config in settings]
     confirm = write_experiment(tmp_path, "sweep-confirm", "pg", fresh, confirms="sweep")
     first, second = confirmations(read_experiment(sweep), read_experiment(confirm))
     assert (first.chosen.config["gamma"], first.iteration, first.sweep, list(first.fresh)) == (0.9, 2, -10, [-17, -15])
     assert (second.iteration, second.sweep, list(second.fresh), second.drop) == (3, -12, [-13, -11], 0)
     assert first.drop == 6
     assert [chosen.config["gamma"] for chosen in candidates(read_experiment(sweep), 1)] == [0.9]
+
+
+def test_a_name_that_the_confirmation_would_find_taken_is_refused_at_the_start(tmp_path):
+    require_free(tmp_path, "sweep")
+    write_experiment(tmp_path, "sweep-confirm", "pg", [({}, [-20], None)])
+    with pytest.raises(ConfigError, match="'sweep-confirm', which exists already"):
+        require_free(tmp_path, "sweep")
 
 
 @pytest.mark.slow
