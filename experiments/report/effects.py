@@ -135,7 +135,8 @@ def speed_figure(trials: Sequence[Trial], found: Sequence[Speed]) -> Figure:
         axes = figure.add_subplot()
         ideal = found[0].steps_per_s / workers[0]
         axes.plot(workers, [ideal * n for n in workers], "--", color=GREY, label="ideal: as many times as fast")
-        axes.plot(workers, [speed.steps_per_s for speed in found], "-", color=COLOURS[1], linewidth=2, label="mean")
+        means = [speed.steps_per_s for speed in found]
+        axes.plot(workers, means, "-", color=COLOURS[1], linewidth=2, label="mean, with its parallel efficiency")
         axes.plot(
             [trial.config.get("num_workers", 1) for trial in trials],
             [trial.speed for trial in trials],
@@ -147,19 +148,19 @@ def speed_figure(trials: Sequence[Trial], found: Sequence[Speed]) -> Figure:
         )
         for speed in found[1:]:
             axes.annotate(
-                f"{speed.efficiency:.0%} efficient",
+                f"{speed.efficiency:.0%}",
                 (speed.workers, speed.steps_per_s),
-                xytext=(0, -30),
+                xytext=(0, -24),
                 textcoords="offset points",
                 ha="center",
                 color=INK,
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5},
             )
         axes.set_xticks(workers)
-        axes.set_xlim(workers[0] - 0.3, workers[-1] + 0.3)
+        axes.margins(x=0.08)
         axes.set_ylim(bottom=0)
         axes.yaxis.set_major_formatter(EngFormatter(sep=""))
         axes.set_xlabel("rollout workers")
         axes.set_ylabel("agent steps per second")
-        axes.legend(loc="lower right")
+        axes.legend(loc="upper left")
     return figure

@@ -292,3 +292,16 @@ def test_the_mean_curve_is_the_mean_where_all_seeds_have_results():
     np.testing.assert_allclose(mean, [(-20 + x + -25 + x) / 2 for x in grid])
     assert all((low <= mean) & (mean <= high))
     assert mean_curve([short, (np.array([11.0, 12]), np.array([0.0, 0]))]) is None
+
+
+def test_tunes_own_book_tells_trials_that_a_time_budget_ended_from_interrupted_ones(tmp_path, run):
+    once_failed = ({"seed": 1}, [-20], "RuntimeError: before it was resumed")
+    folder = write_experiment(tmp_path, "budget", "pg", [({}, [-20, -19], "running"), once_failed])
+    states = []
+    for statuses in (["TERMINATED", "TERMINATED"], ["TERMINATED", "RUNNING"], ["TERMINATED", "ERROR"], None):
+        trials = [[json.dumps({"trial_id": f"a_{i:05d}", "status": s}), ""] for i, s in enumerate(statuses or [])]
+        book = json.dumps({"trial_data": trials}) if statuses else '{"trial_data": [["{'
+        (folder / "experiment_state-1.json").write_text(book)
+        _, output, _ = run("list", "--storage-path", tmp_path)
+        states += re.findall(r"^budget +(\w+)", output, re.MULTILINE)
+    assert states == ["finished", "interrupted", "failed", "interrupted"]
