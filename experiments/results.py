@@ -131,7 +131,7 @@ class List(Storage):
             table.add_column(column, justify="right")
         for experiment in experiments:
             table.add_row(*_row(experiment))
-        Console().print(table)
+        Console(markup=False).print(table)
         for experiment in experiments:
             if command := resume_command(experiment):
                 print(f"\nResume {experiment.name}:  {command}")

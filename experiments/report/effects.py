@@ -70,6 +70,8 @@ def _draw_scale(axes: Axes, values: Sequence[Any], scores: Sequence[float]) -> N
         axes.xaxis.set_major_formatter(short_tick)
         axes.xaxis.set_minor_formatter(short_tick)
         axes.tick_params(axis="x", which="both", labelrotation=30)
+    else:
+        axes.locator_params(axis="x", nbins=4)
 
 
 def _draw_choices(axes: Axes, values: Sequence[Any], scores: Sequence[float]) -> None:

@@ -40,7 +40,7 @@ class Page:
 def report(experiments: Sequence[Experiment]) -> Page:
     """The page about these experiments."""
     page = Page()
-    page.add(f"# {', '.join(experiment.name for experiment in experiments)}")
+    page.add(f"# {', '.join(tables.code(experiment.name) for experiment in experiments)}")
     groups = [found for found in group(experiments) if len(found.scores)]
     trials = [trial for experiment in experiments for trial in experiment.trials]
     _summary(page, experiments, trials)

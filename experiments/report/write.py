@@ -37,6 +37,7 @@ h1 + .scroll th {{ border: 0; padding-bottom: 0; }}
 h1 + .scroll :is(th, td) {{ text-align: left !important; padding-left: 0; padding-right: 2.5rem; }}
 code {{ font: .88em ui-monospace, monospace; background: #f4f4f4; padding: .1em .3em; border-radius: 4px;
        overflow-wrap: anywhere; }}
+h1 code {{ font: inherit; background: none; padding: 0; }}
 td code {{ background: none; padding: 0; }}
 td:first-child {{ white-space: normal; min-width: 15rem; }}
 h1 + .scroll td:first-child, td:first-child:not(:has(code)) {{ min-width: 0; }}
@@ -79,4 +80,4 @@ def to_html(page: Page) -> str:
     body = markdown.markdown(page.text, extensions=["tables", "fenced_code"])
     body = re.sub(r'src="{figures}/([^"]+)"', inline, body)
     body = body.replace("<table>", '<div class="scroll"><table>').replace("</table>", "</table></div>")
-    return HTML.format(title=html.escape(page.text.partition("\n")[0].strip("# ")), body=body)
+    return HTML.format(title=html.escape(page.text.partition("\n")[0].strip("# ").replace("`", "")), body=body)

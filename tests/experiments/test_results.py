@@ -305,3 +305,14 @@ def test_tunes_own_book_tells_trials_that_a_time_budget_ended_from_interrupted_o
         _, output, _ = run("list", "--storage-path", tmp_path)
         states += re.findall(r"^budget +(\w+)", output, re.MULTILINE)
     assert states == ["finished", "interrupted", "failed", "interrupted"]
+
+
+def test_names_and_errors_from_files_are_shown_as_they_stand_and_never_obeyed(tmp_path, run):
+    name = "`<script>`_[red]"
+    write_experiment(tmp_path, name, "pg", [({}, [-20], None), ({"seed": 1}, [-20], "``` <script> [x](y)")])
+    assert run("report", name, "--storage-path", tmp_path, "--out", tmp_path / "page.html")[0] == 0
+    html = (tmp_path / "page.html").read_text()
+    assert "<script" not in html
+    assert "'&lt;script&gt;'_[red]" in html
+    assert "''' &lt;script&gt; [x](y)" in html
+    assert "<script>`_[red]" in run("list", "--storage-path", tmp_path)[1]
