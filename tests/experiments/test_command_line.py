@@ -26,6 +26,9 @@ CASES = {
     "no workers": ("--num-workers 0", "num_workers=0"),
     "more CPUs than there are": ("--num-workers 4000", "num_workers=4000 needs 4000 CPUs, but there are"),
     "no choice of workers fits": ("--set cpus_per_worker=1000", "set cpus_per_worker lower"),
+    "confirm none or more": ("--confirm -1", "confirm=-1: accepted is a number >= 0"),
+    "an interval of one seed": ("--confirm 1 --seeds 1", "seeds=1: accepted is a number >= 2"),
+    "confirm a schedule": ("--confirm 1 --scheduler pbt", "use asha or fifo"),
     "resume what is not there": (
         "--resume secnod",
         "unknown experiment 'secnod'; did you mean 'second'? Known: first, second",
