@@ -10,13 +10,13 @@ PACKAGES = ("experiments", "trainables", "search_spaces")
 LAYERS = {
     # folder or file: what of ours, and which of the fenced libraries, it may import
     "trainables/learning": {"trainables.learning"},
-    "trainables/sampling": {"trainables.learning", "trainables.sampling", "gymnasium", "ale_py"},
+    "trainables/sampling": {"trainables.learning", "trainables.sampling", "gymnasium", "ale_py", "PIL"},
     "trainables/sampling/pool.py": {"trainables.sampling", "ray"},
     "trainables": {"trainables", "ray", "threadpoolctl"},
     "search_spaces": {"search_spaces", "ray"},
-    "experiments": {*PACKAGES, "ray", "gymnasium", "ale_py", "tyro", "rich", "tensorboardX", "threadpoolctl"},
+    "experiments": {*PACKAGES, "ray", "gymnasium", "ale_py", "tyro", "rich", "tensorboardX", "threadpoolctl", "PIL"},
 }
-FENCED = {*PACKAGES, "ray", "gymnasium", "ale_py", "tyro", "rich", "tensorboardX", "threadpoolctl"}
+FENCED = {*PACKAGES, "ray", "gymnasium", "ale_py", "tyro", "rich", "tensorboardX", "threadpoolctl", "PIL"}
 SOURCES = sorted(path.relative_to(ROOT).as_posix() for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 

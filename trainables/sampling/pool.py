@@ -30,12 +30,17 @@ class _RolloutActor:
     def ready(self) -> None:
         """Answer once the worker is built."""
 
-    def play(self, weights: Any, number: GameNumber) -> Any:
-        return self._worker.play(weights, number)
+    def play(self, weights: Any, number: GameNumber, how: Callable) -> Any:
+        return how(self._worker, weights, number)
 
     def call(self, function: Callable[[Worker], Any]) -> Any:
         """Run a function on the worker: for tests and diagnosis."""
         return function(self._worker)
+
+
+def play_to_learn(worker: Worker, weights: Any, number: GameNumber) -> Any:
+    """Play a training game."""
+    return worker.play(weights, number)
 
 
 class RolloutPool:
@@ -71,9 +76,15 @@ class RolloutPool:
             # Tune takes a RayActorError for the death of the trial's own actor and skips cleanup().
             raise RuntimeError(f"a rollout worker could not be built: {error}") from None
 
-    def play(self, weights: Any, numbers: Sequence[GameNumber]) -> Iterator[Any]:
+    def play(
+        self,
+        weights: Any,
+        numbers: Sequence[GameNumber],
+        how: Callable[[Worker, Any, GameNumber], Any] = play_to_learn,
+    ) -> Iterator[Any]:
         """Play games, each on whichever actor is free; yield their results in the order of ``numbers``.
 
+        ``how`` says what a worker does with weights and a number: it plays to learn, or to be measured.
         Raises RuntimeError, naming the game, if it fails even after restarts.
         """
         shared = ray.put(weights)
@@ -83,7 +94,7 @@ class RolloutPool:
 
         def assign(actors: Iterable[Any]) -> None:
             for actor, number in zip(actors, waiting, strict=False):
-                running[actor.play.remote(shared, number)] = (number, actor)
+                running[actor.play.remote(shared, number, how)] = (number, actor)
 
         assign(self._actors)
         for number in numbers:
