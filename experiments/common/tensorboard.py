@@ -37,8 +37,8 @@ def _interval(kind: str) -> list[Any]:
 LAYOUT = {
     "Learning": {
         "Return: mean of the last 100 games": ["Multiline", [f"{FIRST}$"]],
-        "Return in evaluation, actions sampled, with its 95% interval": _interval("sampled"),
-        "Return in evaluation, most probable actions, with its 95% interval": _interval("greedy"),
+        "Evaluation, actions sampled (95% interval)": _interval("sampled"),
+        "Evaluation, most probable actions (95% interval)": _interval("greedy"),
         "Entropy of the policy (nats)": ["Multiline", ["policy/entropy$"]],
         "KL divergence of the update (nats; TRPO)": ["Multiline", ["policy/kl$"]],
     },
@@ -74,8 +74,10 @@ class TensorBoard(TBXLoggerCallback):
         if trial not in self._trial_writer:
             self.log_trial_start(trial)
         writer = self._trial_writer[trial]
+        # Between evaluations a result repeats the last one: its points stand in the file once.
+        old = ("eval/",) if result.get("eval/iteration") != result["training_iteration"] else ()
         for name, value in result.items():
-            if isinstance(value, (int, float)) and not name.startswith(SKIPPED):
+            if isinstance(value, (int, float)) and not name.startswith(SKIPPED + old):
                 writer.add_scalar(tag(name), value, global_step=result["timesteps_total"])
         writer.flush()
 

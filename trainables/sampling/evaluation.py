@@ -9,6 +9,9 @@ from trainables.sampling.worker import Worker
 EVALUATION = 2**31
 """The evaluation after iteration i plays as iteration 2**31 + i, which no training reaches."""
 
+WATCHED = 3 * 2**30
+"""Games that are watched, outside of any trial, play as this iteration."""
+
 
 class MeasuredGame(NamedTuple):
     """A game as a measurement."""
@@ -47,6 +50,11 @@ def measure(
 def evaluation_numbers(seed: int, iteration: int, count: int) -> list[GameNumber]:
     """Numbers of the ``count`` games of the evaluation after an iteration."""
     return [GameNumber(seed, EVALUATION + iteration, game) for game in range(count)]
+
+
+def watched_numbers(seed: int, count: int) -> list[GameNumber]:
+    """Numbers of games that are neither played in training nor in an evaluation of any trial."""
+    return [GameNumber(seed, WATCHED, game) for game in range(count)]
 
 
 def evaluate(worker: Worker, weights: object, number: GameNumber, sampled: int) -> EvaluatedGame:
