@@ -73,24 +73,26 @@ class PongTrainable(tune.Trainable):
 
         Raises ConfigError for bad settings and RuntimeError if the actors find no room.
         """
-        self.settings: Any = self.config_class.from_dict(config)
+        self._begin(self.config_class.from_dict(config))
         threadpool_limits(self.settings.learner_threads)
-        self.updates = 0
-        self.episodes = EpisodeStats()
-        self.last_evaluation: dict[str, float] = {}
-        self.film: bytes | None = None
-        self.build()
         self.pool = RolloutPool(
             self.worker_factory(self.settings), self.settings.num_workers, self.settings.cpus_per_worker
         )
 
     @classmethod
     def untrained(cls, settings: Any) -> Self:
-        """The learner as ``setup`` builds it, without actors, to look at."""
+        """The learner as ``setup`` builds it, but without actors, and so without Ray: to look at, and to save."""
         learner = cls.__new__(cls)
-        learner.settings = settings
-        learner.build()
+        learner._begin(settings)
         return learner
+
+    def _begin(self, settings: Any) -> None:
+        self.settings = settings
+        self.updates = 0
+        self.episodes = EpisodeStats()
+        self.last_evaluation: dict[str, float] = {}
+        self.film: bytes | None = None
+        self.build()
 
     def cleanup(self) -> None:
         """End the rollout actors."""

@@ -1,5 +1,6 @@
 """The sweep as its users run it: a program, real Pong, real Ray, real event files, kill and resume."""
 
+import io
 import json
 import os
 import signal
@@ -10,8 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.hparams import plugin_data_pb2
+
+from experiments.common.tensorboard import LAYOUT, tag
 
 ROOT = Path(__file__).parents[2]
 SWEEPS = {learner: ROOT / "experiments" / f"sweep_{name}.py" for learner, name in (("pg", "pong"), ("trpo", "trpo"))}
@@ -60,13 +64,38 @@ def test_the_smoke_test_runs_two_trials_and_says_how_to_go_on(smoke):
         assert -21 <= rows(trial)[-1]["episode_reward_mean"] <= -15, "real Pong, untrained"
 
 
-def test_tensorboards_own_reader_finds_curves_over_steps_and_hyperparameters(smoke):
+def assert_tensorboard_shows(trial):
+    """What its own reader finds in the event files of a trial that had its first evaluation, running or ended."""
+    events = EventAccumulator(str(trial)).Reload()
+    learner = "pg" if "learning_rate" in json.loads((trial / "params.json").read_text()) else "trpo"
+    tags = set(events.Tags()["scalars"])
+    families = {"episode_reward_mean", "episode", "policy", "perf", "eval"} | (
+        {"baseline"} if learner == "trpo" else set()
+    )
+    assert {tag.split("/")[0] for tag in tags} == families
+    assert "policy/entropy" in tags, "of both learners"
+    assert "custom_scalars__config__" in events.Tags()["tensors"]
+    game = events.Images("eval/game")[0]
+    assert game.step == events.Scalars("eval/return_sampled_mean")[0].step > 0
+    assert Image.open(io.BytesIO(game.encoded_image_string)).n_frames > 1
+    if learner == "pg":
+        assert Image.open(io.BytesIO(events.Images("policy/neurons")[0].encoded_image_string)).format == "PNG"
+    return events
+
+
+def test_tensorboards_own_reader_finds_curves_over_steps_hyperparameters_and_pictures(smoke):
     for trial in trials_of(smoke[0] / "results" / "smoke"):
-        events = EventAccumulator(str(trial)).Reload()
-        tags = events.Tags()["scalars"]
-        assert {"episode_reward_mean", "policy/gradient_norm", "perf/steps_per_s"} <= set(tags)
-        for tag in tags:
-            assert [event.step for event in events.Scalars(tag)] == [row["timesteps_total"] for row in rows(trial)]
+        events = assert_tensorboard_shows(trial)
+        steps = [row["timesteps_total"] for row in rows(trial)]
+        for name in events.Tags()["scalars"]:
+            evaluated = name.startswith("eval/")
+            assert [event.step for event in events.Scalars(name)] == (steps[:1] if evaluated else steps), name
+        for name in ("running_reward", "policy/entropy", "eval/return_greedy_mean"):
+            shown = events.Scalars(tag(name))[0].value
+            assert shown == pytest.approx(rows(trial)[0][name])
+        charted = [chart[1] for charts in LAYOUT.values() for chart in charts.values()]
+        missing = {name.rstrip("$") for names in charted for name in names} - set(events.Tags()["scalars"])
+        assert missing <= {"policy/kl"}, "TRPO alone has it"
         content = events.SummaryMetadata("_hparams_/session_start_info").plugin_data.content
         hparams = plugin_data_pb2.HParamsPluginData.FromString(content).session_start_info.hparams
         config = json.loads((trial / "params.json").read_text())
@@ -77,8 +106,8 @@ def test_tensorboards_own_reader_finds_curves_over_steps_and_hyperparameters(smo
 
 
 KILLED = {
-    "pg": ["--batch-size", 2, "--set", "hidden_size=10"],
-    "trpo": ["--batch-size", 2000, "--set", "hidden_sizes=10-10"],
+    "pg": ["--batch-size", 2, "--set", "hidden_size=10", "--set", "eval_games=2"],
+    "trpo": ["--batch-size", 2000, "--set", "hidden_sizes=10-10", "--set", "eval_games=2"],
 }
 
 
@@ -113,8 +142,36 @@ def test_a_sweep_killed_with_sigkill_resumes_to_the_same_theta_bit_for_bit(learn
         assert {row["training_iteration"] for row in rows(left)} == {1, 2, 3, 4, 5}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", SWEEPS)
+def test_tensorboard_shows_a_running_and_a_killed_sweep_too(learner, tmp_path):
+    flags = ["--scheduler", "fifo", "--num-samples", 2, "--iterations", 500, "--num-workers", 1, *KILLED[learner]]
+    with (tmp_path / "log").open("w") as log:
+        sweep = command(SWEEPS[learner], *flags, "--name", "live")
+        program = subprocess.Popen(sweep, cwd=tmp_path, stdout=log, stderr=log, start_new_session=True)
+        try:
+            live, deadline = tmp_path / "results" / "live", time.monotonic() + 120
+            while not (len(trials := trials_of(live)) == 2 if live.is_dir() else False) or not all(map(filmed, trials)):
+                assert program.poll() is None, (tmp_path / "log").read_text()
+                assert time.monotonic() < deadline
+                time.sleep(0.2)
+            for trial in trials:
+                assert_tensorboard_shows(trial)
+            assert program.poll() is None, "it still runs"
+        finally:
+            os.kill(program.pid, signal.SIGKILL)
+            program.wait()
+    for trial in trials:
+        assert_tensorboard_shows(trial)
+
+
+def filmed(trial):
+    return "eval/game" in EventAccumulator(str(trial)).Reload().Tags()["images"]
+
+
 def test_train_prints_a_line_per_update(tmp_path):
     flags = ["--iterations", 2, "--batch-size", 2, "--hidden-size", 10, "--num-workers", 2, "--cpus-per-worker", 0.5]
+    flags += ["--eval-interval", 0]
     output = run(TRAIN, "pg", *flags, "--name", "run1", "--storage-path", tmp_path / "store", cwd=tmp_path)
     lines = [line for line in output.splitlines() if line.startswith("update ")]
     assert len(lines) == 2
