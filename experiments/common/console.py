@@ -154,6 +154,7 @@ def summarise(results: tune.ResultGrid, folder: Path) -> int:
             print(f"Failed: {Path(result.path).name}: {str(result.error).strip().splitlines()[-1]}", file=sys.stderr)
     where = shlex.quote(display(folder))
     print(f"\nLook:    tensorboard --logdir {where}")
+    print(f"Play:    python {shlex.quote(str(Path(sys.argv[0]).with_name('watch.py')))} {where}")
     print(f"Resume:  {command_line()} --resume {where}")
     return 1 if results.num_errors else 0
 

@@ -37,7 +37,7 @@ def rows(trial):
 
 
 def trials_of(experiment):
-    return sorted(path for path in experiment.iterdir() if path.is_dir() and path.name[:5].isdigit())
+    return sorted(path for path in experiment.glob("[0-9]*") if path.is_dir())
 
 
 def last_checkpoint(trial):
@@ -57,6 +57,7 @@ def test_the_smoke_test_runs_two_trials_and_says_how_to_go_on(smoke):
     trials = trials_of(folder / "results" / "smoke")
     assert [len(rows(trial)) for trial in trials] == [2, 2]
     assert "tensorboard --logdir results/smoke" in output
+    assert "watch.py results/smoke" in output
     assert "--resume results/smoke" in output
     assert "Best trial: 0000" in output
     assert f"Checkpoint: results/smoke/{trials[0].name[:4]}" in output
@@ -142,6 +143,9 @@ def test_a_sweep_killed_with_sigkill_resumes_to_the_same_theta_bit_for_bit(learn
         assert {row["training_iteration"] for row in rows(left)} == {1, 2, 3, 4, 5}
 
 
+PICTURES = {"pg": {"eval/game", "policy/neurons"}, "trpo": {"eval/game"}}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("learner", SWEEPS)
 def test_tensorboard_shows_a_running_and_a_killed_sweep_too(learner, tmp_path):
@@ -151,7 +155,7 @@ def test_tensorboard_shows_a_running_and_a_killed_sweep_too(learner, tmp_path):
         program = subprocess.Popen(sweep, cwd=tmp_path, stdout=log, stderr=log, start_new_session=True)
         try:
             live, deadline = tmp_path / "results" / "live", time.monotonic() + 120
-            while not (len(trials := trials_of(live)) == 2 if live.is_dir() else False) or not all(map(filmed, trials)):
+            while len(trials := trials_of(live)) < 2 or not all(images(trial) == PICTURES[learner] for trial in trials):
                 assert program.poll() is None, (tmp_path / "log").read_text()
                 assert time.monotonic() < deadline
                 time.sleep(0.2)
@@ -165,8 +169,8 @@ def test_tensorboard_shows_a_running_and_a_killed_sweep_too(learner, tmp_path):
         assert_tensorboard_shows(trial)
 
 
-def filmed(trial):
-    return "eval/game" in EventAccumulator(str(trial)).Reload().Tags()["images"]
+def images(trial):
+    return set(EventAccumulator(str(trial)).Reload().Tags()["images"])
 
 
 def test_train_prints_a_line_per_update(tmp_path):

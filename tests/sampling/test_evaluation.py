@@ -101,6 +101,13 @@ def test_a_film_shows_what_the_network_sees_beside_the_court(filmed):
     np.testing.assert_array_equal(np.sign(seen[..., 0] - seen[..., 2]), np.sign(shots[30].view))
 
 
+def test_a_policy_that_diverged_is_filmed_without_probabilities():
+    with np.errstate(all="ignore"):
+        game = measure(PIXELS, PIXEL_WEIGHTS * np.nan, NUMBER, filmed=True)
+    assert game.film.gif(["", "", ""])
+    assert set(game.film.shots[9].probability.values()) == {0.0}
+
+
 def test_only_the_first_game_of_an_evaluation_is_filmed_and_the_last_are_greedy():
     numbers = evaluation_numbers(0, 1, 4)
     games = [evaluate(PIXELS, PIXEL_WEIGHTS, number, sampled=2) for number in numbers]

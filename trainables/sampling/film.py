@@ -84,7 +84,9 @@ class Camera:
         screen = ale.getScreen()
         self.film.palette[screen] = ale.getScreenRGB()
         view = np.rint(self._view(observation) * _VIEW_LEVELS).astype(np.int8)
-        probability = dict(zip(self._env.MOVES, self._probabilities(observation).tolist(), strict=True))
+        # A policy that diverged has no probabilities; its film shows none.
+        probabilities = np.nan_to_num(self._probabilities(observation)).tolist()
+        probability = dict(zip(self._env.MOVES, probabilities, strict=True))
         self.film.shots.append(Shot(screen, view, probability))
 
 
