@@ -136,8 +136,11 @@ class TRPOConfig(Config):
     """A Pong of ALE, seen as its 128 bytes of memory, or an environment with flat observations and discrete actions."""
 
     eval_interval: Annotated[int, Bounds(0)] = 50
-    """Iterations between evaluations (0: never), which are apart from training and change nothing in it. By default
-    about a twentieth of the games that are played. The first follows the first iteration."""
+    """Iterations between evaluations (0: never), which are apart from training and change nothing in it. The first
+    follows the first iteration. By default about a twentieth of the steps: a batch holds only a few long games."""
+
+    eval_games: Annotated[int, Bounds(2)] = 3
+    """Games of an evaluation with sampled actions, and as many with the most probable ones. Two make an interval."""
 
     hidden_sizes: Annotated[tuple[int, ...], Bounds(1)] = (64, 64)
     """Tanh units of each hidden layer, in the policy and in the baseline."""
