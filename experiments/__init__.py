@@ -1,4 +1,4 @@
-"""Programs: sweep, train, benchmark. They may use everything below them."""
+"""Programs: sweep, train, watch, benchmark. They may use everything below them."""
 
 import os
 

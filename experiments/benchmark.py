@@ -96,7 +96,7 @@ def benchmark_update(flags: BenchmarkFlags) -> None:
     workers = local_cpus()
     start_ray(None, verbose=False)
     for trainable in (PongPG, PongTRPO):
-        trial = trainable(config={"num_workers": workers})
+        trial = trainable(config={"num_workers": workers, "eval_interval": 0})
         with bare_emulators(workers) as bare:
             rates = alternate({"emulator": bare, trainable.__name__: partial(_iterate, trial)}, flags.rounds)
         trial.stop()
@@ -109,7 +109,7 @@ def benchmark_trpo(flags: BenchmarkFlags) -> None:
     start_ray(None, verbose=False)
 
     def first_ten(workers: int) -> float:
-        trial = PongTRPO(config={"num_workers": workers})
+        trial = PongTRPO(config={"num_workers": workers, "eval_interval": 0})
         start = time.perf_counter()
         for _ in range(10):
             trial.train()

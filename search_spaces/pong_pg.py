@@ -26,6 +26,7 @@ SMOKE = {
     "gamma": tune.choice([0.98, 0.99]),
     "num_workers": tune.choice([1]),
     "batch_size": tune.choice([2]),
+    "eval_games": tune.choice([2]),
 }
 
 PRESETS = {

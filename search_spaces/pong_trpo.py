@@ -31,6 +31,7 @@ SMOKE = {
     "gamma": tune.choice([0.98, 0.99]),
     "timesteps_per_batch": tune.choice([2000]),
     "num_workers": tune.choice([1]),
+    "eval_games": tune.choice([2]),
 }
 
 PRESETS = {

@@ -51,7 +51,11 @@ class FaultyWorker:
     def __init__(
         self, make_worker: Callable[[], Any], fault: Callable[[], None], at: tuple[int, int], marker: Path | None
     ) -> None:
-        self.worker, self.fault, self.at, self.marker = make_worker(), fault, at, marker
+        self.fault, self.at, self.marker = fault, at, marker
+        self.worker = make_worker()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.worker, name)
 
     def play(self, weights: Any, number: Any) -> Any:
         if number[1:] == self.at and not (self.marker and self.marker.exists()):
@@ -65,7 +69,8 @@ def faulty(trainable: type, fault: Callable[[], None], at: tuple[int, int], mark
     """A trainable whose workers have that fault."""
 
     class Faulty(trainable):  # type: ignore[misc, valid-type]
-        def worker_factory(self) -> Callable[[], FaultyWorker]:
-            return partial(FaultyWorker, super().worker_factory(), fault, at, marker)
+        @staticmethod
+        def worker_factory(settings: Any) -> Callable[[], FaultyWorker]:
+            return partial(FaultyWorker, trainable.worker_factory(settings), fault, at, marker)  # type: ignore[attr-defined]
 
     return Faulty

@@ -9,13 +9,13 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("experiments", "trainables", "search_spaces")
 FENCED = {
     *PACKAGES,
-    *("ray", "numba", "gymnasium", "ale_py", "tyro", "rich", "tensorboardX", "threadpoolctl", "matplotlib"),
+    *("ray", "numba", "gymnasium", "ale_py", "tyro", "rich", "tensorboardX", "threadpoolctl", "matplotlib", "PIL"),
 }
 LAYERS = {
     # folder or file: what of ours, and which of the fenced libraries, it may import
     "trainables/learning": {"trainables.learning"},
     "trainables/learning/compiled.py": {"numba"},
-    "trainables/sampling": {"trainables.learning", "trainables.sampling", "gymnasium", "ale_py"},
+    "trainables/sampling": {"trainables.learning", "trainables.sampling", "gymnasium", "ale_py", "PIL"},
     "trainables/sampling/pool.py": {"trainables.sampling", "ray"},
     "trainables": {"trainables", "ray", "threadpoolctl"},
     "search_spaces": {"search_spaces", "ray"},

@@ -11,7 +11,7 @@ from trainables.checkpoints import CheckpointError
 from trainables.config import ConfigError
 from trainables.pong_pg import PongPG
 
-SMALL = {"hidden_size": 8, "batch_size": 3, "num_workers": 1, "seed": 4}
+SMALL = {"hidden_size": 8, "batch_size": 3, "num_workers": 1, "seed": 4, "eval_interval": 0}
 
 
 @pytest.fixture(autouse=True)

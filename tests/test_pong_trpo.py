@@ -14,8 +14,9 @@ from trainables.sampling.rollout import Trajectory
 from trainables.sampling.worker import FilteredWeights, TrajectoryWorker
 
 CARTPOLE = {"env_id": "CartPole-v1", "reset_on_reward": False, "gamma": 0.99, "timesteps_per_batch": 1000}
+CARTPOLE |= {"eval_interval": 0}
 SMALL = CARTPOLE | {"hidden_sizes": (8,), "timesteps_per_batch": 300, "num_workers": 1, "seed": 4}
-PONG = {"hidden_sizes": (8, 8), "timesteps_per_batch": 2000, "num_workers": 1, "seed": 4}
+PONG = {"hidden_sizes": (8, 8), "timesteps_per_batch": 2000, "num_workers": 1, "seed": 4, "eval_interval": 0}
 
 
 @pytest.fixture(autouse=True)

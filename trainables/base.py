@@ -4,7 +4,9 @@ import importlib.metadata
 import platform
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from ray import tune
@@ -12,7 +14,9 @@ from threadpoolctl import threadpool_limits
 
 from trainables import checkpoints
 from trainables.config import Config
+from trainables.evaluation import FILM, summarise
 from trainables.metrics import EpisodeStats, Stopwatch
+from trainables.sampling.evaluation import evaluate, evaluation_numbers
 from trainables.sampling.pool import RolloutPool
 from trainables.sampling.rollout import GameNumber
 from trainables.sampling.worker import GameSummary, Worker
@@ -30,7 +34,8 @@ class PongTrainable(tune.Trainable):
     """A learner whose every ``step`` plays numbered games on rollout actors and then updates its parameters.
 
     Subclasses say what they learn (``build``), how a worker is made (``worker_factory``), what an iteration does
-    (``update``) and which arrays make up their state (``get_arrays``, ``set_arrays``).
+    (``update``), which arrays make up their state (``get_arrays``, ``set_arrays``) and what of them plays
+    (``playing_weights``).
 
     ``reset_config`` is left out on purpose: a trial with another configuration gets fresh actors.
     """
@@ -48,9 +53,15 @@ class PongTrainable(tune.Trainable):
     def build(self) -> None:
         """Make the learner's first state from ``self.settings`` and ``self.init_rng()``."""
 
+    @staticmethod
     @abstractmethod
-    def worker_factory(self) -> Callable[[], Worker]:
+    def worker_factory(settings: Any) -> Callable[[], Worker]:
         """A picklable function that makes a rollout worker."""
+
+    @staticmethod
+    @abstractmethod
+    def playing_weights(arrays: dict[str, np.ndarray]) -> Any:
+        """What of ``get_arrays`` a worker needs to play with the present policy."""
 
     @abstractmethod
     def update(self) -> dict[str, float]:
@@ -69,17 +80,29 @@ class PongTrainable(tune.Trainable):
 
         Raises ConfigError for bad settings and RuntimeError if the actors find no room.
         """
-        self.settings: Any = self.config_class.from_dict(config)
+        self._begin(self.config_class.from_dict(config))
         threadpool_limits(self.settings.learner_threads)
-        self.updates = 0
-        self.episodes = EpisodeStats()
-        self.build()
         self.pool = RolloutPool(
-            self.worker_factory(),
+            self.worker_factory(self.settings),
             self.settings.num_workers,
             self.settings.cpus_per_worker,
             self.settings.game_timeout_s,
         )
+
+    @classmethod
+    def untrained(cls, settings: Any) -> Self:
+        """The learner as ``setup`` builds it, but without actors, and so without Ray: to look at, and to save."""
+        learner = cls.__new__(cls)
+        learner._begin(settings)
+        return learner
+
+    def _begin(self, settings: Any) -> None:
+        self.settings = settings
+        self.updates = 0
+        self.episodes = EpisodeStats()
+        self.last_evaluation: dict[str, float] = {}
+        self.film: bytes | None = None
+        self.build()
 
     def cleanup(self) -> None:
         """End the rollout actors."""
@@ -102,6 +125,7 @@ class PongTrainable(tune.Trainable):
             result = {name: value if np.isfinite(value) else 0.0 for name, value in result.items()}
             result["episode_reward_mean"] = min(WORST_RETURN, result["episode_reward_min"])
         self.updates += 1
+        result |= self.evaluate()
         result |= {"perf/worker_restarts": float(self.pool.restarts - restarts), "diverged": float(diverged)}
         return result | {"done": True} if diverged else result
 
@@ -128,13 +152,40 @@ class PongTrainable(tune.Trainable):
             "perf/bytes_received": float(received),
         }
 
+    def evaluate(self) -> dict[str, Any]:
+        """The metrics of the ``eval/`` family: of this iteration's evaluation if one is due, else of the last one.
+
+        Its games have numbers of their own, so training is the same with and without. All are handed out together, to
+        leave no actor idle. A new evaluation asks Tune for a checkpoint, where its film goes.
+        """
+        settings: Config = self.settings
+        if not settings.eval_interval:
+            return {}
+        clock = Stopwatch()
+        due = not self.last_evaluation or self.updates % settings.eval_interval == 0
+        with clock.measure("evaluation"):
+            if due:
+                count = settings.eval_games
+                numbers = evaluation_numbers(settings.seed, self.updates, 2 * count)
+                weights = self.playing_weights(self.get_arrays())
+                games = list(self.pool.play(weights, numbers, partial(evaluate, sampled=count)))
+                self.last_evaluation = summarise(self.updates, games[:count], games[count:])
+                self.film = games[0].gif
+        return self.last_evaluation | {
+            "perf/evaluation_s": clock.seconds["evaluation"],
+            "should_checkpoint": due,
+        }
+
     def save_checkpoint(self, checkpoint_dir: str) -> None:
         """Write the whole state: what ``load_checkpoint`` needs to go on bit for bit."""
+        if self.film:
+            (Path(checkpoint_dir) / FILM).write_bytes(self.film)
         state = {
             "learner": self.learner,
             "config": self.settings.to_dict(),
             "iteration": self.updates,
             "episodes": self.episodes.to_dict(),
+            "evaluation": self.last_evaluation,
             "versions": {name: importlib.metadata.version(name) for name in PACKAGES}
             | {"python": platform.python_version()},
         }
@@ -160,6 +211,9 @@ class PongTrainable(tune.Trainable):
         self.episodes = EpisodeStats(**state["episodes"])
         self.updates = state["iteration"]
         self.set_arrays(arrays)
+        self.last_evaluation = state.get("evaluation", {})  # the first checkpoints had none
+        film = Path(checkpoint) / FILM
+        self.film = film.read_bytes() if film.is_file() else None
         # Tune takes these from the metrics beside the checkpoint, which may be missing.
         self._iteration = self.updates
         self._timesteps_total = self.episodes.steps  # type: ignore[assignment]

@@ -70,6 +70,13 @@ class Config:
     learner_threads: Count = 1
     """BLAS threads of the update. Apart from num_workers, because thread counts change sums in the last bit."""
 
+    eval_interval: Annotated[int, Bounds(0)] = 25
+    """Iterations between evaluations (0: never), which are apart from training and change nothing in it. By default
+    about a twentieth of the games that are played. The first follows the first iteration."""
+
+    eval_games: Annotated[int, Bounds(2)] = 5
+    """Games of an evaluation with sampled actions, and as many with the most probable ones. Two make an interval."""
+
     seed: Annotated[int, Bounds(0)] = 0
     """Decides, together with the other settings, every result bit."""
 
@@ -138,6 +145,13 @@ class TRPOConfig(Config):
 
     env_id: str = "ALE/Pong-v5"
     """A Pong of ALE, seen as its 128 bytes of memory, or an environment with flat observations and discrete actions."""
+
+    eval_interval: Annotated[int, Bounds(0)] = 50
+    """Iterations between evaluations (0: never), which are apart from training and change nothing in it. The first
+    follows the first iteration. By default about a twentieth of the steps: a batch holds only a few long games."""
+
+    eval_games: Annotated[int, Bounds(2)] = 3
+    """Games of an evaluation with sampled actions, and as many with the most probable ones. Two make an interval."""
 
     hidden_sizes: Annotated[tuple[int, ...], Bounds(1)] = (64, 64)
     """Tanh units of each hidden layer, in the policy and in the baseline."""

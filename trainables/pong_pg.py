@@ -35,8 +35,8 @@ class PongPG(PongTrainable):
         self.theta = self.policy.mlp.init(self.init_rng())
         self.optimiser_state = self.optimiser.init(len(self.theta))
 
-    def worker_factory(self) -> Callable[[], Worker]:
-        settings: PGConfig = self.settings
+    @staticmethod
+    def worker_factory(settings: PGConfig) -> Callable[[], Worker]:
         return partial(GradientWorker, settings.env_id, settings.hidden_size, settings.gamma)
 
     def update(self) -> dict[str, float]:
@@ -57,6 +57,10 @@ class PongPG(PongTrainable):
             "policy/update_norm": float(np.linalg.norm(self.theta - old_theta)),
         }
         return self.episodes.add(games) | policy_metrics | self.perf_metrics(clock, games, received)
+
+    @staticmethod
+    def playing_weights(arrays: dict[str, np.ndarray]) -> np.ndarray:
+        return arrays["theta"]
 
     def get_arrays(self) -> dict[str, np.ndarray]:
         return {"theta": self.theta} | {f"optimiser.{name}": array for name, array in self.optimiser_state.items()}

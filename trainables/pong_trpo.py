@@ -70,8 +70,8 @@ class PongTRPO(PongTrainable):
         self.moments = Moments.empty(env.num_inputs)
         self.mean_length = 0.0  # agent steps per game of the previous iteration
 
-    def worker_factory(self) -> Callable[[], Worker]:
-        settings: TRPOConfig = self.settings
+    @staticmethod
+    def worker_factory(settings: TRPOConfig) -> Callable[[], Worker]:
         return partial(TrajectoryWorker, settings.env_id, settings.hidden_sizes)
 
     def update(self) -> dict[str, float]:
@@ -89,7 +89,8 @@ class PongTRPO(PongTrainable):
         summaries = [game.summary for game in games]
         infos = _family("policy", policy_info) | _family("baseline", baseline_info)
         received = sum(game.nbytes for game in games)
-        return self.episodes.add(summaries) | infos | self.perf_metrics(clock, summaries, received)
+        perf = self.perf_metrics(clock, summaries, received)
+        return self.episodes.add(summaries) | infos | perf
 
     def at_once(self, *jobs: Callable[[], Any]) -> list[Any]:
         """Results of jobs that do not need each other's, computed in parallel where the trial has two cores.
@@ -141,6 +142,10 @@ class PongTRPO(PongTrainable):
         time_n = steps_since_reset(reset_n) * (1 - self.settings.gamma)
         return np.column_stack([obs_nd, time_n.astype(np.float32)])
 
+    @staticmethod
+    def playing_weights(arrays: dict[str, np.ndarray]) -> FilteredWeights:
+        return FilteredWeights(arrays["theta"], _moments(arrays).filter())
+
     def get_arrays(self) -> dict[str, np.ndarray]:
         arrays = {"theta": self.theta, "mean_length": np.array(self.mean_length)}
         arrays |= {f"baseline.{name}": array for name, array in self.value._asdict().items()}
@@ -150,7 +155,11 @@ class PongTRPO(PongTrainable):
         self.theta = arrays["theta"]
         self.mean_length = float(arrays["mean_length"])
         self.value = Value(*(arrays[f"baseline.{name}"] for name in Value._fields))
-        self.moments = Moments(*(arrays[f"filter.{name}"] for name in Moments._fields))
+        self.moments = _moments(arrays)
+
+
+def _moments(arrays: dict[str, Array]) -> Moments:
+    return Moments(*(arrays[f"filter.{name}"] for name in Moments._fields))
 
 
 def _family(name: str, info: dict[str, float]) -> dict[str, float]:

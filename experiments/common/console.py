@@ -157,6 +157,7 @@ def summarise(results: tune.ResultGrid, folder: Path) -> int:
     where = shlex.quote(display(folder))
     print(f"\nLook:    tensorboard --logdir {where}")
     print(f"Report:  {neighbour('results.py')} report {where}")
+    print(f"Play:    {neighbour('watch.py')} {where}")
     print(f"Resume:  {command_line()} --resume {where}")
     return 1 if results.num_errors else 0
 

@@ -12,6 +12,7 @@ SHORT = {
     "gamma": "g",
     "gae_lambda": "lam",
     "max_kl": "kl",
+    "baseline_mix": "mix",
     "batch_size": "b",
     "num_workers": "w",
 }

@@ -8,6 +8,7 @@ import signal
 
 import pytest
 from ray import tune
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from experiments.common import runs
 from experiments.common.fork import changed, fork, forked
@@ -17,7 +18,7 @@ from experiments.common.learners import TRPO
 from experiments.common.lock import exclusive
 from experiments.common.past import describe, recall
 from experiments.common.record import Record
-from tests.experiments.small import fit, flags, iterations, last_arrays, small_record, trial_folders
+from tests.experiments.small import fit, flags, iterations, last_arrays, rows, small_record, trial_folders
 from tests.trials import CARTPOLE, assert_same
 from trainables.config import ConfigError, TRPOConfig
 
@@ -59,6 +60,8 @@ def interrupted(interrupted_once, tmp_path):
 def assert_as_undisturbed(folder, undisturbed):
     for trial, expected in zip(trial_folders(folder), trial_folders(undisturbed), strict=True):
         assert iterations(trial) == iterations(expected) == [1, 2, 3, 4, 5, 6]
+        curve = EventAccumulator(str(trial)).Reload().Scalars("episode_reward_mean")
+        assert [point.step for point in curve] == [row["timesteps_total"] for row in rows(expected)]
         (iteration, arrays), (_, expected_arrays) = last_arrays(trial), last_arrays(expected)
         assert iteration == 6
         assert_same(arrays, expected_arrays)

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from tests.experiments.small import iterations, last_arrays, trial_folders
-from tests.experiments.test_sweep import SWEEPS, TRAIN, command, run
+from tests.experiments.test_sweep import SWEEPS, TRAIN, assert_tensorboard_shows, command, run
 from tests.trials import assert_same, wait_until
 
 pytestmark = pytest.mark.slow
@@ -106,3 +107,32 @@ def test_a_sweep_killed_three_times_ends_with_the_same_theta_bit_for_bit(learner
     for left, right in zip(trial_folders(killed), trial_folders(tmp_path / "results" / "undisturbed"), strict=True):
         assert iterations(left) == iterations(right) == list(range(1, 9))
         assert_same(last_arrays(left)[1], last_arrays(right)[1])
+
+
+PICTURES = {"pg": {"eval/game", "policy/neurons"}, "trpo": {"eval/game"}}
+
+
+@pytest.mark.parametrize("learner", SWEEPS)
+def test_tensorboard_shows_a_running_and_a_killed_sweep_too(learner, tmp_path):
+    flags = ["--scheduler", "fifo", "--num-samples", 2, "--iterations", 500, "--num-workers", 1, *SMALL[learner]]
+    process = begin(SWEEPS[learner], *flags, "--set", "eval_games=2", "--name", "live", cwd=tmp_path)
+    live = tmp_path / "results" / "live"
+    try:
+        wait_for_rows(live, 1, process, tmp_path)
+        wait_until(
+            lambda: len(trial_folders(live)) == 2 and all(map(has_pictures(learner), trial_folders(live))),
+            "no pictures",
+            seconds=120,
+        )
+        for trial in trial_folders(live):
+            assert_tensorboard_shows(trial)
+        assert process.poll() is None, "it still runs"
+    finally:
+        process.kill()
+        process.wait()
+    for trial in trial_folders(live):
+        assert_tensorboard_shows(trial)
+
+
+def has_pictures(learner):
+    return lambda trial: set(EventAccumulator(str(trial)).Reload().Tags()["images"]) == PICTURES[learner]

@@ -1,13 +1,18 @@
 """The sweep as its users run it: a program, real Pong, real Ray, real event files, kill and resume."""
 
+import io
 import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.hparams import plugin_data_pb2
+
+from experiments.common.tensorboard import LAYOUT, tag
+from tests.experiments.small import rows, trial_folders
 
 ROOT = Path(__file__).parents[2]
 SWEEPS = {learner: ROOT / "experiments" / f"sweep_{name}.py" for learner, name in (("pg", "pong"), ("trpo", "trpo"))}
@@ -24,14 +29,6 @@ def run(program, *flags, cwd, status=0):
     return done.stdout
 
 
-def rows(trial):
-    return [json.loads(line) for line in (trial / "result.json").read_text().splitlines()]
-
-
-def trials_of(experiment):
-    return sorted(path for path in experiment.iterdir() if path.is_dir() and path.name[:5].isdigit())
-
-
 @pytest.fixture(scope="module", params=SWEEPS)
 def smoke(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("elsewhere")  # any working directory will do
@@ -40,9 +37,10 @@ def smoke(request, tmp_path_factory):
 
 def test_the_smoke_test_runs_two_trials_and_says_how_to_go_on(smoke):
     folder, output = smoke
-    trials = trials_of(folder / "results" / "smoke")
+    trials = trial_folders(folder / "results" / "smoke")
     assert [len(rows(trial)) for trial in trials] == [2, 2]
     assert "tensorboard --logdir results/smoke" in output
+    assert "watch.py results/smoke" in output
     assert "--resume results/smoke" in output
     assert "Best trial: 0000" in output
     assert f"Checkpoint: results/smoke/{trials[0].name[:4]}" in output
@@ -50,13 +48,38 @@ def test_the_smoke_test_runs_two_trials_and_says_how_to_go_on(smoke):
         assert -21 <= rows(trial)[-1]["episode_reward_mean"] <= -15, "real Pong, untrained"
 
 
-def test_tensorboards_own_reader_finds_curves_over_steps_and_hyperparameters(smoke):
-    for trial in trials_of(smoke[0] / "results" / "smoke"):
-        events = EventAccumulator(str(trial)).Reload()
-        tags = events.Tags()["scalars"]
-        assert {"episode_reward_mean", "policy/gradient_norm", "perf/steps_per_s"} <= set(tags)
-        for tag in tags:
-            assert [event.step for event in events.Scalars(tag)] == [row["timesteps_total"] for row in rows(trial)]
+def assert_tensorboard_shows(trial):
+    """What its own reader finds in the event files of a trial that had its first evaluation, running or ended."""
+    events = EventAccumulator(str(trial)).Reload()
+    learner = "pg" if "learning_rate" in json.loads((trial / "params.json").read_text()) else "trpo"
+    tags = set(events.Tags()["scalars"])
+    families = {"episode_reward_mean", "episode", "policy", "perf", "eval"} | (
+        {"baseline"} if learner == "trpo" else set()
+    )
+    assert {tag.split("/")[0] for tag in tags} == families
+    assert "policy/entropy" in tags, "of both learners"
+    assert "custom_scalars__config__" in events.Tags()["tensors"]
+    game = events.Images("eval/game")[0]
+    assert game.step == events.Scalars("eval/return_sampled_mean")[0].step > 0
+    assert Image.open(io.BytesIO(game.encoded_image_string)).n_frames > 1
+    if learner == "pg":
+        assert Image.open(io.BytesIO(events.Images("policy/neurons")[0].encoded_image_string)).format == "PNG"
+    return events
+
+
+def test_tensorboards_own_reader_finds_curves_over_steps_hyperparameters_and_pictures(smoke):
+    for trial in trial_folders(smoke[0] / "results" / "smoke"):
+        events = assert_tensorboard_shows(trial)
+        steps = [row["timesteps_total"] for row in rows(trial)]
+        for name in events.Tags()["scalars"]:
+            evaluated = name.startswith("eval/")
+            assert [event.step for event in events.Scalars(name)] == (steps[:1] if evaluated else steps), name
+        for name in ("running_reward", "policy/entropy", "eval/return_greedy_mean"):
+            shown = events.Scalars(tag(name))[0].value
+            assert shown == pytest.approx(rows(trial)[0][name])
+        charted = [chart[1] for charts in LAYOUT.values() for chart in charts.values()]
+        missing = {name.rstrip("$") for names in charted for name in names} - set(events.Tags()["scalars"])
+        assert missing <= {"policy/kl"}, "TRPO alone has it"
         content = events.SummaryMetadata("_hparams_/session_start_info").plugin_data.content
         hparams = plugin_data_pb2.HParamsPluginData.FromString(content).session_start_info.hparams
         config = json.loads((trial / "params.json").read_text())
@@ -68,6 +91,7 @@ def test_tensorboards_own_reader_finds_curves_over_steps_and_hyperparameters(smo
 
 def test_train_prints_a_line_per_update(tmp_path):
     flags = ["--iterations", 2, "--batch-size", 2, "--hidden-size", 10, "--num-workers", 2, "--cpus-per-worker", 0.5]
+    flags += ["--eval-interval", 0]
     output = run(TRAIN, "pg", *flags, "--name", "run1", "--storage-path", tmp_path / "store", cwd=tmp_path)
     lines = [line for line in output.splitlines() if line.startswith("update ")]
     assert len(lines) == 2

@@ -133,7 +133,7 @@ class TrustRegion:
             "loss_before": before.objective,
             "loss_after": search.point.objective,
             "kl": search.point.constraint,
-            "entropy_before": surrogate.entropy(theta_p),
+            "entropy": surrogate.entropy(theta_p),
             "entropy_after": surrogate.entropy(search.x),
             "gradient_norm": norm,
             "cg_residual": float(residual_p @ residual_p),

@@ -18,6 +18,8 @@ MAX_ACTIONS = 127
 class PongPixels:
     """Pong seen as difference frames; action 1 moves up, action 0 down (the seeds' two actions)."""
 
+    MOVES = ("down", "up")
+
     def __init__(self, env_id: str = "ALE/Pong-v5") -> None:
         self.console = PongConsole(env_id)
         self._frames = DifferenceFrames(self.console.ale)
@@ -52,6 +54,7 @@ class PongRAM:
     num_actions = 3
     SIGNED = (18, 19, 56, 58)
     """Addresses of numbers in two's complement; 56 and 58 are the ball's velocity (up or down, and across)."""
+    MOVES = ("stay", "up", "down")
     _JOYSTICK = (STAY, UP, DOWN)
 
     def __init__(self, env_id: str = "ALE/Pong-v5") -> None:

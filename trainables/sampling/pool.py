@@ -36,10 +36,10 @@ class _RolloutActor:
     def ready(self) -> None:
         """Answer once the worker is built."""
 
-    def play(self, weights: Any, number: GameNumber) -> Any:
+    def play(self, weights: Any, number: GameNumber, how: Callable) -> Any:
         # A policy that diverged overflows. The learner sees it in the results; a warning a layer helps nobody.
         with np.errstate(all="ignore"):
-            return self._worker.play(weights, number)
+            return how(self._worker, weights, number)
 
     def call(self, function: Callable[[Worker], Any]) -> Any:
         """Run a function on the worker: for tests and diagnosis."""
@@ -53,6 +53,11 @@ class _Task(NamedTuple):
     number: GameNumber
     starting: bool
     deadline: float  # of time.monotonic(), which stands still while a laptop sleeps
+
+
+def play_to_learn(worker: Worker, weights: Any, number: GameNumber) -> Any:
+    """Play a training game."""
+    return worker.play(weights, number)
 
 
 class RolloutPool:
@@ -91,11 +96,17 @@ class RolloutPool:
             # Tune takes a RayActorError for the death of the trial's own actor and skips cleanup().
             raise RuntimeError(f"a rollout worker could not be built: {error}") from None
 
-    def play(self, weights: Any, numbers: Sequence[GameNumber]) -> Iterator[Any]:
+    def play(
+        self,
+        weights: Any,
+        numbers: Sequence[GameNumber],
+        how: Callable[[Worker, Any, GameNumber], Any] = play_to_learn,
+    ) -> Iterator[Any]:
         """Play games, each on whichever actor is free; yield their results in the order of ``numbers``.
 
-        Raises RuntimeError, naming worker, game and cause, if a game costs ``MAX_FAILURES`` workers, or if a worker
-        raises an error, which would only repeat itself.
+        ``how`` says what a worker does with weights and a number: it plays to learn, or to be measured. Raises
+        RuntimeError, naming worker, game and cause, if a game costs ``MAX_FAILURES`` workers, or if a worker raises an
+        error, which would only repeat itself.
         """
         shared = ray.put(weights)
         waiting = iter(numbers)
@@ -104,7 +115,7 @@ class RolloutPool:
         failures: Counter[GameNumber] = Counter()
 
         def begin(worker: int, number: GameNumber) -> None:
-            reply = self._actors[worker].play.remote(shared, number)
+            reply = self._actors[worker].play.remote(shared, number, how)
             running[reply] = _Task(worker, number, False, time.monotonic() + self._game_timeout_s)
 
         for worker, number in zip(range(len(self._actors)), waiting, strict=False):

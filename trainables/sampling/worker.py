@@ -1,24 +1,45 @@
 """A rollout worker: an ordinary class that plays numbered games. ``pool.py`` makes actors of it."""
 
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from scipy.special import expit, softmax
 
 from trainables.learning.distributions import Categorical
 from trainables.learning.policies import BernoulliPolicy, CategoricalPolicy, RowGradient
 from trainables.learning.returns import discounted_returns, standardise
-from trainables.learning.running_stats import Filter, Moments
+from trainables.learning.running_stats import CLIP, Filter, Moments
 from trainables.sampling.environments import PongPixels, flat_environment
-from trainables.sampling.frames import NUM_PIXELS
-from trainables.sampling.rollout import GameNumber, Trajectory, rollout
+from trainables.sampling.frames import HEIGHT, NUM_PIXELS, WIDTH, SparseRow, stack_rows
+from trainables.sampling.rollout import Environment, GameNumber, Trajectory, rollout
 
 
 class Worker(Protocol):
     """What a pool needs of a worker."""
 
+    @property
+    def env(self) -> Environment:
+        """What it plays on."""
+        ...
+
     def play(self, weights: Any, number: GameNumber) -> NamedTuple:
         """Play the numbered game with a policy of these weights."""
+        ...
+
+    # The rest is for measuring and filming, outside of training.
+
+    def sampler(self, weights: Any, rng: np.random.Generator) -> Callable[[Any], int]:
+        """A function that draws an action for an observation, as in training."""
+        ...
+
+    def probabilities(self, weights: Any) -> Callable[[Any], np.ndarray]:
+        """A function that gives each action's probability (k,) at an observation."""
+        ...
+
+    def view(self, weights: Any) -> Callable[[Any], np.ndarray]:
+        """A function that shows what the network sees of an observation, as a picture of numbers in [-1, 1]."""
         ...
 
 
@@ -56,6 +77,19 @@ class GradientWorker:
         seconds = time.perf_counter() - start
         return GameGradient(gradient, GameSummary(game.episode_return, len(game.action_n), entropy, seconds))
 
+    def sampler(self, weights: np.ndarray, rng: np.random.Generator) -> Callable[[SparseRow], int]:
+        return self.policy.sampler(weights, rng)
+
+    def probabilities(self, weights: np.ndarray) -> Callable[[SparseRow], np.ndarray]:
+        def probabilities(row: SparseRow) -> np.ndarray:
+            up = expit(self.policy.mlp.forward(weights, stack_rows([row]))[0][0, 0])
+            return np.array([1 - up, up])
+
+        return probabilities
+
+    def view(self, weights: np.ndarray) -> Callable[[SparseRow], np.ndarray]:
+        return lambda row: stack_rows([row]).toarray().reshape(HEIGHT, WIDTH)
+
 
 class FilteredWeights(NamedTuple):
     """What the memory learner sends out: a policy's parameters and the frozen filter that it sees through."""
@@ -89,10 +123,23 @@ class TrajectoryWorker:
         """The numbered game, played by the policy of these weights."""
         start = time.perf_counter()
         env_rng, action_rng = number.generators()
-        see, choose = weights.filter.row_filter(), self.policy.sampler(weights.theta_p, action_rng)
-        game = rollout(self.env, lambda obs: choose(see(obs)), env_rng)
+        game = rollout(self.env, self.sampler(weights, action_rng), env_rng)
         logit_nk, _ = self.policy.mlp.forward(weights.theta_p, weights.filter(game.obs_nd))
         entropy = float(Categorical.entropy(logit_nk).mean())
         moments = Moments.of(game.obs_nd)
         seconds = time.perf_counter() - start
         return FilteredGame(game, moments, GameSummary(game.episode_return, len(game.action_n), entropy, seconds))
+
+    def sampler(self, weights: FilteredWeights, rng: np.random.Generator) -> Callable[[np.ndarray], int]:
+        see, choose = weights.filter.row_filter(), self.policy.sampler(weights.theta_p, rng)
+        return lambda obs: choose(see(obs))
+
+    def probabilities(self, weights: FilteredWeights) -> Callable[[np.ndarray], np.ndarray]:
+        def probabilities(obs_d: np.ndarray) -> np.ndarray:
+            return softmax(self.policy.mlp.forward(weights.theta_p, weights.filter(obs_d[None]))[0][0])
+
+        return probabilities
+
+    def view(self, weights: FilteredWeights) -> Callable[[np.ndarray], np.ndarray]:
+        """The filtered observation: for Pong's memory 8 rows of 16 bytes; 1 is 2.5 standard deviations or more."""
+        return lambda obs_d: (weights.filter(obs_d[None]).reshape(-1, min(len(obs_d), 16)) * 2 / CLIP).clip(-1, 1)

@@ -1,0 +1,61 @@
+"""What the hidden units of the pixel learner look for: their first-layer weights as pictures."""
+
+import io
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from trainables.config import PGConfig
+from trainables.learning.policies import BernoulliPolicy
+from trainables.sampling.frames import HEIGHT, NUM_PIXELS, WIDTH
+
+Array = np.ndarray
+
+ROWS = COLUMNS = 5
+ZOOM, GAP, HEADER = 2, 6, 44
+LEVELS = 64
+NEGATIVE, POSITIVE = (0, 114, 178), (213, 94, 0)  # Okabe and Ito's blue and vermilion
+
+
+def neurons_png(settings: PGConfig, theta_p: Array) -> bytes:
+    """The units with the largest output weights, 80x80 pixels each, as one PNG.
+
+    They stand in the order of their output weights: the first vote for up, the last for down. Every unit has a scale
+    of its own, symmetric about 0 and cut at the 99.5th percentile of its weights' sizes.
+    """
+    (w1, _), (w2, _) = BernoulliPolicy(NUM_PIXELS, settings.hidden_size).mlp.layers(theta_p)
+    vote_h = w2.ravel()
+    largest = np.argsort(-np.abs(vote_h), kind="stable")[: ROWS * COLUMNS]
+    shown = largest[np.argsort(-vote_h[largest], kind="stable")]
+    cell = np.array([HEIGHT, WIDTH]) * ZOOM + GAP
+    picture = np.full((HEADER + ROWS * cell[0], GAP + COLUMNS * cell[1]), LEVELS + 1, np.uint8)
+    for index, unit in enumerate(shown):
+        row, column = np.array(divmod(index, COLUMNS)) * cell + (HEADER, GAP)
+        tile = _levels(w1[:, unit]).reshape(HEIGHT, WIDTH).repeat(ZOOM, axis=0).repeat(ZOOM, axis=1)
+        picture[row : row + HEIGHT * ZOOM, column : column + WIDTH * ZOOM] = tile
+    image = Image.fromarray(picture)
+    image.putpalette(_palette().tobytes())
+    lines = (
+        f"{len(shown)} of {len(vote_h)} hidden units, from up (first, {vote_h[shown[0]]:+.2f})"
+        f" to down (last, {vote_h[shown[-1]]:+.2f})\n"
+        "Weights of the 80x80 difference frame: orange positive, white 0, blue negative"
+    )
+    ImageDraw.Draw(image).text((GAP, 2), lines, fill=LEVELS, font=ImageFont.load_default(14))
+    file = io.BytesIO()
+    image.save(file, "PNG", optimize=True)
+    return file.getvalue()
+
+
+def _levels(weight_d: Array) -> Array:
+    """Weights as palette numbers 0 to LEVELS - 2, with 0 in the middle."""
+    scale = np.percentile(np.abs(weight_d), 99.5) or 1.0
+    half = LEVELS // 2 - 1
+    return (np.rint(half * np.clip(weight_d / scale, -1, 1)) + half).astype(np.uint8)
+
+
+def _palette() -> Array:
+    """LEVELS - 1 colours from negative over white to positive, then black for letters and white for paper."""
+    stops = np.array([NEGATIVE, (255, 255, 255), POSITIVE])
+    share = np.linspace(-1, 1, LEVELS - 1)
+    colours = np.column_stack([np.interp(share, [-1, 0, 1], stops[:, channel]) for channel in range(3)])
+    return np.vstack([colours, np.zeros((2, 3)), np.full((1, 3), 255)]).round().astype(np.uint8)

@@ -1,0 +1,93 @@
+"""Checkpoints on disk, found by what people call them, and the players that they hold."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from experiments.common import folders
+from experiments.common.learners import LEARNERS
+from trainables import checkpoints
+from trainables.config import Config, ConfigError, unknown
+from trainables.sampling.worker import Worker
+
+
+class Saved(NamedTuple):
+    """A checkpoint, of which only ``state.json`` was read."""
+
+    folder: Path
+    state: dict[str, Any]
+
+    @property
+    def iteration(self) -> int:
+        """Updates made."""
+        return self.state["iteration"]
+
+    @property
+    def score(self) -> float:
+        """Mean return of its last 100 training games, ``episode_reward_mean``; -inf before the first."""
+        returns = self.state["episodes"]["recent_returns"]
+        return float(np.mean(returns)) if returns else -np.inf
+
+    @property
+    def settings(self) -> Config:
+        """The trial's configuration."""
+        return LEARNERS[self.state["learner"]].config_class.from_dict(self.state["config"])
+
+
+class Player(NamedTuple):
+    """A worker and the weights that it plays with."""
+
+    worker: Worker
+    weights: Any
+
+
+def find(storage_path: Path, name_or_path: str) -> list[Saved]:
+    """The checkpoints of an experiment or a trial, or the one of a checkpoint folder, by iteration.
+
+    A name is looked for in the storage path, a path anywhere. Raises ConfigError, listing what is there, if it does
+    not exist or holds no whole checkpoint.
+    """
+    for folder in (storage_path.absolute() / name_or_path, Path(name_or_path).absolute()):
+        if not folder.is_dir():
+            continue
+        found = [folder] if (folder / checkpoints.STATE).is_file() else []
+        found = found or [*folder.glob("checkpoint_*"), *folder.glob("*/checkpoint_*")]
+        saved = [Saved(path, state) for path in found if (state := _state(path))]
+        if not saved:
+            raise ConfigError(f"{name_or_path} holds no whole checkpoint (yet)")
+        return sorted(saved, key=lambda item: item.iteration)
+    parent = next((p for p in (storage_path / name_or_path, Path(name_or_path)) if p.parent.is_dir()), None)
+    known = folders.existing(storage_path)
+    if parent and parent.parent not in (Path(), storage_path):  # a trial or checkpoint of what does exist
+        known = [path.name for path in parent.parent.iterdir() if path.is_dir()]
+        name_or_path = f"{parent.parent}/{parent.name}"
+    raise ConfigError(unknown("checkpoint, trial or experiment", name_or_path, known))
+
+
+def best_of(saved: list[Saved]) -> Saved:
+    """The one with the best mean return in training; of equals the oldest."""
+    return max(saved, key=lambda item: item.score)
+
+
+def player(saved: Saved) -> Player:
+    """The checkpoint's policy, ready to play. Raises CheckpointError if its arrays are damaged or of other shapes."""
+    trainable = LEARNERS[saved.state["learner"]].trainable
+    expected = trainable.untrained(saved.settings).get_arrays()
+    arrays, _ = checkpoints.load(saved.folder, trainable.learner, expected)
+    return Player(trainable.worker_factory(saved.settings)(), trainable.playing_weights(arrays))
+
+
+def untrained_player(saved: Saved) -> Player:
+    """The policy with which the checkpoint's trial began."""
+    trainable = LEARNERS[saved.state["learner"]].trainable
+    arrays = trainable.untrained(saved.settings).get_arrays()
+    return Player(trainable.worker_factory(saved.settings)(), trainable.playing_weights(arrays))
+
+
+def _state(folder: Path) -> dict[str, Any] | None:
+    try:
+        state = checkpoints.load_state(folder)
+    except checkpoints.CheckpointError:  # half-written, or replaced while we look
+        return None
+    return state if state.get("learner") in LEARNERS else None

@@ -1,0 +1,151 @@
+"""Watch a policy play: returns with their interval, and a film."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import tyro
+from threadpoolctl import threadpool_limits
+
+from experiments.common import saved
+from experiments.common.flags import fail, parse
+from experiments.common.folders import display
+from experiments.common.progress_film import side_by_side
+from experiments.common.saved import Player, Saved
+from trainables.checkpoints import STATE, CheckpointError
+from trainables.config import Bounds, Config, ConfigError, check_fields
+from trainables.evaluation import mean_with_interval
+from trainables.sampling.evaluation import MeasuredGame, caption, measure, watched_numbers
+from trainables.sampling.film import Film
+from trainables.sampling.pong import pong_settings
+
+DESCRIPTION = """Play a checkpoint, or the best one of a trial or an experiment, and film the first game.
+
+Examples:
+  python experiments/watch.py first                              the best policy of results/first
+  python experiments/watch.py first --episodes 20 --greedy       a score with a narrower interval
+  python experiments/watch.py results/first/00003_lr=2e-3_h=200_g=0.99_w=2 --film --out progress.gif
+"""
+
+MAX_PANELS = 4
+"""Policies side by side in a film of the progress."""
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """What to watch, and how."""
+
+    target: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="CHECKPOINT|TRIAL|EXPERIMENT")]
+    """A path, or the name of an experiment in the storage path."""
+
+    episodes: Annotated[int, Bounds(1)] = 5
+    """Games to play."""
+
+    greedy: bool = False
+    """Take the most probable action each time, instead of drawing actions as in training."""
+
+    film: bool = False
+    """Film the progress: the untrained policy and the trial's checkpoints up to the best, side by side."""
+
+    seed: Annotated[int, Bounds(0)] = 0
+    """Decides the games, which are the same for every policy, and were never played in any training."""
+
+    out: Annotated[Path | None, tyro.conf.arg(metavar="FILE.gif", help_behavior_hint="(default: here, by trial)")] = (
+        None
+    )
+    """Where the film goes."""
+
+    storage_path: Annotated[Path, tyro.conf.arg(metavar="DIR")] = Path("results")
+    """Folder that holds experiments."""
+
+    def __post_init__(self) -> None:
+        """Check every flag."""
+        check_fields(self)
+        if self.out and self.out.suffix != ".gif":
+            raise ConfigError(f"--out {self.out}: accepted is a file name that ends in .gif")
+        if self.out and not self.out.absolute().parent.is_dir():
+            raise ConfigError(f"--out {self.out}: there is no folder {self.out.parent}")
+        if self.out and (self.out.absolute().parent / STATE).exists():
+            raise ConfigError(f"--out {self.out}: {self.out.parent} is a checkpoint, which stays as it was written")
+
+
+def main() -> None:
+    """Watch from the command line, and end the program with its status."""
+    try:
+        arguments = parse(Arguments, DESCRIPTION)
+        with threadpool_limits(1):  # as in the rollout actors
+            watch(arguments)
+    except (ConfigError, CheckpointError) as error:
+        fail(str(error))
+
+
+def watch(arguments: Arguments) -> None:
+    """Play, print and film."""
+    found = saved.find(arguments.storage_path, arguments.target)
+    chosen = saved.best_of(found)
+    player = saved.player(chosen)
+    print(f"{display(chosen.folder)}: iteration {chosen.iteration}, {chosen.score:.1f} in training (last 100 games)")
+    print(f"{environment(chosen.settings)}, {_actions(arguments)}, games of seed {arguments.seed}", flush=True)
+    games = []
+    for index in range(arguments.episodes):
+        games.append(_play(player, index, arguments, filmed=index == 0))
+        print(f"game {index + 1:3d}: return {games[-1].episode_return:+.0f} in {games[-1].length:,} steps", flush=True)
+    print(_score([game.episode_return for game in games]))
+    film = games[0].film
+    if not film:
+        print(f"No film: {chosen.settings.env_id} has no console")
+        return
+    kind = "progress" if arguments.film else f"iteration-{chosen.iteration}"
+    out = arguments.out or Path(f"{chosen.folder.parent.name}-{kind}.gif")
+    if arguments.film:
+        out.write_bytes(_progress(found, chosen, film, games[0], arguments))
+    else:
+        out.write_bytes(film.gif(caption(games[0], f"after iteration {chosen.iteration}, {_actions(arguments)}")))
+    print(f"Film of game 1: {display(out.absolute())}")
+
+
+def environment(settings: Config) -> str:
+    """The environment and what makes it harder or easier, to stand beside every score."""
+    try:
+        pong = pong_settings(settings.env_id)
+    except ValueError:
+        return settings.env_id
+    return f"{settings.env_id}, sticky actions {pong['repeat_action_probability']}, frame skip {pong['frameskip']}"
+
+
+def _progress(found: list[Saved], best: Saved, film: Film, game: MeasuredGame, arguments: Arguments) -> bytes:
+    """Game 1 as the untrained policy, up to two checkpoints in between, and the best one play it."""
+    earlier = [item for item in found if item.folder.parent == best.folder.parent and item.iteration < best.iteration]
+    players = [("untrained", saved.untrained_player(best))]
+    players += [(f"iteration {item.iteration}", saved.player(item)) for item in _spread(earlier, MAX_PANELS - 2)]
+    played = [(name, _play(player, 0, arguments, filmed=True)) for name, player in players]
+    played.append((f"iteration {best.iteration}", game))
+    captions = [(name, f"return {game.episode_return:+.0f} in {game.length:,} steps") for name, game in played]
+    return side_by_side([game.film for _, game in played if game.film], captions)
+
+
+def _spread(items: list[Saved], count: int) -> list[Saved]:
+    """At most ``count`` of the items, evenly spread from the first on."""
+    indices = np.linspace(0, len(items), count, endpoint=False).astype(int)
+    return [items[index] for index in np.unique(indices)] if items else []
+
+
+def _play(player: Player, index: int, arguments: Arguments, filmed: bool) -> MeasuredGame:
+    number = watched_numbers(arguments.seed, arguments.episodes)[index]
+    return measure(player.worker, player.weights, number, greedy=arguments.greedy, filmed=filmed)
+
+
+def _actions(arguments: Arguments) -> str:
+    return "most probable actions" if arguments.greedy else "actions sampled"
+
+
+def _score(returns: list[float]) -> str:
+    if len(returns) == 1:
+        return f"return {returns[0]:+.0f}; one game gives no interval"
+    mean, low, high = mean_with_interval(returns)
+    return f"mean return {mean:+.1f}, 95% interval [{low:.1f}, {high:.1f}] of {len(returns)} games"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""watch.py as it is called, on real checkpoints and real games, cut off after 100 steps."""
+
+import re
+import sys
+
+import gymnasium
+import numpy as np
+import pytest
+from PIL import Image
+
+from experiments import watch
+from experiments.common.folders import create
+from trainables.config import PGConfig, TRPOConfig
+from trainables.pong_pg import PongPG
+from trainables.pong_trpo import PongTRPO
+
+TRIAL = "00000_h=8"
+
+
+@pytest.fixture(scope="module")
+def storage(tmp_path_factory):
+    settings = gymnasium.spec("ALE/Pong-v5").kwargs | {"max_num_frames_per_episode": 400}
+    gymnasium.register("BriefPong-v0", entry_point="ale_py.env:AtariEnv", kwargs=settings)
+    folder = tmp_path_factory.mktemp("storage")
+    trials = {
+        "pixels": PongPG.untrained(PGConfig(env_id="BriefPong-v0", hidden_size=8)),
+        "memory": PongTRPO.untrained(TRPOConfig(env_id="BriefPong-v0", hidden_sizes=(8,))),
+        "cartpole": PongTRPO.untrained(TRPOConfig(env_id="CartPole-v1", reset_on_reward=False, hidden_sizes=(8,))),
+    }
+    for name, learner in trials.items():
+        experiment = create(folder / "results", name, learner.learner, {})
+        for iteration, mean_return in ((5, -20.0), (10, -12.0), (15, -15.0)):
+            learner.updates, learner.episodes.recent_returns = iteration, [mean_return]
+            checkpoint = experiment / TRIAL / f"checkpoint_{iteration // 5:06d}"
+            checkpoint.mkdir(parents=True)
+            learner.theta = learner.theta + np.float32(0.01)
+            learner.save_checkpoint(str(checkpoint))
+    create(folder / "results", "fresh", "pg", {})
+    return folder
+
+
+@pytest.fixture
+def run(storage, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(storage)
+
+    def call(*argv, status=None):
+        monkeypatch.setattr(sys, "argv", ["watch.py", *map(str, argv)])
+        if status is None:
+            watch.main()
+        else:
+            with pytest.raises(SystemExit) as stop:
+                watch.main()
+            assert stop.value.code == status
+        return capsys.readouterr()
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("target", "iteration"),
+    [
+        ("pixels", 10),
+        ("memory", 10),
+        (f"results/pixels/{TRIAL}", 10),
+        (f"results/pixels/{TRIAL}/checkpoint_000003", 15),
+    ],
+    ids=["experiment", "experiment of TRPO", "trial", "checkpoint"],
+)
+def test_the_best_or_the_given_checkpoint_plays_and_is_filmed(run, storage, tmp_path, target, iteration):
+    before = sorted((storage / "results").rglob("*"))
+    output = run(target, "--episodes", 3, "--out", tmp_path / "film.gif").out
+    assert f"iteration {iteration}," in output
+    assert "BriefPong-v0, sticky actions 0.25, frame skip 4, actions sampled" in output
+    returns = [float(text) for text in re.findall(r"return ([+-]\d+) in 100 steps", output)]
+    assert len(returns) == 3
+    shown = re.search(r"mean return (\S+), 95% interval \[(\S+), (\S+)\] of 3 games", output)
+    mean, low, high = map(float, shown.groups())
+    assert mean == pytest.approx(np.mean(returns), abs=0.05)
+    assert low <= mean <= high
+    assert Image.open(tmp_path / "film.gif").n_frames > 40  # of 50 shots; equal ones become one
+    assert sorted((storage / "results").rglob("*")) == before, "nothing was written beside the results"
+
+
+def test_paths_may_be_absolute_and_the_same_games_are_played_again(run, storage, tmp_path):
+    flags = ["--episodes", 2, "--out", tmp_path / "film.gif"]
+    by_name, by_path = run("pixels", *flags), run(storage / "results" / "pixels", *flags)
+    assert by_name.out == by_path.out
+    assert run("pixels", "--seed", 1, *flags).out != by_name.out
+
+
+def test_greedy_play_is_named_and_the_film_goes_to_the_working_directory(run, storage):
+    output = run("pixels", "--episodes", 1, "--greedy").out
+    assert "most probable actions" in output
+    assert "no interval" in output
+    assert f"Film of game 1: {TRIAL}-iteration-10.gif" in output
+    assert Image.open(storage / f"{TRIAL}-iteration-10.gif").n_frames > 40  # of 50 shots; equal ones become one
+
+
+def test_the_film_of_the_progress_shows_untrained_first_and_best_side_by_side(run, storage, tmp_path):
+    out = tmp_path / "progress.gif"
+    run("pixels", "--episodes", 1, "--film", "--out", out)
+    image = Image.open(out)
+    assert image.size == (3 * 320 + 2 * 8, 48 + 420)
+    image.seek(20)
+    screens = np.asarray(image.convert("RGB"))[48:]
+    court = screens[100, 100]
+    for left in (0, 328, 656):
+        assert (screens[70:390, left : left + 320] == court).all(axis=-1).mean() > 0.9, "a court, with paddles and ball"
+
+
+def test_an_environment_without_a_console_is_played_but_not_filmed(run):
+    output = run("cartpole", "--episodes", 2).out
+    assert "CartPole-v1, actions sampled" in output
+    assert "No film: CartPole-v1 has no console" in output
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ("pixel", "'pixel'; did you mean 'pixels'? Known: cartpole, fresh, memory, pixels"),
+        ("results/pixels/00001", f"Known: {TRIAL}"),
+        (f"pixels/{TRIAL}/checkpoint_000009", "Known: checkpoint_000001, checkpoint_000002, checkpoint_000003"),
+        ("/nowhere/at/all", "Known: cartpole, fresh, memory, pixels"),
+        ("fresh", "fresh holds no whole checkpoint (yet)"),
+        ("pixels --episodes 0", "episodes=0: accepted is a number >= 1"),
+        ("pixels --out film.png", "accepted is a file name that ends in .gif"),
+        ("pixels --out no/film.gif", "there is no folder no"),
+        (f"pixels --out results/pixels/{TRIAL}/checkpoint_000001/a.gif", "stays as it was written"),
+        ("pixels --gready", "did you mean --greedy?"),
+    ],
+)
+def test_bad_input_is_answered_in_one_line(run, argv, message):
+    output = run(*argv.split(), status=2)
+    assert message in output.err
+    assert output.err.count("\n") == 1
+
+
+def test_a_damaged_checkpoint_is_answered_in_one_line(run, storage, tmp_path):
+    source = storage / "results" / "pixels" / TRIAL / "checkpoint_000001"
+    damaged = tmp_path / "checkpoint_000001"
+    damaged.mkdir()
+    (damaged / "state.json").write_bytes((source / "state.json").read_bytes())
+    (damaged / "arrays.npz").write_bytes(b"")
+    error = run(damaged, status=2).err
+    assert "damaged or incomplete" in error
+    assert error.count("\n") == 1

@@ -1,0 +1,116 @@
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from trainables.learning.running_stats import Moments
+from trainables.sampling.environments import PongPixels, PongRAM
+from trainables.sampling.evaluation import caption, evaluate, evaluation_numbers, measure
+from trainables.sampling.film import EVERY
+from trainables.sampling.rollout import GameNumber
+from trainables.sampling.worker import FilteredWeights, GradientWorker, TrajectoryWorker
+
+PIXELS = GradientWorker("ALE/Pong-v5", 10, 0.99)
+PIXEL_WEIGHTS = PIXELS.policy.mlp.init(np.random.default_rng(0))
+MEMORY = TrajectoryWorker("ALE/Pong-v5", (8,))
+MEMORY_WEIGHTS = FilteredWeights(
+    MEMORY.policy.init(np.random.default_rng(0)),
+    Moments.of(np.random.default_rng(0).integers(0, 256, (9, 128)).astype(np.uint8)).filter(),
+)
+BOTH = pytest.mark.parametrize(
+    ("worker", "weights"), [(PIXELS, PIXEL_WEIGHTS), (MEMORY, MEMORY_WEIGHTS)], ids=["pixels", "memory"]
+)
+NUMBER = evaluation_numbers(seed=3, iteration=7, count=1)[0]
+
+
+@pytest.fixture(scope="module")
+def filmed():
+    return {id(w): measure(w, t, NUMBER, filmed=True) for w, t in ((PIXELS, PIXEL_WEIGHTS), (MEMORY, MEMORY_WEIGHTS))}
+
+
+@BOTH
+def test_a_sampled_game_is_the_game_that_training_would_play_filmed_or_not(worker, weights, filmed):
+    summary = worker.play(weights, NUMBER).summary
+    for game in (measure(worker, weights, NUMBER), filmed[id(worker)]):
+        assert (game.episode_return, game.length) == (summary.episode_return, summary.length)
+
+
+@pytest.mark.parametrize("worker", [PIXELS, MEMORY], ids=["pixels", "memory"])
+def test_probabilities_are_those_that_actions_are_drawn_with(worker):
+    weights = 20 * PIXEL_WEIGHTS if worker is PIXELS else MEMORY_WEIGHTS._replace(theta_p=9 * MEMORY_WEIGHTS.theta_p)
+    env = worker.env
+    env.reset(np.random.default_rng(0))
+    for _ in range(60):
+        obs, *_ = env.step(1)
+    probability = worker.probabilities(weights)(obs)
+    assert probability.sum() == pytest.approx(1)
+    assert probability.max() < 0.99, "a case that says something"
+    draw, n = worker.sampler(weights, np.random.default_rng(1)), 4000
+    share = np.bincount([draw(obs) for _ in range(n)], minlength=len(probability)) / n
+    assert np.all(np.abs(share - probability) < 4 * np.sqrt(probability * (1 - probability) / n) + 1e-9)
+
+
+@BOTH
+def test_a_greedy_game_takes_the_most_probable_action_of_the_dense_network_each_time(worker, weights):
+    env_rng, _ = NUMBER.generators()
+    env = PongPixels() if worker is PIXELS else PongRAM()
+    observation, total, length, done = env.reset(env_rng), 0.0, 0, False
+    while not done:
+        matrix = env.stack([observation])
+        x_nd = matrix.toarray() if worker is PIXELS else weights.filter(matrix)
+        logits = worker.policy.mlp.forward(weights if worker is PIXELS else weights.theta_p, x_nd)[0][0]
+        action = int(logits[0] > 0) if worker is PIXELS else int(logits.argmax())
+        observation, reward, terminated, truncated = env.step(action)
+        total, length, done = total + reward, length + 1, terminated or truncated
+    game = measure(worker, weights, NUMBER, greedy=True)
+    assert (game.episode_return, game.length) == (total, length)
+
+
+def test_evaluation_shares_no_randomness_with_training_nor_with_another_evaluation():
+    numbers = [GameNumber(0, i, g) for i in range(4) for g in range(4)]
+    numbers += [number for i in range(4) for number in evaluation_numbers(0, i, 4)]
+    draws = {tuple(rng.random(2)) for number in numbers for rng in number.generators()}
+    assert len(draws) == 2 * len(numbers) == 64
+
+
+@BOTH
+def test_a_film_shows_the_real_console_and_is_a_small_animated_gif(worker, weights, filmed):
+    film = filmed[id(worker)].film
+    gif = film.gif(caption(filmed[id(worker)], "somewhere"))
+    assert len(gif) < 400_000
+    image = Image.open(io.BytesIO(gif))
+    assert image.n_frames == len(film.shots) > 100
+    env_rng, action_rng = NUMBER.generators()
+    env, choose = worker.env, worker.sampler(weights, action_rng)
+    observation = env.reset(env_rng)
+    for step in range(50 * EVERY + 1):
+        observation, *_ = env.step(choose(observation))
+        if step % (10 * EVERY) == 0:
+            image.seek(step // EVERY)
+            shown = np.asarray(image.convert("RGB"))[::2, :320:2]
+            np.testing.assert_array_equal(shown, env.console.ale.getScreenRGB())
+
+
+def test_a_film_shows_what_the_network_sees_beside_the_court(filmed):
+    shots = filmed[id(PIXELS)].film.shots
+    assert {value for shot in shots for value in np.unique(shot.view)} == {-16, 0, 16}
+    image = Image.open(io.BytesIO(filmed[id(PIXELS)].film.gif(["", "", ""])))
+    image.seek(30)
+    seen = np.asarray(image.convert("RGB")).astype(int)[70:390:4, 328:648:4]
+    np.testing.assert_array_equal(np.sign(seen[..., 0] - seen[..., 2]), np.sign(shots[30].view))
+
+
+def test_a_policy_that_diverged_is_filmed_without_probabilities():
+    with np.errstate(all="ignore"):
+        game = measure(PIXELS, PIXEL_WEIGHTS * np.nan, NUMBER, filmed=True)
+    assert game.film.gif(["", "", ""])
+    assert set(game.film.shots[9].probability.values()) == {0.0}
+
+
+def test_only_the_first_game_of_an_evaluation_is_filmed_and_the_last_are_greedy():
+    numbers = evaluation_numbers(0, 1, 4)
+    games = [evaluate(PIXELS, PIXEL_WEIGHTS, number, sampled=2) for number in numbers]
+    assert [game.gif is not None for game in games] == [True, False, False, False]
+    expected = [measure(PIXELS, PIXEL_WEIGHTS, number, greedy=index > 1)[:2] for index, number in enumerate(numbers)]
+    assert [game[:2] for game in games] == expected

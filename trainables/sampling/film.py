@@ -1,0 +1,150 @@
+"""Films of games: what the console shows, what the network sees beside it, and how sure it is of its move.
+
+A camera stands between a rollout and its environment, so a game that is not filmed pays nothing for those that are.
+"""
+
+import io
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+Array = np.ndarray
+
+STEPS_PER_SECOND = 15
+"""Agent steps in a second of real play: 60 frames, 4 a step."""
+EVERY = 2
+"""Steps from shot to shot."""
+MAX_SHOTS = 180
+"""The first 24 s of a game; a longer film would be larger than 400 KB."""
+
+ZOOM = 2
+CONSOLE_SIZE = (210 * ZOOM, 160 * ZOOM)
+COURT = slice(35 * ZOOM, 195 * ZOOM)
+"""Picture rows of the court, all that the pixel learner sees. Its view stands beside them, pixel by pixel."""
+VIEW_SIZE = 160 * ZOOM
+GAP = 4 * ZOOM
+
+# The palette: 128 colours of the console (their numbers are even), 8 greys for letters, 33 for the view.
+_GREY, _VIEW, _VIEW_LEVELS = 128, 136, 16
+_DOWN_COLOUR, _UP_COLOUR = np.array([86, 180, 233]), np.array([230, 159, 0])  # Okabe and Ito's sky blue and orange
+
+UNUSED = np.column_stack([np.arange(256), np.full(256, 1), np.full(256, 2)]).astype(np.uint8)
+"""Colours of palette entries without a use. Pillow finds colours by value, so each must differ from all others."""
+
+
+class Shot(NamedTuple):
+    """A moment of a game."""
+
+    screen: Array  # uint8 (210, 160), the console's palette numbers
+    view: Array  # int8 (rows, columns), what the network sees, from -16 to 16
+    probability: dict[str, float]  # of each move, by its name
+
+
+class Film(NamedTuple):
+    """The shots of a game, and the colours (256, 3) that the console's palette numbers stand for."""
+
+    shots: list[Shot]
+    palette: Array
+
+    def gif(self, caption: Sequence[str]) -> bytes:
+        """The film as an animated GIF with up to three lines of text."""
+        blank = _letters(caption)
+        return encode([_picture(shot, blank) for shot in self.shots], self.palette)
+
+
+class Camera:
+    """An environment that films the game of Pong which is played through it."""
+
+    def __init__(self, env: Any, probabilities: Callable[[Any], Array], view: Callable[[Any], Array]) -> None:
+        """``probabilities`` and ``view`` look at an observation as the policy does (see ``Worker``)."""
+        self._env, self._probabilities, self._view = env, probabilities, view
+        self._steps = 0
+        self.film = Film([], UNUSED.copy())
+
+    def reset(self, rng: np.random.Generator) -> Any:
+        """Start the game."""
+        return self._env.reset(rng)
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool]:
+        """Act, and take a shot now and then."""
+        outcome = self._env.step(action)
+        if self._steps % EVERY == 0 and len(self.film.shots) < MAX_SHOTS:
+            self._shoot(outcome[0])
+        self._steps += 1
+        return outcome
+
+    def stack(self, observations: list) -> Any:
+        """As the environment does."""
+        return self._env.stack(observations)
+
+    def _shoot(self, observation: Any) -> None:
+        ale = self._env.console.ale
+        screen = ale.getScreen()
+        self.film.palette[screen] = ale.getScreenRGB()
+        view = np.rint(self._view(observation) * _VIEW_LEVELS).astype(np.int8)
+        # A policy that diverged has no probabilities; its film shows none.
+        probabilities = np.nan_to_num(self._probabilities(observation)).tolist()
+        probability = dict(zip(self._env.MOVES, probabilities, strict=True))
+        self.film.shots.append(Shot(screen, view, probability))
+
+
+def encode(pictures: Sequence[Array], palette: Array) -> bytes:
+    """Pictures (rows, columns) of ``console_pixels`` and ``letters`` as one animated GIF that repeats."""
+    colours = UNUSED.copy()
+    colours[:_GREY] = palette[::2]
+    colours[_GREY:_VIEW] = np.linspace(0, 255, _VIEW - _GREY)[:, None]
+    share = np.linspace(0, 1, _VIEW_LEVELS + 1)[1:, None]
+    middle = _VIEW + _VIEW_LEVELS
+    colours[_VIEW:middle] = share[::-1] * _DOWN_COLOUR
+    colours[middle] = 8
+    colours[middle + 1 : middle + 1 + _VIEW_LEVELS] = share * _UP_COLOUR
+    first, *others = [Image.fromarray(picture) for picture in pictures]
+    for image in (first, *others):
+        image.putpalette(colours.tobytes())
+    file = io.BytesIO()
+    options = {"duration": 1000 * EVERY // STEPS_PER_SECOND, "loop": 0, "palette": colours.tobytes()}
+    # Pixels that did not change are written as transparent: that halves the file.
+    first.save(file, "GIF", save_all=True, append_images=others, optimize=True, transparency=255, **options)
+    return file.getvalue()
+
+
+def console_pixels(screen: Array) -> Array:
+    """The console's screen, enlarged, in the film's palette."""
+    return _enlarged(screen >> 1, ZOOM, ZOOM)
+
+
+def letters(size: tuple[int, int], lines: Sequence[tuple[int, int, str]], font_size: int = 15) -> Array:
+    """An empty picture (rows, columns) with texts at (x, y), in the film's palette."""
+    image = Image.new("L", size[::-1])
+    draw, font = ImageDraw.Draw(image), ImageFont.load_default(font_size)
+    for x, y, text in lines:
+        draw.text((x, y), text, fill=255, font=font)
+    return _GREY + np.maximum(np.asarray(image) >> 5, 1)  # on dark grey, so that the view's black has an edge
+
+
+def _letters(caption: Sequence[str]) -> Array:
+    left = CONSOLE_SIZE[1] + GAP
+    lines = [(left, 4 + 21 * row, text) for row, text in enumerate(caption)]
+    bottom = COURT.stop + 6
+    lines += [(left, bottom, "up"), (left + VIEW_SIZE - 40, bottom, "down")]
+    return letters((CONSOLE_SIZE[0], left + VIEW_SIZE + GAP), lines)
+
+
+def _picture(shot: Shot, blank: Array) -> Array:
+    picture = blank.copy()
+    picture[:, : CONSOLE_SIZE[1]] = console_pixels(shot.screen)
+    left = CONSOLE_SIZE[1] + GAP
+    rows, columns = shot.view.shape
+    view = np.uint8(_VIEW + _VIEW_LEVELS) + shot.view.view(np.uint8)  # sums wrap, as they should
+    picture[COURT, left : left + VIEW_SIZE] = _enlarged(view, VIEW_SIZE // rows, VIEW_SIZE // columns)
+    bar = np.full(VIEW_SIZE - 80, _GREY + 3, np.uint8)  # what neither end claims is the probability of staying
+    bar[: round(shot.probability["up"] * len(bar))] = _VIEW + 2 * _VIEW_LEVELS
+    bar[len(bar) - round(shot.probability["down"] * len(bar)) :] = _VIEW
+    picture[COURT.stop + 9 : COURT.stop + 21, left + 30 : left + 30 + len(bar)] = bar
+    return picture
+
+
+def _enlarged(picture: Array, vertically: int, horizontally: int) -> Array:
+    return picture.repeat(vertically, axis=0).repeat(horizontally, axis=1)
