@@ -130,24 +130,28 @@ def _measure(workers: int, updates: int) -> tuple[Costs, list[float]]:
 
 
 def _learner_costs(workers: int) -> tuple[float, float]:
-    """Seconds before the first result of an update can come, and seconds for each result, games taking no time."""
+    """Seconds before the first result of an update can come, and the learner's own for each result.
+
+    The workers' games take no time here. The second figure is of this process's CPU: workers that answer at once keep
+    its cores busy, which on a cluster are others.
+    """
     trial = PongPG(config={"num_workers": workers})
     settings = trial.settings
     trial.pool.close()
     pool = RolloutPool(lambda: Echo(settings.env_id, settings.hidden_size, settings.gamma), workers)
     gradient = np.zeros_like(trial.theta)
 
-    def take(count: int) -> float:
-        start = time.perf_counter()
+    def take(count: int) -> tuple[float, float]:
+        wall, cpu = time.perf_counter(), time.process_time()
         for game in pool.play(trial.theta, [GameNumber(0, 0, game) for game in range(count)]):
             trial.policy.add_row_gradient(gradient, game.gradient)
-        return time.perf_counter() - start
+        return time.perf_counter() - wall, time.process_time() - cpu
 
     take(workers * 3)  # every worker plays its game
-    few, many = (float(np.median([take(count) for _ in range(7)])) for count in (1, ECHOES))
+    one, many = (np.median([take(count) for _ in range(7)], axis=0) for count in (1, ECHOES))
     pool.close()
-    result_s = (many - few) / (ECHOES - 1)
-    return max(0.0, few - result_s), result_s
+    result_s = (many[1] - one[1]) / (ECHOES - 1)
+    return max(0.0, float(one[0] - result_s)), float(result_s)
 
 
 def _cost_rows(costs: Costs) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ import pytest
 from trainables.learning.compiled import COMPILED
 from trainables.learning.logistic import logistic_layers, noisy_argmax, noisy_argmax_numpy
 from trainables.learning.policies import CategoricalPolicy, sparse_logit, sparse_logit_numpy
+from trainables.learning.returns import discounted_sum, discounted_sum_numpy
 from trainables.learning.running_stats import filtered_row, filtered_row_numpy
 
 PLAY = """
@@ -76,6 +77,13 @@ def test_both_forms_of_the_filter_agree():
         filtered_d = filtered_row(row_d, mean_d, scale_d)
         np.testing.assert_array_equal(filtered_d, filtered_row_numpy(row_d, mean_d, scale_d))
         assert filtered_d.dtype == np.float32
+
+
+def test_both_forms_of_the_discounted_sum_agree():
+    rng = np.random.default_rng(0)
+    for x_n in (rng.standard_normal(3000), rng.integers(-1, 2, 3000).astype(np.float32), np.zeros(0)):
+        for reset_n in (np.zeros(len(x_n), bool), rng.random(len(x_n)) < 0.02):
+            np.testing.assert_array_equal(discounted_sum(x_n, 0.98, reset_n), discounted_sum_numpy(x_n, 0.98, reset_n))
 
 
 def test_the_logistic_network_is_the_tanh_network():
