@@ -103,7 +103,7 @@ def benchmark_simulate(flags: SimulateFlags) -> Iterator[Table]:
         (Cluster(10 * flags.nodes, flags.cores, link, latency_s), flags.batch_size),
         (Cluster(10 * flags.nodes, flags.cores, link, latency_s), 10 * flags.batch_size),
     ]
-    note = "Cores as fast as these, games as short as an untrained policy's. Only the learner's link is modelled."
+    note = "Cores as fast as these, games as short as in the first updates. Of the network, the learner's link alone."
     yield Table("The model's answers", [_answer(*question, costs, rng) for question in questions], note)
 
 

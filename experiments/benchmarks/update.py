@@ -69,7 +69,7 @@ def benchmark_update(flags: UpdateFlags) -> Iterator[Table]:
         for batch in known
     ]
     if rows:
-        yield Table("The seeds' table", rows, "Games of an untrained policy, which are the shortest.")
+        yield Table("The seeds' table", rows, "Games of the first updates, which are the shortest.")
 
 
 def _batch(batch: int, rounds: int) -> Table:

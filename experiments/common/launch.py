@@ -35,7 +35,12 @@ def local_cpus() -> int:
 
 
 def start_ray(address: str | None, verbose: bool) -> float:
-    """Start Ray here, or attach to a running cluster; return its CPUs. Raises ConfigError if there is no cluster."""
+    """Start Ray here, or attach to a running cluster; return its CPUs. Raises ConfigError if there is no cluster.
+
+    Does nothing if this program has a Ray already.
+    """
+    if ray.is_initialized():
+        return ray.cluster_resources().get("CPU", 0.0)
     level = logging.INFO if verbose else logging.ERROR
     if not verbose:
         warnings.filterwarnings("ignore", module="ray")
