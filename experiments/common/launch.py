@@ -47,7 +47,8 @@ def start_ray(address: str | None, verbose: bool) -> float:
         logging.getLogger("ray.tune").setLevel(logging.ERROR)
     quiet: dict[str, Any] = {"log_to_driver": verbose, "logging_level": level}
     if address is None:
-        ray.init(num_cpus=local_cpus(), include_dashboard=False, **quiet)
+        # By default Ray would attach to a cluster that happens to run on this machine.
+        ray.init(address="local", num_cpus=local_cpus(), include_dashboard=False, **quiet)
     else:
         _attach(address, quiet)
     return ray.cluster_resources().get("CPU", 0.0)

@@ -5,7 +5,6 @@ own generator with a fixed seed, so the same data always give the same figures.
 """
 
 import numpy as np
-from scipy import stats
 
 CONFIDENCE = 0.95
 RESAMPLES = 4000
@@ -19,6 +18,8 @@ def mean_interval(samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     samples = np.asarray(samples, float)
     if len(samples) < 2:
         raise ValueError("an interval needs two seeds at least")
+    from scipy import stats  # 0.4 s, which no program without intervals should wait for
+
     interval = stats.bootstrap(
         (samples,),
         np.mean,

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from trainables.learning import mlp
 from trainables.learning.baselines import ValueBaseline, _loss, explained_variance
 
 RNG = np.random.default_rng(0)
@@ -78,6 +79,14 @@ def test_inputs_that_stay_zero_change_nothing(value):
     assert info == pytest.approx(narrow_info, rel=1e-2)
     np.testing.assert_allclose(wide.predict(fitted, wide_nd), BASELINE.predict(narrow_fitted, X_ND), rtol=0.01)
     np.testing.assert_array_equal(wide.mlp.layers(fitted.theta_p)[0].weight[1], start.theta_p[16:32])
+
+
+def test_blocks_of_rows_fit_as_the_whole_batch_does(value, monkeypatch):
+    fitted, info = BASELINE.fit(value, X_ND, RETURN_N)
+    monkeypatch.setattr(mlp, "BLOCK", len(X_ND) // 3)
+    in_blocks, block_info = BASELINE.fit(value, X_ND, RETURN_N)
+    assert block_info == pytest.approx(info, rel=1e-2)
+    np.testing.assert_allclose(BASELINE.predict(in_blocks, X_ND), BASELINE.predict(fitted, X_ND), rtol=0.01)
 
 
 def test_before_the_first_fit_everything_is_worth_nothing(value):

@@ -78,4 +78,4 @@ def test_fisher_product_is_the_covariance_of_the_scores():
     p_nk = softmax(LOGIT_NK, axis=1)
     scores = np.stack([Categorical.score(LOGIT_NK, np.full(20, action)) for action in range(3)])
     expected_nk = np.einsum("na,ank,anj,nj->nk", p_nk, scores, scores, tangent_nk)
-    np.testing.assert_allclose(Categorical.fisher_product(LOGIT_NK, tangent_nk), expected_nk, atol=1e-12)
+    np.testing.assert_allclose(Categorical.fisher_product(p_nk, tangent_nk), expected_nk, atol=1e-12)

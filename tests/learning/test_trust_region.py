@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from trainables.learning import mlp
 from trainables.learning.distributions import Categorical
 from trainables.learning.policies import CategoricalPolicy
 from trainables.learning.trust_region import Point, Surrogate, TrustRegion, backtrack, conjugate_gradient
@@ -99,14 +100,28 @@ def test_the_fisher_product_is_the_hessian_of_the_mean_kl():
 
     def kl_gradient(theta_p: np.ndarray) -> np.ndarray:
         """Gradient of mean KL(old || theta): the pulled-back difference of probabilities."""
-        logit_nk, tape = POLICY.mlp.forward(theta_p, problem.obs_nd)
-        new_nk, old_nk = (np.exp(x - np.logaddexp.reduce(x, axis=1)[:, None]) for x in (logit_nk, problem.logit_nk))
+        (block,) = problem.blocks
+        logit_nk, tape = POLICY.mlp.forward(theta_p, block.tape[0])
+        new_nk, old_nk = (np.exp(x - np.logaddexp.reduce(x, axis=1)[:, None]) for x in (logit_nk, block.logit_nk))
         return POLICY.mlp.vjp(theta_p, tape, (new_nk - old_nk) / len(old_nk))
 
     ahead, behind = (kl_gradient(problem.theta_p + sign * eps * direction_p) for sign in (1, -1))
     np.testing.assert_allclose(problem.fisher_product(direction_p), (ahead - behind) / (2 * eps), atol=1e-6)
     kl = problem.evaluate(problem.theta_p + eps * direction_p).constraint
     assert kl == pytest.approx(eps**2 * (direction_p @ problem.fisher_product(direction_p)) / 2, rel=1e-3)
+
+
+def test_sums_over_blocks_of_rows_are_the_sums_of_the_batch(monkeypatch):
+    whole = surrogate()
+    monkeypatch.setattr(mlp, "BLOCK", 16)
+    parts = surrogate()
+    assert [len(problem.blocks) for problem in (whole, parts)] == [1, 3]
+    elsewhere_p = whole.theta_p + 0.1
+    np.testing.assert_allclose(parts.gradient(), whole.gradient(), rtol=1e-12)
+    np.testing.assert_allclose(parts.fisher_product(elsewhere_p), whole.fisher_product(elsewhere_p), rtol=1e-12)
+    assert parts.evaluate(elsewhere_p) == pytest.approx(whole.evaluate(elsewhere_p))
+    for theta_p in (whole.theta_p, elsewhere_p):
+        assert parts.entropy(theta_p) == pytest.approx(whole.entropy(theta_p))
 
 
 @given(seed=st.integers(0, 99))

@@ -2,7 +2,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from experiments.common.notebook import NotebookModel
+from experiments.benchmarks.notebook import NotebookModel
 from trainables.learning.policies import BernoulliPolicy
 from trainables.learning.returns import discounted_returns, standardise
 from trainables.sampling.environments import PongPixels

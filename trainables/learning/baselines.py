@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-from trainables.learning.mlp import MLP
+from trainables.learning.mlp import MLP, row_blocks
 
 Array = np.ndarray
 
@@ -52,7 +52,8 @@ class ValueBaseline:
 
     def predict(self, value: Value, x_nd: Array) -> Array:
         """Values (n,) of n states."""
-        return value.centre + value.scale * self.mlp.forward(value.theta_p, x_nd)[0][:, 0]
+        out_n = [self.mlp.forward(value.theta_p, x_nd[rows])[0][:, 0] for rows in row_blocks(len(x_nd))]
+        return value.centre + value.scale * np.concatenate(out_n)
 
     def fit(self, value: Value, x_nd: Array, return_n: Array) -> tuple[Value, dict[str, float]]:
         """Fit to the returns. A fit that is not finite is dropped: then the state stays as it was.
@@ -85,13 +86,18 @@ class ValueBaseline:
 def _loss(mlp: MLP, x_nd: Array, target_n: Array, l2: float) -> Callable[[Array], tuple[float, Array]]:
     """The loss and its gradient as a function of theta; L-BFGS works in float64, the network in float32."""
 
+    blocks = [(x_nd[rows], target_n[rows, None]) for rows in row_blocks(len(x_nd))]
+    to_mean = np.float32(2 / len(x_nd))
+
     def loss(theta_p: Array) -> tuple[float, Array]:
         theta32_p = theta_p.astype(np.float32)
-        out_nk, tape = mlp.forward(theta32_p, x_nd)
-        error_nk = out_nk - target_n[:, None]
-        gradient_p = mlp.vjp(theta32_p, tape, error_nk * np.float32(2 / len(x_nd)))
-        square = float(np.mean(error_nk * error_nk, dtype=np.float64))
-        return square + l2 * float(theta_p @ theta_p), gradient_p + 2 * l2 * theta_p
+        square, gradient_p = l2 * float(theta_p @ theta_p), 2 * l2 * theta_p
+        for x_bd, target_bk in blocks:
+            out_bk, tape = mlp.forward(theta32_p, x_bd)
+            error_bk = out_bk - target_bk
+            square += float(np.sum(error_bk * error_bk, dtype=np.float64)) / len(x_nd)
+            gradient_p += mlp.vjp(theta32_p, tape, error_bk * to_mean)
+        return square, gradient_p
 
     return loss
 

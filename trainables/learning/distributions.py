@@ -53,10 +53,11 @@ class Categorical:
         return (np.exp(log_old_nk) * (log_old_nk - log_softmax(new_logit_nk, axis=1))).sum(axis=1)
 
     @staticmethod
-    def fisher_product(logit_nk: Array, tangent_nk: Array) -> Array:
-        """The Fisher information of the logits times a direction u: the Hessian of KL(old || .) at old.
+    def fisher_product(p_nk: Array, tangent_nk: Array) -> Array:
+        """The Fisher information of the logits, where actions have probabilities p, times a direction u.
 
-        F u  =  (diag(p) - p p^T) u  =  p * (u - <p, u>)
+            F u  =  (diag(p) - p p^T) u  =  p * (u - <p, u>)
+
+        It is the Hessian of KL(old || .) at old.
         """
-        p_nk = softmax(logit_nk, axis=1)
-        return p_nk * (tangent_nk - (p_nk * tangent_nk).sum(axis=1, keepdims=True))
+        return p_nk * (tangent_nk - np.einsum("nk,nk->n", p_nk, tangent_nk)[:, None])

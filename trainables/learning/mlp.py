@@ -18,6 +18,15 @@ Tape = list[Inputs]
 """What ``forward`` remembers for ``vjp`` and ``jvp``: the input of every layer."""
 
 
+BLOCK = 4096
+"""Rows that an update takes at once: what it makes of them, some 1 MB a layer, then stays in a core's cache."""
+
+
+def row_blocks(rows: int) -> list[slice]:
+    """Slices that cover ``rows`` rows, the same for every caller and machine, so that sums over them are, too."""
+    return [slice(start, start + BLOCK) for start in range(0, rows, BLOCK)]
+
+
 class Layer(NamedTuple):
     """Views of one layer's parameters inside ``theta``."""
 
@@ -99,7 +108,8 @@ class MLP:
             if grad.bias is not None:
                 grad.bias[:] = cotangent_nk.sum(axis=0)
             if index:
-                cotangent_nk = (cotangent_nk @ layers[index].weight.T) * self._slope(tape[index])
+                cotangent_nk = cotangent_nk @ layers[index].weight.T
+                cotangent_nk *= self._slope(tape[index])
         return grad_p
 
     def jvp(self, theta_p: Array, tape: Tape, tangent_p: Array) -> Array:
@@ -114,7 +124,8 @@ class MLP:
         for index, (layer, tangent, signal) in enumerate(steps):
             pushed = _affine(tangent, signal)
             if moved is not None:
-                pushed += (moved * self._slope(tape[index])) @ layer.weight
+                moved *= self._slope(tape[index])
+                pushed += moved @ layer.weight
             moved = pushed
         assert moved is not None
         return moved

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit
 
 from trainables.learning.compiled import compiled
 from trainables.learning.distributions import Bernoulli
-from trainables.learning.mlp import MLP, Inputs, Layer
+from trainables.learning.logistic import logistic_layers, noisy_argmax
+from trainables.learning.mlp import MLP, Inputs
 
 Array = np.ndarray
 SparseRow = tuple[Array, Array]
@@ -143,38 +143,15 @@ class CategoricalPolicy:
 
         The Gumbel-max trick: argmax_a (logit_a + G_a) has the softmax distribution if the G_a are standard Gumbel
         draws. So there is nothing to normalise in the loop, and nothing that can overflow.
-
-        The loop has logistic units in place of tanh, the same function with other weights: ``np.tanh`` is one of those
-        after which the emulator's next frames take 5% longer (see ``BernoulliPolicy.sampler``).
         """
-        *hidden, (last_weight, last_bias) = _logistic_layers(self.mlp.layers(theta_p))
+        weights, biases = logistic_layers(self.mlp.layers(theta_p))
+        outputs = tuple(np.empty_like(bias) for bias in biases)
         noise = _gumbel(rng, self.num_actions)
 
         def sample(obs_d: Array) -> int:
-            signal = obs_d
-            for weight, bias in hidden:
-                signal = signal @ weight
-                signal += bias
-                expit(signal, out=signal)
-            logits = signal @ last_weight
-            logits += last_bias
-            logits += noise()
-            return int(logits.argmax())
+            return noisy_argmax(obs_d, weights, biases, outputs, noise())
 
         return sample
-
-
-def _logistic_layers(layers: list[Layer]) -> list[tuple[Array, Array]]:
-    """Weights of the logistic network that computes what a tanh network does: tanh(x) = 2 sigmoid(2x) - 1."""
-    logistic = []
-    for index, (weight, bias) in enumerate(layers):
-        assert bias is not None
-        if index:  # the inputs are sigmoids s, and tanh is 2s - 1
-            weight, bias = 2 * weight, bias - weight.sum(axis=0)
-        if index < len(layers) - 1:
-            weight, bias = 2 * weight, 2 * bias
-        logistic.append((weight, bias))
-    return logistic
 
 
 def _gumbel(rng: np.random.Generator, num_actions: int) -> Callable[[], Array]:

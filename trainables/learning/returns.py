@@ -1,23 +1,42 @@
 """Returns and their standardisation."""
 
 import numpy as np
-from scipy.signal import lfilter
+
+from trainables.learning.compiled import compiled
 
 Array = np.ndarray
 
 
 def discounted_sum(x_n: Array, gamma: float, reset_n: Array | None = None) -> Array:
-    """Discounted sums of a sequence from each step to its end, or to the next reset.
+    """Discounted sums of a sequence from each step to its end, or to the next reset; float64.
 
         y[t] = x[t] + gamma * y[t+1] * (1 - reset[t]),   y[n] = 0,   t = 0 .. n-1
 
     ``reset_n`` (bool) marks the last step of a stretch: nothing behind it reaches the steps before it.
-    The recursion is a first-order linear filter run backwards through each stretch (float64 inside).
     """
+    return _discounted_sum(x_n, gamma, np.zeros(len(x_n), np.bool_) if reset_n is None else reset_n)
+
+
+def discounted_sum_numpy(x_n: Array, gamma: float, reset_n: Array) -> Array:
+    """The recursion is a first-order linear filter run backwards through each stretch."""
+    from scipy.signal import lfilter  # half a second, in every process that starts: only where it is needed
+
     y_n = np.empty(len(x_n), np.float64)
-    last = np.flatnonzero(reset_n) + 1 if reset_n is not None else np.empty(0, np.intp)
+    last = np.flatnonzero(reset_n) + 1
     for start, stop in zip([0, *last], [*last, len(x_n)], strict=True):
         y_n[start:stop] = lfilter([1.0], [1.0, -gamma], x_n[start:stop][::-1])[::-1]
+    return y_n
+
+
+@compiled(otherwise=discounted_sum_numpy)
+def _discounted_sum(x_n: Array, gamma: float, reset_n: Array) -> Array:
+    y_n = np.empty(len(x_n), np.float64)
+    ahead = 0.0
+    for t in range(len(x_n) - 1, -1, -1):
+        if reset_n[t]:
+            ahead = 0.0
+        ahead = x_n[t] + gamma * ahead
+        y_n[t] = ahead
     return y_n
 
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import softmax
 
 from trainables.learning.distributions import Categorical
-from trainables.learning.mlp import MLP
+from trainables.learning.mlp import MLP, row_blocks
 from trainables.learning.policies import CategoricalPolicy
 
 Array = np.ndarray
@@ -143,13 +144,14 @@ class TrustRegion:
 
 
 class Surrogate:
-    """TRPO's objective around an old theta, on one batch of n steps."""
+    """TRPO's objective around an old theta, on one batch of n steps: sums over blocks of its rows."""
 
     def __init__(self, mlp: MLP, theta_p: Array, obs_nd: Array, action_n: Array, adv_n: Array) -> None:
-        self.mlp = mlp
-        self.theta_p, self.obs_nd, self.action_n, self.adv_n = theta_p, obs_nd, action_n, adv_n
-        self.logit_nk, self.tape = mlp.forward(theta_p, obs_nd)
-        self.log_prob_n = Categorical.log_prob(self.logit_nk, action_n)
+        self.theta_p, self.adv_n = theta_p, adv_n
+        share_n = adv_n / len(adv_n)
+        self.blocks = [
+            _Block(mlp, theta_p, obs_nd[rows], action_n[rows], share_n[rows]) for rows in row_blocks(len(adv_n))
+        ]
 
     def start(self) -> Point:
         """Loss and KL at the old theta, where all ratios are 1."""
@@ -157,26 +159,60 @@ class Surrogate:
 
     def evaluate(self, theta_p: Array) -> Point:
         """Loss and mean KL(old || theta)."""
-        logit_nk, _ = self.mlp.forward(theta_p, self.obs_nd)
-        ratio_n = np.exp(Categorical.log_prob(logit_nk, self.action_n) - self.log_prob_n)
-        kl_n = Categorical.kl(self.logit_nk, logit_nk)
-        return Point(-float(np.mean(ratio_n * self.adv_n)), float(kl_n.mean()))
+        points = [block.evaluate(theta_p) for block in self.blocks]
+        return Point(sum(point.objective for point in points), sum(point.constraint for point in points) / self._rows)
 
     def gradient(self) -> Array:
         """Gradient (p,) of the loss at the old theta:  -mean_n adv_n * score_n.
 
         Float64, for the solvers' sake; the network itself works in theta's type.
         """
-        score_nk = Categorical.score(self.logit_nk, self.action_n)
-        cotangent_nk = score_nk * (self.adv_n[:, None] / -len(self.adv_n))
-        return self.mlp.vjp(self.theta_p, self.tape, cotangent_nk).astype(np.float64)
+        return np.stack([block.gradient() for block in self.blocks]).sum(axis=0, dtype=np.float64)
 
     def fisher_product(self, v_p: Array) -> Array:
         """F v: push v forward to the logits, apply the logits' own Fisher information, pull back. Exact."""
-        tangent_nk = self.mlp.jvp(self.theta_p, self.tape, v_p.astype(self.theta_p.dtype))
-        cotangent_nk = Categorical.fisher_product(self.logit_nk, tangent_nk) / len(tangent_nk)
-        return self.mlp.vjp(self.theta_p, self.tape, cotangent_nk).astype(np.float64)
+        v_p = v_p.astype(self.theta_p.dtype)
+        products = np.stack([block.fisher_product(v_p) for block in self.blocks])
+        return products.sum(axis=0, dtype=np.float64) / self._rows
 
     def entropy(self, theta_p: Array) -> float:
         """Mean entropy in nats."""
-        return float(Categorical.entropy(self.mlp.forward(theta_p, self.obs_nd)[0]).mean())
+        return sum(block.entropy(theta_p) for block in self.blocks) / self._rows
+
+    @property
+    def _rows(self) -> int:
+        return len(self.adv_n)
+
+
+class _Block:
+    """Some of a batch's steps; ``share_n`` is their advantage over the number of steps in the whole batch.
+
+    Loss and gradient are therefore shares of the batch's mean, everything else is a sum over the block's steps.
+    """
+
+    def __init__(self, mlp: MLP, theta_p: Array, obs_nd: Array, action_n: Array, share_n: Array) -> None:
+        self.mlp, self.theta_p, self.action_n, self.share_n = mlp, theta_p, action_n, share_n
+        self.logit_nk, self.tape = mlp.forward(theta_p, obs_nd)
+        self.p_nk = softmax(self.logit_nk, axis=1)
+        self.log_prob_n = Categorical.log_prob(self.logit_nk, action_n)
+
+    def logits(self, theta_p: Array) -> Array:
+        return self.mlp.forward(theta_p, self.tape[0])[0]
+
+    def evaluate(self, theta_p: Array) -> Point:
+        logit_nk = self.logits(theta_p)
+        ratio_n = np.exp(Categorical.log_prob(logit_nk, self.action_n) - self.log_prob_n)
+        kl_n = Categorical.kl(self.logit_nk, logit_nk)
+        return Point(-float(np.sum(ratio_n * self.share_n)), float(kl_n.sum()))
+
+    def gradient(self) -> Array:
+        score_nk = Categorical.score(self.logit_nk, self.action_n)
+        return self.mlp.vjp(self.theta_p, self.tape, score_nk * -self.share_n[:, None])
+
+    def fisher_product(self, v_p: Array) -> Array:
+        tangent_nk = self.mlp.jvp(self.theta_p, self.tape, v_p)
+        return self.mlp.vjp(self.theta_p, self.tape, Categorical.fisher_product(self.p_nk, tangent_nk))
+
+    def entropy(self, theta_p: Array) -> float:
+        logit_nk = self.logit_nk if theta_p is self.theta_p else self.logits(theta_p)
+        return float(Categorical.entropy(logit_nk).sum())

@@ -1,0 +1,147 @@
+"""One core: the emulator's limit, how near a worker comes to it, and where the rest of a step goes."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import gymnasium
+import numpy as np
+from rich.progress import track
+
+from experiments.benchmarks.measure import RoundsFlags, Spread, Table, alternate, bare_emulators, emulate, shares
+from experiments.benchmarks.notebook import NotebookModel, play_game
+from experiments.common.launch import local_cpus
+from trainables.config import PGConfig, TRPOConfig
+from trainables.learning.compiled import COMPILED
+from trainables.learning.policies import BernoulliPolicy
+from trainables.learning.returns import discounted_returns, standardise
+from trainables.learning.running_stats import Moments
+from trainables.sampling.frames import NUM_PIXELS, preprocess
+from trainables.sampling.pong import DOWN, UP, PongConsole
+from trainables.sampling.rollout import GameNumber, rollout
+from trainables.sampling.worker import FilteredWeights, GradientWorker, TrajectoryWorker
+
+
+def benchmark_emulator(flags: RoundsFlags) -> Iterator[Table]:
+    """Bare emulator loops, one process and one per core: the physical limit here."""
+    cores = local_cpus()
+    with bare_emulators(1) as one, bare_emulators(cores) as many:
+        rates = alternate({"1 process": one, f"{cores} processes": many}, flags.rounds)
+    yield Table("Bare emulator", shares(rates, "frames/s"))
+
+
+def benchmark_rollout(flags: RoundsFlags) -> Iterator[Table]:
+    """One worker of each learner against the emulator, and the same arithmetic on dense frames beside them."""
+    config = PGConfig()
+    worker = GradientWorker(config.env_id, config.hidden_size, config.gamma)
+    theta = worker.policy.mlp.init(np.random.default_rng(0))
+    memory = TrajectoryWorker(TRPOConfig().env_id, TRPOConfig().hidden_sizes)
+    sides: dict[str, Callable[[], float]] = {
+        "emulator": lambda: emulate(worker.env.console),
+        "PongPG": _timed(lambda game: worker.play(theta, GameNumber(0, 0, game)).summary.length),
+        "PongTRPO": _timed(_memory_player(memory)),
+        "dense oracle": _timed(lambda game: _dense_game(worker.env.console, worker.policy, theta, game)),
+        "notebook": _timed(_notebook_player(worker, theta)),
+    }
+    rates = alternate(sides, flags.rounds)
+    loops = "compiled loops" if COMPILED else "NumPy loops; pip install -e '.[fast]' compiles them"
+    rows = shares(rates, "frames/s")
+    for row in rows:
+        row["of notebook"] = Spread.of(rates[row["side"]] / rates["notebook"])
+    yield Table(f"One worker, whole games, gradients included ({loops})", rows)
+    yield _split(worker, theta, flags.rounds)
+
+
+def _timed(play: Callable[[int], int]) -> Callable[[], float]:
+    """Frames per second of a function that plays the next game and returns its length in steps."""
+    games = iter(range(sys.maxsize))
+
+    def rate() -> float:
+        start = time.perf_counter()
+        return 4 * play(next(games)) / (time.perf_counter() - start)
+
+    return rate
+
+
+def _memory_player(worker: TrajectoryWorker) -> Callable[[int], int]:
+    """TRPO's rollouts, through the filter that a first game makes, as all but the first iteration's have it."""
+    theta = worker.policy.init(np.random.default_rng(0))
+    first = worker.play(FilteredWeights(theta, Moments.empty(worker.env.num_inputs).filter()), GameNumber(0, 0, 0))
+    weights = FilteredWeights(theta, first.moments.filter())
+    return lambda game: worker.play(weights, GameNumber(0, 1, game)).summary.length
+
+
+def _notebook_player(worker: GradientWorker, theta: np.ndarray) -> Callable[[int], int]:
+    (w1, _), (w2, _) = worker.policy.mlp.layers(theta.astype(np.float64))
+    notebook, env = NotebookModel(w1.T.copy(), w2.ravel()), gymnasium.make(PGConfig().env_id)
+    env.reset(seed=0)
+
+    def play(game: int) -> int:
+        *_, reward_n = play_game(notebook, env, np.random.default_rng(game), worker.gamma)
+        return len(reward_n)
+
+    return play
+
+
+def _dense_game(console: PongConsole, policy: BernoulliPolicy, theta: np.ndarray, game: int) -> int:
+    """A game and its gradient on our console and network, but on whole frames; returns the game's length."""
+    env_rng, action_rng = GameNumber(0, 0, game).generators()
+    console.reset(env_rng)
+    picture = console.ale.getScreenRGB()
+    before, row = preprocess(picture), np.zeros(NUM_PIXELS, np.float32)
+    rows, actions, rewards = [], [], []
+    while not (console.terminated or console.truncated):
+        logit = policy.mlp.forward(theta, row[None])[0].item()
+        rows.append(row)
+        actions.append(action_rng.logistic() < logit)
+        rewards.append(console.step(UP if actions[-1] else DOWN))
+        console.ale.getScreenRGB(picture)
+        now = preprocess(picture)
+        row, before = now - before, now
+    advantage_n = standardise(discounted_returns(np.array(rewards), PGConfig().gamma))
+    policy.score_gradient(theta, np.stack(rows), np.array(actions), advantage_n)
+    return len(rows)
+
+
+def _split(worker: GradientWorker, theta: np.ndarray, rounds: int) -> Table:
+    """What each part of a step of PongPG adds: the same games, played with one part more each time."""
+    seconds: dict[str, list[float]] = {}
+    for game in track(range(rounds), description="parts of a step", transient=True):
+        for part, value in _parts_of_a_game(worker, theta, GameNumber(1, 0, game)).items():
+            seconds.setdefault(part, []).append(value)
+    total = sum(np.array(values) for values in seconds.values())
+    rows: list[dict[str, Any]] = [
+        {"part": part, "us/step": Spread.of(1e6 * np.array(values)), "share": Spread.of(np.array(values) / total)}
+        for part, values in seconds.items()
+    ]
+    return Table("Where a step of PongPG goes", rows, "By difference: the same games again, with one part more.")
+
+
+def _parts_of_a_game(worker: GradientWorker, theta: np.ndarray, number: GameNumber) -> dict[str, float]:
+    """Seconds a step that each part adds, in the order in which they are added."""
+    env, console = worker.env, worker.env.console
+    action_n = rollout(env, worker.policy.sampler(theta, number.generators()[1]), number.generators()[0]).action_n
+
+    def stepping() -> None:
+        console.reset(number.generators()[0])
+        for action in action_n.tolist():
+            console.step(UP if action else DOWN)
+
+    def observing() -> None:
+        actions = iter(action_n.tolist())
+        rollout(env, lambda _: next(actions), number.generators()[0])
+
+    def sampling() -> None:
+        rollout(env, worker.policy.sampler(theta, number.generators()[1]), number.generators()[0])
+
+    def learning() -> None:
+        worker.play(theta, number)
+
+    ends = [4 / emulate(console)]
+    for run in (stepping, observing, sampling, learning):
+        start = time.perf_counter()
+        run()
+        ends.append((time.perf_counter() - start) / len(action_n))
+    names = ("emulator", "sticky actions, end of game", "observing", "sampling", "gradient")
+    return dict(zip(names, np.diff(ends, prepend=0).tolist(), strict=True))

@@ -1,0 +1,116 @@
+"""What Tune costs: a trial under Tune against the bare learner, and the wait before the first game."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from ray import tune
+from rich.progress import track
+
+import experiments
+from experiments.benchmarks.measure import RoundsFlags, Spread, Table
+from experiments.common import folders
+from experiments.common.launch import local_cpus, make_tuner, start_ray
+from experiments.common.learners import PG
+from experiments.common.record import Record
+from experiments.common.records import read_rows
+from trainables.config import Bounds, PGConfig
+from trainables.pong_pg import PongPG
+
+PROGRAM = Path(experiments.__file__).with_name("sweep_pong.py")
+
+
+@dataclass(frozen=True)
+class TuneFlags(RoundsFlags):
+    """How long to measure."""
+
+    rounds: Annotated[int, Bounds(1)] = 3
+    """Times that a trial under Tune and the bare learner are run, in turn, and that the program is started."""
+
+    iterations: Annotated[int, Bounds(6)] = 15
+    """Updates of each run; the first does not count."""
+
+
+class _Clock(tune.Callback):
+    """Notes when each result arrives."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+
+    def on_trial_result(self, iteration: int, trials: list, trial: Any, result: dict[str, Any], **info: Any) -> None:
+        self.times.append(time.perf_counter())
+
+
+def benchmark_tune(flags: TuneFlags) -> Iterator[Table]:
+    """A trial of 10 games per update under Tune, logged and checkpointed, against the bare learner; time to start."""
+    starts = [_seconds_to_first_game() for _ in track(range(flags.rounds), "starting the program", transient=True)]
+    start_ray(None, verbose=False)
+    bare, under_tune, within = [], [], []
+    for _ in track(range(flags.rounds), "bare and under Tune", transient=True):
+        bare.append(_bare(flags.iterations))
+        seconds, inside = _under_tune(flags.iterations)
+        under_tune.append(seconds)
+        within.append(inside)
+    sides = {"bare learner": bare, "under Tune": under_tune, "of that, within the trial": within}
+    rows = [
+        {"side": name, "s/update": Spread.of(values), "of bare": Spread.of(np.array(values) / np.array(bare))}
+        for name, values in sides.items()
+    ]
+    note = "Both play the same games. What is not within the trial: Tune, logs, a checkpoint every 5 updates."
+    yield Table(
+        f"PongPG, 10 games per update, {local_cpus()} workers, {flags.iterations - 1} updates a run", rows, note
+    )
+    yield Table(
+        "From the command to the first game",
+        [{"command": f"python experiments/{PROGRAM.name} --smoke-test", "s": Spread.of(starts)}],
+    )
+
+
+def _bare(iterations: int) -> float:
+    """Seconds per update of a learner that nobody supervises."""
+    trial = PongPG(config={"num_workers": local_cpus(), "eval_interval": 0})
+    trial.train()
+    start = time.perf_counter()
+    for _ in range(iterations - 1):
+        trial.train()
+    seconds = time.perf_counter() - start
+    trial.stop()
+    return seconds / (iterations - 1)
+
+
+def _under_tune(iterations: int) -> tuple[float, float]:
+    """Seconds per update from result to result, and what the trial itself says an update took."""
+    config = PGConfig(num_workers=local_cpus(), eval_interval=0).to_dict()
+    record = Record("pg", [], iterations, [], [config], checkpoint_frequency=5, interval=1)
+    clock = _Clock()
+    with tempfile.TemporaryDirectory() as storage:
+        folder = folders.create(Path(storage), "benchmark", "pg", record.to_dict())
+        make_tuner(PG, folder, record, {}, [clock]).fit()
+        (path,) = folder.glob("*/result.json")
+        rows = read_rows(path)[1:]
+    seconds = (clock.times[-1] - clock.times[0]) / (iterations - 1)
+    return seconds, float(np.mean([row["time_this_iter_s"] for row in rows]))
+
+
+def _seconds_to_first_game() -> float:
+    """Start the sweep's smoke test as a user does; its first game began an update's time before the first result."""
+    with tempfile.TemporaryDirectory() as storage:
+        command = [sys.executable, str(PROGRAM), "--smoke-test", "--storage-path", storage, "--name", "smoke"]
+        start = time.time()
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            while process.poll() is None:
+                for path in Path(storage).glob("smoke/*/result.json"):
+                    if rows := read_rows(path):
+                        return path.stat().st_mtime - start - rows[0]["time_this_iter_s"]
+                time.sleep(0.02)
+        finally:
+            process.terminate()
+            process.wait()
+    raise RuntimeError("the smoke test ended without a result")

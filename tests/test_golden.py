@@ -1,0 +1,59 @@
+"""Speed changes no results: short runs play the very games, and learn what they learned, when this file was made.
+
+Returns and lengths are compared exactly, and every game depends on all parameters before it. Of the parameters
+themselves only figures are kept, within a tolerance: BLAS adds in another order on another kind of CPU.
+"""
+
+import numpy as np
+import pytest
+
+from trainables.pong_pg import PongPG
+from trainables.pong_trpo import PongTRPO
+
+PG_RUN = {"batch_size": 3, "num_workers": 2, "seed": 7}
+TRPO_RUN = {"timesteps_per_batch": 3000, "num_workers": 2, "seed": 7}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch, ray_cluster):
+    monkeypatch.setenv("HOME", str(tmp_path))  # a Trainable without Tune writes its logs there
+
+
+def played(trial, iterations=3):
+    """Returns of all games, each iteration's steps and longest game, and what the last iteration reported."""
+    results = [trial.train() for _ in range(iterations)]
+    trial.stop()
+    lengths = [(result["timesteps_this_iter"], result["episode_len_max"]) for result in results]
+    return trial.episodes.recent_returns, lengths, results[-1]
+
+
+def figures(array):
+    """Two numbers that tell an array from its neighbours: its norm, and how far it goes in an arbitrary direction."""
+    direction = np.random.default_rng(0).standard_normal(array.shape)
+    return [np.linalg.norm(array), array @ direction]
+
+
+def close(values):
+    return pytest.approx(values, rel=1e-4)
+
+
+def test_pong_pg_repeats_the_run_that_was_recorded():
+    trial = PongPG(config=PG_RUN)
+    start = trial.theta.copy()
+    returns, lengths, last = played(trial)
+    assert returns == [-21, -21, -21, -21, -20, -20, -21, -21, -20]
+    assert lengths == [(2717, 1009), (3029, 1161), (3115, 1128)]
+    assert last["policy/entropy"] == close(0.5767233769)
+    assert figures(trial.theta - start) == close([13.981724, 0.7487451718])
+
+
+def test_pong_trpo_repeats_the_run_that_was_recorded():
+    trial = PongTRPO(config=TRPO_RUN)
+    start, start_value = trial.theta.copy(), trial.value.theta_p.copy()
+    returns, lengths, last = played(trial)
+    assert returns == [-20, -21, -21, -18, -21, -21, -21, -19, -20, -21]
+    assert lengths == [(4165, 1174), (2896, 1186), (3000, 1135)]
+    assert last["policy/kl"] == close(0.01552914828)
+    assert last["baseline/explained_variance_after"] == close(0.3194803740)
+    assert figures(trial.theta - start) == close([0.7266299, -1.8411308766])
+    assert figures(trial.value.theta_p - start_value) == close([1.9199592, -1.2292065745])
