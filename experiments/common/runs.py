@@ -9,6 +9,7 @@ import ray
 from ray import tune
 
 from experiments.common import folders
+from experiments.common.cluster import require_shared
 from experiments.common.console import SweepView, UpdateLines, summarise
 from experiments.common.flags import RunFlags
 from experiments.common.launch import make_tuner, start_ray
@@ -33,6 +34,8 @@ def start(
 
     Returns the program's exit status and the experiment's folder.
     """
+    if run.address:
+        require_shared(run.storage_path)
     folder = folders.create(run.storage_path, run.name, learner.name, record.to_dict())
     with exclusive(folder):
         if prepare:
@@ -61,6 +64,8 @@ def go_on(learner: Learner, run: RunFlags, iterations: int) -> tuple[int, Path]:
         if run.extend:
             record.update(folder)
         start_ray(run.address, run.verbose)
+        if run.address:
+            require_shared(folder)
         return _run(learner, folder, record, run.verbose), folder
 
 
