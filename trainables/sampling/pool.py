@@ -115,11 +115,12 @@ class RolloutPool:
                     self._begin(reply, worker, following, self._game_timeout_s * len(following))
                 task, answer, failure = self._next_end()
                 if failure:
-                    failures[task.block or task.worker] += 1
-                    hopeless = task.block or not (self._idle or any(other.block for other in self._running.values()))
-                    if hopeless and failures[task.block or task.worker] >= MAX_FAILURES:
+                    key = task.block or task.worker
+                    failures[key] += 1
+                    if failures[key] >= MAX_FAILURES and (task.block or not self._any_up()):
                         raise RuntimeError(f"{_name(task)} failed {MAX_FAILURES} times, at last because it {failure}")
-                    waiting.extendleft([task.block] if task.block else [])
+                    if task.block:
+                        waiting.appendleft(task.block)
                     self._replace(task.worker)
                     continue
                 self._idle.append(task.worker)
@@ -153,6 +154,10 @@ class RolloutPool:
         self.counts["worker_restarts"] += 1
         self._actors[worker] = self._new_actor()
         self._begin(self._actors[worker].start.remote(), worker, (), START_TIMEOUT_S)
+
+    def _any_up(self) -> bool:
+        """Whether the pool still has a worker, or only replacements that have not started."""
+        return bool(self._idle) or any(task.block for task in self._running.values())
 
     def _count(self, worker: int, nbytes: int) -> None:
         self.counts["bytes_received"] += nbytes
