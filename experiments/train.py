@@ -85,6 +85,8 @@ def main() -> None:
         sys.exit(status)
     except ConfigError as error:
         fail(str(error))
+    except KeyboardInterrupt:
+        sys.exit(130)  # before anything ran
 
 
 def _default(learner: Learner, args: list[str]) -> Config:

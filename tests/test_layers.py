@@ -7,6 +7,10 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("experiments", "trainables", "search_spaces")
+FENCED = {
+    *PACKAGES,
+    *("ray", "numba", "gymnasium", "ale_py", "tyro", "rich", "tensorboardX", "threadpoolctl", "matplotlib"),
+}
 LAYERS = {
     # folder or file: what of ours, and which of the fenced libraries, it may import
     "trainables/learning": {"trainables.learning"},
@@ -15,9 +19,8 @@ LAYERS = {
     "trainables/sampling/pool.py": {"trainables.sampling", "ray"},
     "trainables": {"trainables", "ray", "threadpoolctl"},
     "search_spaces": {"search_spaces", "ray"},
-    "experiments": {*PACKAGES, "ray", "gymnasium", "ale_py", "tyro", "rich", "tensorboardX", "threadpoolctl"},
+    "experiments": FENCED - {"numba"},
 }
-FENCED = {*PACKAGES, "ray", "numba", "gymnasium", "ale_py", "tyro", "rich", "tensorboardX", "threadpoolctl"}
 SOURCES = sorted(path.relative_to(ROOT).as_posix() for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from experiments.common import folders, runs
-from experiments.common.flags import RunFlags
+from experiments.common.flags import RunFlags, neighbour
 from experiments.common.groups import Confirmation, candidates, confirmations, varied
 from experiments.common.learners import Learner
 from experiments.common.record import Record
@@ -78,5 +78,4 @@ def _show(found: list[Confirmation], sweep: Path, again: Path) -> None:
         probability = probability_of_higher_mean(found[0].fresh, found[1].fresh)
         print(f"The sweep's first beats its second with probability {probability:.2f} (bootstrap over fresh seeds).")
     where = shlex.join([folders.display(sweep), folders.display(again)])
-    results = Path(folders.display(Path(__file__).parents[1] / "results.py"))
-    print(f"Report:  python {results} report {where}")
+    print(f"Report:  {neighbour('results.py')} report {where}")

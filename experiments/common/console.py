@@ -14,7 +14,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 
-from experiments.common.flags import command_line
+from experiments.common.flags import command_line, neighbour
 from experiments.common.folders import display
 from experiments.common.naming import trial_number
 from experiments.common.plan import duration
@@ -156,6 +156,7 @@ def summarise(results: tune.ResultGrid, folder: Path) -> int:
             print(f"Failed: {Path(result.path).name}: {str(result.error).strip().splitlines()[-1]}", file=sys.stderr)
     where = shlex.quote(display(folder))
     print(f"\nLook:    tensorboard --logdir {where}")
+    print(f"Report:  {neighbour('results.py')} report {where}")
     print(f"Resume:  {command_line()} --resume {where}")
     return 1 if results.num_errors else 0
 

@@ -97,6 +97,11 @@ def command_line() -> str:
     return shlex.join(["python", sys.argv[0], *command])
 
 
+def neighbour(name: str) -> str:
+    """How the program of this name, beside the one that runs, is called: ``python experiments/results.py``."""
+    return shlex.join(["python", str(Path(sys.argv[0]).with_name(name))])
+
+
 def fail(message: str, status: int = 2) -> NoReturn:
     """End the program with one line on stderr."""
     print(f"{program()}: error: {message}", file=sys.stderr)

@@ -57,7 +57,7 @@ def find(storage_path: Path, name_or_path: str, learner: str | None = None) -> P
     # Of a path that leads to no experiment, show what lies in that folder, or else beside it.
     places = [storage_path] if Path(name_or_path).name == name_or_path else [path, path.parent, storage_path]
     place = next((place for place in places if existing(place)), storage_path)
-    raise ConfigError(f"{unknown('experiment', name_or_path, existing(place))} (in {place})")
+    raise ConfigError(f"{unknown('experiment', Path(name_or_path).name, existing(place))} (in {place})")
 
 
 def read_record(folder: Path) -> dict[str, Any]:

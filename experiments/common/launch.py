@@ -29,7 +29,16 @@ MAX_FAILURES = 3
 
 
 def start_ray(address: str | None, verbose: bool) -> Room:
-    """Start Ray here, or attach to a running cluster; return its nodes. Raises ConfigError as ``attach`` does."""
+    """Start Ray here, or attach to a running cluster; return its nodes. Raises ConfigError as ``attach`` does.
+
+    Starts nothing if this program has a Ray already.
+    """
+    if not ray.is_initialized():
+        _start_ray(address, verbose)
+    return Room(tuple(node["Resources"].get("CPU", 0.0) for node in ray.nodes() if node["Alive"]))
+
+
+def _start_ray(address: str | None, verbose: bool) -> None:
     level = logging.INFO if verbose else logging.ERROR
     if not verbose:
         warnings.filterwarnings("ignore", module="ray")
@@ -40,7 +49,6 @@ def start_ray(address: str | None, verbose: bool) -> Room:
         ray.init(address="local", num_cpus=local_cpus(), include_dashboard=False, **quiet)
     else:
         attach(address, **quiet)
-    return Room(tuple(node["Resources"].get("CPU", 0.0) for node in ray.nodes() if node["Alive"]))
 
 
 def make_tuner(

@@ -42,6 +42,10 @@ class StopSignals(tune.Callback):
         self._end_experiment(number, frame)
         signal.signal(signal.SIGINT, self._handle)  # Tune's handler has put back the one before it
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Nothing: Tune pickles callbacks, and its own handler cannot be."""
+        return {}
+
     @property
     def status(self) -> int | None:
         """The exit status of a program that was stopped, as shells have it; None if it was not."""

@@ -109,6 +109,8 @@ def main(learner: Learner, description: str) -> None:
         sys.exit(status)
     except ConfigError as error:
         fail(str(error))
+    except KeyboardInterrupt:
+        sys.exit(130)  # before anything ran
 
 
 def _start(learner: Learner, arguments: Arguments) -> tuple[int, Path | None]:

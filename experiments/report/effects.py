@@ -25,15 +25,17 @@ class Mean(NamedTuple):
 
 
 def marginal_means(values: Sequence[float], scores: Sequence[float]) -> list[Mean]:
-    """Mean scores over ranges of a setting that hold about equally many trials, three at least.
+    """Mean scores over ranges of a setting that hold about equally many trials, about three at least.
 
     Empty if there are too few trials for two ranges.
     """
-    order = np.argsort(values, kind="stable")
-    bins = min(4, len(order) // 3)
-    parts = np.array_split(order, bins) if bins > 1 else []
     value_n, score_n = np.asarray(values, float), np.asarray(scores, float)
-    return [Mean(value_n[p].min(), value_n[p].max(), float(score_n[p].mean()), len(p)) for p in parts]
+    bins = min(4, len(value_n) // 3)
+    if bins < 2:
+        return []
+    bin_n = np.searchsorted(np.sort(value_n), value_n) * bins // len(value_n)  # by rank; equal values stay together
+    parts = [bin_n == index for index in np.unique(bin_n)]
+    return [Mean(value_n[p].min(), value_n[p].max(), float(score_n[p].mean()), int(p.sum())) for p in parts]
 
 
 def effects(trials: Sequence[Trial], names: Sequence[str]) -> Figure:
@@ -62,12 +64,14 @@ def effects(trials: Sequence[Trial], names: Sequence[str]) -> Figure:
 def _draw_scale(axes: Axes, values: Sequence[Any], scores: Sequence[float]) -> None:
     axes.plot(values, scores, "o", color=COLOURS[0], alpha=0.65, markeredgewidth=0)
     for mean in marginal_means(values, scores):
-        axes.hlines(mean.score, mean.low, mean.high, color=COLOURS[1], linewidth=2.5)
+        axes.plot([mean.low, mean.high], [mean.score] * 2, "-|", color=COLOURS[1], linewidth=2.5, markersize=7)
     if min(values) > 0 and max(values) / min(values) > 4:
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(short_tick)
         axes.xaxis.set_minor_formatter(short_tick)
         axes.tick_params(axis="x", which="both", labelrotation=30)
+    else:
+        axes.locator_params(axis="x", nbins=4)
 
 
 def _draw_choices(axes: Axes, values: Sequence[Any], scores: Sequence[float]) -> None:
@@ -133,7 +137,8 @@ def speed_figure(trials: Sequence[Trial], found: Sequence[Speed]) -> Figure:
         axes = figure.add_subplot()
         ideal = found[0].steps_per_s / workers[0]
         axes.plot(workers, [ideal * n for n in workers], "--", color=GREY, label="ideal: as many times as fast")
-        axes.plot(workers, [speed.steps_per_s for speed in found], "-", color=COLOURS[1], linewidth=2, label="mean")
+        means = [speed.steps_per_s for speed in found]
+        axes.plot(workers, means, "-", color=COLOURS[1], linewidth=2, label="mean, with its parallel efficiency")
         axes.plot(
             [trial.config.get("num_workers", 1) for trial in trials],
             [trial.speed for trial in trials],
@@ -145,19 +150,19 @@ def speed_figure(trials: Sequence[Trial], found: Sequence[Speed]) -> Figure:
         )
         for speed in found[1:]:
             axes.annotate(
-                f"{speed.efficiency:.0%} efficient",
+                f"{speed.efficiency:.0%}",
                 (speed.workers, speed.steps_per_s),
-                xytext=(0, -30),
+                xytext=(0, -24),
                 textcoords="offset points",
                 ha="center",
                 color=INK,
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5},
             )
         axes.set_xticks(workers)
-        axes.set_xlim(workers[0] - 0.3, workers[-1] + 0.3)
+        axes.margins(x=0.08)
         axes.set_ylim(bottom=0)
         axes.yaxis.set_major_formatter(EngFormatter(sep=""))
         axes.set_xlabel("rollout workers")
         axes.set_ylabel("agent steps per second")
-        axes.legend(loc="lower right")
+        axes.legend(loc="upper left")
     return figure

@@ -65,12 +65,13 @@ def learning_curves(groups: Sequence[Group], labels: Sequence[str], x: Callable[
         rows = min(len(groups), len(COLOURS)) + (len(groups) > len(COLOURS))
         figure = new_figure(3.2 + 0.21 * rows)
         axes = figure.add_subplot()
+        if (others := len(groups) - len(COLOURS)) > 0:
+            axes.plot([], color=GREY, label=f"{others} other configuration{'s' * (others > 1)}")
         for index, (group, label) in reversed(list(enumerate(zip(groups, labels, strict=True)))):
             if index < len(COLOURS):
                 _draw_group(axes, group, x, COLOURS[index], label)
             else:
-                others = f"{len(groups) - len(COLOURS)} other configurations"
-                _draw_group(axes, group, x, GREY, others if index == len(COLOURS) else None)
+                _draw_group(axes, group, x, GREY, None)
         if x is over_steps:
             axes.set_xlabel("agent steps (4 frames each)")
             axes.xaxis.set_major_formatter(EngFormatter(sep=""))
@@ -108,7 +109,7 @@ def _draw_group(axes: Axes, group: Group, x: Callable[[Trial], np.ndarray], colo
         )
     if not single and (band := mean_curve(curves)) is not None:
         grid, mean, low, high = band
-        axes.plot(grid, mean, color=colour, linewidth=2, label=f"{label}, mean of {len(curves)} seeds")
+        axes.plot(grid, mean, color=colour, linewidth=2, label=label and f"{label}, mean of {len(curves)} seeds")
         axes.fill_between(grid, low, high, color=colour, alpha=0.2, linewidth=0)
 
 

@@ -40,7 +40,7 @@ class Page:
 def report(experiments: Sequence[Experiment]) -> Page:
     """The page about these experiments."""
     page = Page()
-    page.add(f"# {', '.join(experiment.name for experiment in experiments)}")
+    page.add(f"# {', '.join(tables.code(experiment.name) for experiment in experiments)}")
     groups = [found for found in group(experiments) if len(found.scores)]
     trials = [trial for experiment in experiments for trial in experiment.trials]
     _summary(page, experiments, trials)
@@ -78,7 +78,9 @@ def _summary(page: Page, experiments: Sequence[Experiment], trials: Sequence[Tri
     seconds = sum(trial.rows[-1].get("time_total_s", 0) for trial in scored)
     figures = [tables.number(best.last), str(len(trials)), f"{steps / 1e6:.2f} M", duration(seconds)]
     page.add(tables.table(["best return", "trials", "agent steps", "training"], [figures], texts=0))
-    page.add(f"The best trial is {tables.code(best.name)} ({best.learner}). Trials: {counts}.")
+    page.add(
+        f"The best trial is {tables.code(f'{best.folder.parent.name}/{best.name}')} ({best.learner}). Trials: {counts}."
+    )
     for checkpoint, state in best.checkpoints():
         if (checkpoint / GIF).is_file():
             page.pictures[GIF] = (checkpoint / GIF).read_bytes()
@@ -97,7 +99,8 @@ def _curves(page: Page, groups: Sequence[Group]) -> None:
     if len(by_learner) > 1:
         page.add("The best configuration of each learner:")
         best = [found[0] for found in by_learner.values()]
-        labels = [f"{g.learner}: {g.label(varied(by_learner[g.learner]))}" for g in best]
+        names = [varied(by_learner[g.learner]) for g in best]
+        labels = [f"{g.learner}: {g.label(n)}" if n else g.label(n) for g, n in zip(best, names, strict=True)]
         page.show(
             learners_over_steps=learning_curves(best, labels, over_steps),
             learners_over_time=learning_curves(best, labels, over_time),
@@ -149,9 +152,10 @@ def _speeds(page: Page, groups: Sequence[Group]) -> None:
 
 def _seeds(page: Page, experiments: Sequence[Experiment], groups: Sequence[Group]) -> None:
     """Configurations of several seeds, and what fresh ones say of a sweep's best."""
-    for learner, found in _by_learner([g for g in groups if len(g.scores) > 1]).items():
-        page.add(f"## Configurations of {tables.code(learner)} with several seeds")
-        page.add(tables.group_table(found, varied(g for g in groups if g.learner == learner)))
+    if several := [g for g in groups if len(g.scores) > 1]:
+        by_learner = _by_learner(groups)
+        page.add("## Configurations with several seeds")
+        page.add(tables.group_table(several, [g.label(varied(by_learner[g.learner])) for g in several]))
     named = {experiment.name: experiment for experiment in experiments}
     for experiment in experiments:
         sweep = named.get(experiment.record.get("confirms", ""))

@@ -54,14 +54,14 @@ def trial_table(experiments: Sequence[Experiment]) -> str:
     return table([*header, "best", "last", "area"], rows, texts=2 + several)
 
 
-def group_table(groups: Sequence[Group], names: Sequence[str]) -> str:
+def group_table(groups: Sequence[Group], labels: Sequence[str]) -> str:
     """Configurations of several seeds: the mean of their latest returns, with its interval."""
     rows = []
-    for group in groups:
+    for group, label in zip(groups, labels, strict=True):
         low, high = mean_interval(group.scores)
         seeds = ", ".join(map(str, sorted(group.seeds)))
         interval = f"{number(float(low))} to {number(float(high))}"
-        rows.append([code(group.label(names)), group.learner, seeds, number(group.score), interval])
+        rows.append([code(label), group.learner, seeds, number(group.score), interval])
     return table(["configuration", "learner", "seeds", "mean of last", "95% interval"], rows, texts=2)
 
 
@@ -123,7 +123,8 @@ def origin(experiment: Experiment) -> str:
         f"- Seeds: {', '.join(map(str, seeds))}",
         f"- Same in all trials: {', '.join(code(f'{k}={json.dumps(v)}') for k, v in same.items())}",
     ]
-    return block(shlex.join(["python", *map(str, record.get("command", []))])) + "\n" + "\n".join(lines) + "\n"
+    program, *words = [str(word) for word in record.get("command", ["unknown"])]
+    return block(shlex.join(["python", f"experiments/{program}", *words])) + "\n" + "\n".join(lines) + "\n"
 
 
 def _environment(env_id: str) -> str:

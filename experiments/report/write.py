@@ -37,9 +37,16 @@ h1 + .scroll th {{ border: 0; padding-bottom: 0; }}
 h1 + .scroll :is(th, td) {{ text-align: left !important; padding-left: 0; padding-right: 2.5rem; }}
 code {{ font: .88em ui-monospace, monospace; background: #f4f4f4; padding: .1em .3em; border-radius: 4px;
        overflow-wrap: anywhere; }}
+h1 code {{ font: inherit; background: none; padding: 0; }}
 td code {{ background: none; padding: 0; }}
 td:first-child {{ white-space: normal; min-width: 15rem; }}
 h1 + .scroll td:first-child, td:first-child:not(:has(code)) {{ min-width: 0; }}
+@media (max-width: 40rem) {{
+  body {{ padding: .5rem 1rem 3rem; }}
+  h1 {{ font-size: 1.45rem; }}
+  h1 + .scroll td {{ font-size: 1.25rem; }}
+  h1 + .scroll :is(th, td) {{ padding-right: 1.1rem; }}
+}}
 pre {{ background: #f4f4f4; padding: .8rem 1rem; border-radius: 6px; overflow-x: auto; }}
 pre code {{ background: none; padding: 0; }}
 </style>
@@ -73,4 +80,4 @@ def to_html(page: Page) -> str:
     body = markdown.markdown(page.text, extensions=["tables", "fenced_code"])
     body = re.sub(r'src="{figures}/([^"]+)"', inline, body)
     body = body.replace("<table>", '<div class="scroll"><table>').replace("</table>", "</table></div>")
-    return HTML.format(title=html.escape(page.text.partition("\n")[0].strip("# ")), body=body)
+    return HTML.format(title=html.escape(page.text.partition("\n")[0].strip("# ").replace("`", "")), body=body)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from ray.cluster_utils import Cluster
 
-from tests.experiments.test_sweep import SWEEPS, TRAIN, command, last_checkpoint, rows, run, trials_of
+from tests.experiments.small import last_arrays, rows, trial_folders
+from tests.experiments.test_sweep import SWEEPS, TRAIN, command, run
 from tests.trials import assert_same, untimed, wait_until
 
 pytestmark = pytest.mark.slow
@@ -82,8 +83,8 @@ def test_two_drivers_on_three_nodes_get_what_one_machine_gets(cluster, alone, st
     programs = [start(SWEEPS["pg"], *flags, "--name", name) for name in "ab"]
     assert [program.wait(timeout=200) for program in programs] == [0, 0], (tmp_path / "log0").read_text()
     for name in "ab":
-        for trial, expected in zip(trials_of(tmp_path / "results" / name), trials_of(alone), strict=True):
-            assert_same(last_checkpoint(trial)[1], last_checkpoint(expected)[1])
+        for trial, expected in zip(trial_folders(tmp_path / "results" / name), trial_folders(alone), strict=True):
+            assert_same(last_arrays(trial)[1], last_arrays(expected)[1])
             for row in rows(trial):
                 assert 0 < row["perf/bytes_between_nodes"] < row["perf/bytes_received"]
             assert all(row["perf/bytes_between_nodes"] == 0 for row in rows(expected))
@@ -141,7 +142,7 @@ def test_a_waiting_trial_uses_a_node_that_is_added(cluster, start, tmp_path):
         assert program.wait(timeout=120) == 0
     finally:
         cluster.remove_node(node)
-    assert [len(rows(trial)) for trial in trials_of(folder)] == [4] * 4
+    assert [len(rows(trial)) for trial in trial_folders(folder)] == [4] * 4
 
 
 TRAINING = ["pg", "--iterations", 4, "--hidden-size", 10, "--seed", 3, *SMALL]
@@ -152,7 +153,7 @@ def undisturbed(tmp_path_factory):
     """A training run on this machine alone."""
     folder = tmp_path_factory.mktemp("undisturbed")
     run(TRAIN, *TRAINING, "--num-workers", 2, "--cpus-per-worker", 0.5, "--name", "t", cwd=folder)
-    (trial,) = trials_of(folder / "results" / "t")
+    (trial,) = trial_folders(folder / "results" / "t")
     return trial
 
 
@@ -168,7 +169,7 @@ def test_a_node_that_dies_in_mid_iteration_costs_no_trial_and_changes_no_bit(
     program = start(TRAIN, *flags, "--address", cluster.address, "--name", "t")
     folder = tmp_path / "results" / "t"
     wait_until(lambda: list(folder.glob("*/checkpoint_*/state.json")), "no first iteration", seconds=90)
-    (trial,) = trials_of(folder)
+    (trial,) = trial_folders(folder)
     learner = node_of(cluster, rows(trial)[0]["pid"])
     wait_until(lambda: len([*rollout_actors()]) == workers, "workers are not playing")
     nodes = {node_of(cluster, pid) for pid in rollout_actors()}
@@ -179,7 +180,7 @@ def test_a_node_that_dies_in_mid_iteration_costs_no_trial_and_changes_no_bit(
         assert program.wait(timeout=150) == 0, (tmp_path / "log0").read_text()
     finally:
         cluster.add_node(num_cpus=2)
-    assert_same(last_checkpoint(trial)[1], last_checkpoint(undisturbed)[1])
+    assert_same(last_arrays(trial)[1], last_arrays(undisturbed)[1])
     assert [untimed(row) for row in rows(trial)] == [untimed(row) for row in rows(undisturbed)]
     restarts = sum(row["perf/worker_restarts"] for row in rows(trial))
     assert restarts == (workers // 3 if victim == "worker" else 0)

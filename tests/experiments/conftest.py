@@ -1,0 +1,64 @@
+"""Experiments on disk, and the program that looks at them."""
+
+import json
+import pickle
+import sys
+
+import pytest
+
+from experiments import results
+from tests.experiments.written import row, write_experiment
+
+FAST, SLOW = {"learning_rate": 3e-3, "num_workers": 2}, {"learning_rate": 1e-3, "num_workers": 1}
+WIDE, NARROW = {"hidden_sizes": "64-64", "num_workers": 2}, {"hidden_sizes": "32-32", "num_workers": 2}
+
+
+class Bomb:
+    """Leaves a trace if anybody unpickles it."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (open, (str(self.path), "w"))
+
+
+def seeds(settings, *curves):
+    return [({**settings, "seed": seed}, returns, None) for seed, returns in enumerate(curves)]
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """Two learners, two configurations of three seeds each, a failed trial, a diverged one and a killed run."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "results"
+    sweep = seeds(FAST, [-21, -15, -9], [-20, -12, -3], [-20, -16, -12]) + seeds(SLOW, [-21, -20.5], [-21, -20], [-20])
+    sweep.append(({"learning_rate": 0.5, "seed": 9}, [-20, -20.5], "RuntimeError: a `rollout` worker | died <4> times"))
+    pg = write_experiment(folder, "pg-sweep", "pg", sweep)
+    trpo = seeds(WIDE, [-20, -18], [-20, -17], [-20, -16]) + seeds(NARROW, [-20, -19], [-20, -19.5], [-20, -20])
+    write_experiment(folder, "trpo-sweep", "trpo", trpo)
+    killed = write_experiment(folder, "killed", "pg", [({"seed": 5, "gamma": 0.9}, [-20.0, -19.0, -18.0], "cut")])
+    # After a restore from iteration 1: the iterations 2 and 3 stand there twice, the later rows count.
+    result = next(killed.glob("*/result.json"))
+    rows = [json.dumps(row(i, value, {"num_workers": 2})) for i, value in ((2, -17.0), (3, -14.0))]
+    lines = result.read_text().splitlines()
+    result.write_text("\n".join([*lines[:3], *rows, lines[3]]))
+    (next(pg.glob("00000*")) / "params.pkl").write_bytes(pickle.dumps(Bomb(tmp_path / "exploded")))
+    (pg / "tuner.pkl").write_bytes(pickle.dumps(Bomb(tmp_path / "exploded")))
+    return folder
+
+
+@pytest.fixture
+def run_results(monkeypatch, capsys):
+    """Call the program; return its exit status, output and complaint."""
+
+    def call(*argv):
+        monkeypatch.setattr(sys, "argv", ["results.py", *map(str, argv)])
+        try:
+            results.main()
+            status = 0
+        except SystemExit as stop:
+            status = stop.code
+        return status, *capsys.readouterr()
+
+    return call

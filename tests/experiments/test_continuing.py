@@ -1,0 +1,222 @@
+"""Experiments that go on: interrupted, damaged, moved, extended, forked. TRPO on CartPole plays in milliseconds."""
+
+import dataclasses
+import json
+import os
+import shutil
+import signal
+
+import pytest
+from ray import tune
+
+from experiments.common import runs
+from experiments.common.fork import changed, fork, forked
+from experiments.common.journal import Journal
+from experiments.common.launch import make_tuner
+from experiments.common.learners import TRPO
+from experiments.common.lock import exclusive
+from experiments.common.past import describe, recall
+from experiments.common.record import Record
+from tests.experiments.small import fit, flags, iterations, last_arrays, small_record, trial_folders
+from tests.trials import CARTPOLE, assert_same
+from trainables.config import ConfigError, TRPOConfig
+
+CONFIGS = [TRPOConfig(**CARTPOLE | {"seed": seed}) for seed in (0, 1)]
+SIX = small_record("trpo", CONFIGS, iterations=6)
+
+
+class InterruptAt(tune.Callback):
+    """Interrupts the experiment, as Ctrl-C does, when any trial comes to an iteration."""
+
+    def __init__(self, iteration):
+        self.iteration = iteration
+
+    def on_trial_result(self, iteration, trials, trial, result, **info):
+        if result["training_iteration"] == self.iteration:
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(ray_cluster, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("storage") / "undisturbed"
+    fit(TRPO, folder, SIX)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def interrupted_once(ray_cluster, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("storage") / "interrupted"
+    fit(TRPO, folder, SIX, InterruptAt(5))
+    return folder
+
+
+@pytest.fixture
+def interrupted(interrupted_once, tmp_path):
+    """An experiment that was cut off in its fifth iteration, with checkpoints at 2 and 4; a copy for each test."""
+    return shutil.copytree(interrupted_once, tmp_path / "interrupted")
+
+
+def assert_as_undisturbed(folder, undisturbed):
+    for trial, expected in zip(trial_folders(folder), trial_folders(undisturbed), strict=True):
+        assert iterations(trial) == iterations(expected) == [1, 2, 3, 4, 5, 6]
+        (iteration, arrays), (_, expected_arrays) = last_arrays(trial), last_arrays(expected)
+        assert iteration == 6
+        assert_same(arrays, expected_arrays)
+
+
+def damage_tunes_books(folder):
+    """Cut off, a pickle that would run a program, and one from a later time zone that knows nothing."""
+    for book in folder.glob("experiment_state-*.json"):
+        book.write_bytes(book.read_bytes()[: book.stat().st_size // 2])
+    (folder / "experiment_state-2099-01-01_00-00-00.json").write_text('{"trial_data": []}')
+    (folder / "tuner.pkl").write_bytes(b"cos\nsystem\n(S'touch " + bytes(folder / "executed") + b"'\ntR.")
+    return folder
+
+
+def lose_tunes_books_and_the_newest_checkpoint_and_move(folder):
+    for book in [*folder.glob("*.pkl"), *folder.glob("experiment_state-*.json"), *folder.glob("basic-variant-*")]:
+        book.unlink()
+    for trial in trial_folders(folder):
+        shutil.rmtree(max(trial.glob("checkpoint_*")))
+    return folder.rename(folder.with_name("other name"))
+
+
+@pytest.mark.parametrize("damage", [damage_tunes_books, lose_tunes_books_and_the_newest_checkpoint_and_move])
+def test_an_interrupted_experiment_ends_as_if_it_had_never_been(damage, interrupted, undisturbed, tmp_path):
+    folder = damage(interrupted)
+    runs.go_on(TRPO, flags(tmp_path / "nowhere", resume=str(folder)), 0)
+    assert_as_undisturbed(folder, undisturbed)
+    assert not (interrupted / "executed").exists()
+
+
+def test_a_damaged_checkpoint_is_named_and_the_one_before_it_used(interrupted):
+    trial = trial_folders(interrupted)[0]
+    newest = max(trial.glob("checkpoint_*"))
+    arrays = newest / "arrays.npz"
+    arrays.write_bytes(arrays.read_bytes()[:-1])
+    lines = describe(recall(interrupted, SIX).values())
+    assert any(f"{trial.name}: not used: {newest}: arrays.npz is damaged" in line for line in lines)
+    assert any(f"{trial.name}: goes on after iteration 2 (" in line for line in lines)
+
+
+def test_rows_that_were_cut_off_are_said_to_be_missing(interrupted):
+    trial = trial_folders(interrupted)[0]
+    results = trial / "result.json"
+    results.write_bytes(results.read_bytes()[: results.stat().st_size // 3])
+    kept = len(recall(interrupted, SIX)["00000"].rows)
+    assert kept < 3
+    lines = describe(recall(interrupted, SIX).values())
+    assert any(f"{trial.name}: result.json lacks iterations {kept + 1} to 3" in line for line in lines)
+    assert any(f"{trial.name}: goes on after iteration 4" in line for line in lines)
+
+
+@pytest.mark.parametrize("content", ["", '{"learner": "trpo"', '{"learner": "trpo", "configs": []}'])
+def test_a_damaged_record_is_refused_by_name(content, interrupted):
+    (interrupted / "experiment.json").write_text(content)
+    with pytest.raises(ConfigError, match=r"experiment\.json is damaged"):
+        runs.go_on(TRPO, flags(interrupted.parent, resume=interrupted.name), 0)
+
+
+def test_settings_that_were_changed_by_hand_are_refused_with_the_difference(interrupted):
+    params = trial_folders(interrupted)[1] / "params.json"
+    params.write_text(json.dumps(json.loads(params.read_text()) | {"gamma": 0.5}))
+    with pytest.raises(ConfigError, match=r"gamma=0\.5 for 0\.98"):
+        runs.go_on(TRPO, flags(interrupted.parent, resume=interrupted.name), 0)
+
+
+def test_a_second_program_is_refused(interrupted):
+    with exclusive(interrupted), pytest.raises(ConfigError, match="in use by another program"):
+        runs.go_on(TRPO, flags(interrupted.parent, resume=interrupted.name), 0)
+
+
+def test_when_tune_gives_up_in_mid_run_the_experiment_goes_on_from_its_checkpoints(
+    ray_cluster, undisturbed, tmp_path, monkeypatch, capsys
+):
+    """As when Ray's memory monitor kills a trial: ``fit`` raises, whatever ``max_failures`` says."""
+    write, broken = Journal.log_trial_result, []
+
+    def give_up_once(self, iteration, trial, result):
+        if result["training_iteration"] == 3 and not broken:
+            broken.append(True)
+            raise RuntimeError("Caught unexpected exception")
+        write(self, iteration, trial, result)
+
+    monkeypatch.setattr(Journal, "log_trial_result", give_up_once)
+    status, folder = runs.start(TRPO, SIX, flags(tmp_path, name="given-up"))
+    assert status == 0
+    assert "Ray Tune gave up: RuntimeError: Caught unexpected exception" in capsys.readouterr().err
+    assert_as_undisturbed(folder, undisturbed)
+
+
+def test_extending_gives_finished_trials_more_iterations_without_a_gap(ray_cluster, undisturbed, tmp_path):
+    _, folder = runs.start(TRPO, dataclasses.replace(SIX, iterations=3), flags(tmp_path, name="short"))
+    status, _ = runs.go_on(TRPO, flags(tmp_path, extend="short"), iterations=6)
+    assert status == 0
+    assert_as_undisturbed(folder, undisturbed)
+    assert Record.read(folder).extended == [3]
+    with pytest.raises(ConfigError, match="has 6 already"):
+        runs.go_on(TRPO, flags(tmp_path, extend="short"), iterations=6)
+
+
+def test_an_extension_that_was_cut_off_before_it_began_is_not_forgotten(ray_cluster, tmp_path):
+    _, folder = runs.start(TRPO, dataclasses.replace(SIX, iterations=3), flags(tmp_path, name="short"))
+    record = dataclasses.replace(Record.read(folder), iterations=6, extended=[3])
+    record.update(folder)
+    assert [past.over for past in recall(folder, record).values()] == [False, False]
+
+
+def test_a_fork_with_the_same_settings_ends_where_its_origin_would(interrupted, undisturbed, tmp_path):
+    run = flags(interrupted.parent, fork=interrupted.name, name="fork")
+    record, pasts = forked(TRPO, run)
+    for past in pasts:  # leave each trial only its newest checkpoint, which is the best one then
+        for path, _ in past.checkpoints[:-1]:
+            shutil.rmtree(path)
+    record, pasts = forked(TRPO, run)
+    _, folder = fork(TRPO, record, pasts, run)
+    for trial, expected in zip(trial_folders(folder), trial_folders(undisturbed), strict=True):
+        assert iterations(trial) == [5, 6]
+        assert_same(last_arrays(trial)[1], last_arrays(expected)[1])
+    assert Record.read(folder).fork_of == {"name": "interrupted", "iterations": [4, 4]}
+    assert recall(folder, Record.read(folder)).keys() == {"00000", "00001"}
+
+
+def test_a_fork_takes_new_settings_but_none_that_its_checkpoints_do_not_fit(interrupted):
+    _, pasts = forked(TRPO, flags(interrupted.parent, fork="interrupted"))
+    assert changed(pasts[0], {"gamma": 0.5}, TRPOConfig).gamma == 0.5
+    with pytest.raises(ConfigError, match="--fork cannot change hidden_sizes"):
+        changed(pasts[0], {"hidden_sizes": "4"}, TRPOConfig)
+    with pytest.raises(ConfigError, match="gamma=2"):
+        changed(pasts[0], {"gamma": 2.0}, TRPOConfig)
+
+
+def rungs(tuner):
+    """What ASHA knows: (milestone, trial's number, score)."""
+    (bracket,) = tuner._local_tuner._tune_config.scheduler._brackets
+    return {(at, trial.rpartition("_")[2], score) for at, known in bracket._rungs for trial, score in known.items()}
+
+
+class Capture(tune.Callback):
+    """Notes ASHA's rungs once all trials that were there before are there again."""
+
+    def on_step_end(self, iteration, trials, **info):
+        if iteration == 1:
+            self.rungs = rungs(self.tuner)
+
+
+def test_ashas_rungs_are_after_a_resume_what_they_were_before(ray_cluster, tmp_path):
+    """Tune forgets them: trials that lagged would be carried on."""
+    configs = [TRPOConfig(**CARTPOLE | {"seed": seed, "cpus_per_worker": 2.0}) for seed in range(5)]
+    record = small_record("trpo", configs, iterations=9, interval=1, scheduler="asha")
+    folder = tmp_path / "asha"
+    folder.mkdir()
+    (folder / "experiment.json").write_text(json.dumps(record.to_dict()))
+    tuner = make_tuner(TRPO, folder, record, {}, [InterruptAt(5)])
+    tuner.fit()
+    before = rungs(tuner)
+    assert len(before) >= 3
+
+    capture = Capture()
+    capture.tuner = make_tuner(TRPO, folder, record, recall(folder, record), [capture])
+    capture.tuner.fit()
+    assert capture.rungs == before
+    assert rungs(capture.tuner) > before

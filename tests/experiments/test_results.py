@@ -1,0 +1,125 @@
+"""The program that looks at experiments: how they are found, what is best, what state they are in."""
+
+import json
+import pickle
+import re
+import shlex
+
+import pytest
+
+from experiments import train
+from experiments.common.flags import parse
+from experiments.common.learners import LEARNERS
+from experiments.common.lock import exclusive
+from tests.experiments.written import write_experiment
+
+
+def test_nothing_is_unpickled(store, run_results, tmp_path):
+    for argv in (["report", "pg-sweep"], ["best", "pg-sweep"], ["list"]):
+        assert run_results(*argv)[0] == 0
+    assert not (tmp_path / "exploded").exists()
+    pickle.loads((store / "pg-sweep" / "tuner.pkl").read_bytes()).close()
+    assert (tmp_path / "exploded").exists(), "the bomb is a real one"
+
+
+@pytest.mark.parametrize("where", ["pg-sweep", "results/pg-sweep", "{root}/results/pg-sweep", "../elsewhere"])
+def test_an_experiment_is_found_by_name_and_by_any_path(where, store, tmp_path, monkeypatch, run_results):
+    if where == "../elsewhere":
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        where = "../results/pg-sweep"
+    assert run_results("best", where.format(root=tmp_path))[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ("best pg-swep", "unknown experiment 'pg-swep'; did you mean 'pg-sweep'? Known: killed, pg-sweep, trpo-sweep"),
+        (
+            "report pg-sweep {root}/results/kiled",
+            "did you mean 'killed'? Known: killed, pg-sweep, trpo-sweep (in {root}",
+        ),
+        ("report {root}/results", "Known: killed, pg-sweep, trpo-sweep (in {root}/results)"),
+        ("best", "Known: killed, pg-sweep, trpo-sweep"),
+        ("report", "Known: killed, pg-sweep, trpo-sweep"),
+        ("best pg-sweep --storage-path nowhere", "Known: none (in nowhere)"),
+        ("list --storage-path nowhere", "no experiments in nowhere"),
+        ("repot pg-sweep", "unknown command 'repot'; did you mean 'report'?"),
+        ("best pg-sweep --jsn", "did you mean --json?"),
+        ("report pg-sweep --out nowhere/all.html", "--out nowhere/all.html cannot be written"),
+    ],
+)
+def test_a_wrong_call_is_answered_in_one_line_that_says_what_there_is(argv, message, store, tmp_path, run_results):
+    status, output, complaint = run_results(*argv.format(root=tmp_path).split())
+    assert (status, output) == (2, "")
+    assert message.format(root=tmp_path) in complaint
+    assert complaint.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("learner", "settings"),
+    [
+        ("pg", {"learning_rate": 0.00123456789, "seed": 4, "optimiser": "adam", "num_workers": 1}),
+        ("trpo", {"hidden_sizes": "16-8", "reset_on_reward": False, "env_id": "CartPole-v1", "gamma": 0.99}),
+        ("pg", {}),
+    ],
+)
+def test_the_best_configurations_command_trains_that_configuration(learner, settings, tmp_path, run_results):
+    trials = [(settings, [-20, -10], None), ({"gamma": 0.5}, [-5, -11], None), ({"gamma": 0.6}, [-1], "cut")]
+    write_experiment(tmp_path, "sweep", learner, trials[: 3 - bool(settings)])
+    name = "sweep" if settings else tmp_path / "sweep"
+    _, output, _ = run_results("best", name, "--storage-path", tmp_path)
+    python, program, command, *words = shlex.split(output)
+    assert (python, command) == ("python", learner)
+    assert program.endswith("train.py")
+    config_class = LEARNERS[learner].config_class
+    arguments = parse(train.Arguments[config_class], "", prog="", args=words, default=train.Arguments(config_class()))
+    best = settings or {"gamma": 0.6}
+    assert arguments.config == config_class.from_dict(best)
+    assert arguments.run.iterations == 10
+    assert len([word for word in words if word.startswith("--")]) == len(best) + 1, "defaults are left out"
+    answer = json.loads(run_results("best", name, "--storage-path", tmp_path, "--json")[1])
+    assert answer["config"] == config_class.from_dict(best).to_dict()
+    assert answer["command"] == output.strip()
+    assert answer["score"] == (-10 if settings else -1)
+
+
+def test_the_list_shows_every_experiments_state_and_how_to_go_on(tmp_path, monkeypatch, run_results):
+    monkeypatch.chdir(tmp_path)
+    store = tmp_path / "some store"
+    one = ({}, [-20, -12.5], None)
+    write_experiment(store, "done", "pg", [one, ({"gamma": 0.9}, [-20], None)])
+    write_experiment(store, "broken", "trpo", [({}, [-20], None), ({"gamma": 0.9}, [-20], "RuntimeError: no")])
+    write_experiment(store, "cut", "pg", [({}, [-20], "cut")])
+    write_experiment(store, "early", "pg", [one], planned=3, command=["sweep_pong.py", "--seed", "1"])
+    running = write_experiment(store, "goes-on", "pg", [({}, [-20], "running")])
+    with exclusive(running):
+        status, output, _ = run_results("list", "--storage-path", "some store")
+    assert status == 0
+    rows = {line.split()[0]: line.split() for line in output.splitlines() if line and not line.startswith("Resume")}
+    states = {name: row[1] for name, row in rows.items()}
+    del states["experiment"]
+    assert states == {
+        "done": "finished", "broken": "failed", "cut": "interrupted", "early": "interrupted", "goes-on": "running",
+    }  # fmt: skip
+    assert rows["done"][2:5] == ["pg", "2/2", "-12.5"]
+    assert rows["broken"][2:6] == ["trpo", "1/2,", "1", "failed"]
+    assert rows["early"][3] == "1/3"
+    commands = dict(re.findall(r"Resume (\S+):  (.*)", output))
+    assert set(commands) == {"broken", "cut", "early"}
+    assert shlex.split(commands["cut"])[2:] == ["pg", "--resume", "some store/cut"]
+    assert shlex.split(commands["early"])[2:] == ["--resume", "some store/early"]
+    assert run_results("list", "--storage-path", store)[1].count("interrupted") == 3, "the lock was given back"
+
+
+def test_tunes_own_book_tells_trials_that_a_time_budget_ended_from_interrupted_ones(tmp_path, run_results):
+    once_failed = ({"seed": 1}, [-20], "RuntimeError: before it was resumed")
+    folder = write_experiment(tmp_path, "budget", "pg", [({}, [-20, -19], "running"), once_failed])
+    states = []
+    for statuses in (["TERMINATED", "TERMINATED"], ["TERMINATED", "RUNNING"], ["TERMINATED", "ERROR"], None):
+        trials = [[json.dumps({"trial_id": f"a_{i:05d}", "status": s}), ""] for i, s in enumerate(statuses or [])]
+        book = json.dumps({"trial_data": trials}) if statuses else '{"trial_data": [["{'
+        (folder / "experiment_state-1.json").write_text(book)
+        _, output, _ = run_results("list", "--storage-path", tmp_path)
+        states += re.findall(r"^budget +(\w+)", output, re.MULTILINE)
+    assert states == ["finished", "interrupted", "failed", "interrupted"]
