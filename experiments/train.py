@@ -11,11 +11,12 @@ import tyro
 from experiments.common import runs
 from experiments.common.flags import RunFlags, fail, parse, program, refuse_settled
 from experiments.common.fork import changed, fork, forked
-from experiments.common.launch import local_cpus, start_ray
+from experiments.common.launch import start_ray
 from experiments.common.learners import LEARNERS, Learner
 from experiments.common.past import Past
 from experiments.common.plan import duration, require_room
 from experiments.common.record import Record, decision_interval
+from experiments.common.room import Room
 from trainables.config import Bounds, Config, ConfigError, unknown
 
 USAGE = """usage: python experiments/train.py {learner} [flags]
@@ -118,8 +119,8 @@ def _origin(learner: Learner, run: TrainFlags) -> tuple[Record, Past]:
 
 def _start(learner: Learner, arguments: Arguments[Any]) -> tuple[int, Path]:
     config, run = arguments.config, arguments.run
-    cpus = start_ray(run.address, run.verbose) if run.address else float(local_cpus())
-    require_room(config, cpus)
+    room = start_ray(run.address, run.verbose) if run.address else Room.here()
+    require_room(config, room)
     record = Record(
         learner=learner.name,
         command=[program(), *sys.argv[1:]],

@@ -53,16 +53,20 @@ class FaultyWorker:
     ) -> None:
         self.fault, self.at, self.marker = fault, at, marker
         self.worker = make_worker()
+        self.play, self.worker.play = self.worker.play, self.play_game
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.worker, name)
 
-    def play(self, weights: Any, number: Any) -> Any:
+    def play_game(self, weights: Any, number: Any) -> Any:
         if number[1:] == self.at and not (self.marker and self.marker.exists()):
             if self.marker:
                 self.marker.write_text(str(os.getpid()))
             self.worker.env = _Interrupted(self.worker.env, self.fault)
-        return self.worker.play(weights, number)
+        return self.play(weights, number)
+
+    def play_block(self, weights: Any, block: Any) -> Any:
+        return self.worker.play_block(weights, block)
 
 
 def faulty(trainable: type, fault: Callable[[], None], at: tuple[int, int], marker: Path | None) -> type:

@@ -39,6 +39,17 @@ def test_one_two_and_three_workers_give_bit_identical_results(make_trial):
         assert returns == runs[0][1]
 
 
+def test_blocks_give_bit_identical_results_for_any_number_of_workers_and_fewer_bytes(make_trial):
+    one, two = (make_trial(block_size=2, num_workers=n, cpus_per_worker=0.5) for n in (1, 2))
+    first, second = one.train(), two.train()
+    assert_same(one.get_arrays(), two.get_arrays())
+    assert untimed(first) == untimed(second)
+    single = make_trial().train()
+    assert first["episode_reward_batch_mean"] == single["episode_reward_batch_mean"], "the same games"
+    assert first["perf/bytes_received"] == second["perf/bytes_received"] < 0.9 * single["perf/bytes_received"]
+    assert first["perf/bytes_between_nodes"] == 0
+
+
 def test_another_seed_gives_other_results(make_trial):
     assert not np.array_equal(make_trial().theta, make_trial(seed=5).theta)
 
@@ -87,6 +98,8 @@ def test_the_metrics_count_what_was_played(make_trial):
 def test_a_trial_reserves_its_workers_and_nothing_for_itself():
     request = PongPG.default_resource_request({"num_workers": 3, "cpus_per_worker": 0.5})
     assert request == tune.PlacementGroupFactory([{}] + [{"CPU": 0.5}] * 3)
+    spread = PongPG.default_resource_request({"num_workers": 2, "placement": "spread"})
+    assert spread == tune.PlacementGroupFactory([{}] + [{"CPU": 1}] * 2, strategy="SPREAD")
 
 
 def test_bad_settings_are_refused_by_the_trainable_too():

@@ -47,7 +47,8 @@ class PongTrainable(tune.Trainable):
     def default_resource_request(cls, config: dict[str, Any]) -> tune.PlacementGroupFactory:
         """One bundle per worker and an empty one for the trial itself: rollouts and updates take turns."""
         settings = cls.config_class.from_dict(config)
-        return tune.PlacementGroupFactory([{}] + [{"CPU": settings.cpus_per_worker}] * settings.num_workers)
+        bundles: list[dict[str, float]] = [{}] + [{"CPU": settings.cpus_per_worker}] * settings.num_workers
+        return tune.PlacementGroupFactory(bundles, strategy=settings.placement.upper())
 
     @abstractmethod
     def build(self) -> None:
@@ -116,7 +117,7 @@ class PongTrainable(tune.Trainable):
         return that there is: a NaN would blind schedulers to all other trials, and the last mean may be a good one.
         Other metrics that are not finite become 0.
         """
-        arrays, restarts = self.get_arrays(), self.pool.restarts
+        arrays, counts = self.get_arrays(), dict(self.pool.counts)
         with np.errstate(all="ignore"):  # what overflows is seen below
             result = self.update()
         diverged = not (np.isfinite([*result.values()]).all() and checkpoints.all_finite(self.get_arrays()))
@@ -126,7 +127,8 @@ class PongTrainable(tune.Trainable):
             result["episode_reward_mean"] = min(WORST_RETURN, result["episode_reward_min"])
         self.updates += 1
         result |= self.evaluate()
-        result |= {"perf/worker_restarts": float(self.pool.restarts - restarts), "diverged": float(diverged)}
+        result |= {f"perf/{name}": float(count - counts[name]) for name, count in self.pool.counts.items()}
+        result["diverged"] = float(diverged)
         return result | {"done": True} if diverged else result
 
     def init_rng(self) -> np.random.Generator:
@@ -137,8 +139,8 @@ class PongTrainable(tune.Trainable):
         """Numbers of ``count`` games of the present iteration, from game ``first`` on."""
         return [GameNumber(self.settings.seed, self.updates, game) for game in range(first, first + count)]
 
-    def perf_metrics(self, clock: Stopwatch, games: Sequence[GameSummary], received: int) -> dict[str, float]:
-        """The metrics of the ``perf/`` family; ``received`` in bytes.
+    def perf_metrics(self, clock: Stopwatch, games: Sequence[GameSummary]) -> dict[str, float]:
+        """Times and rates of the ``perf/`` family; what the pool counts comes to them in ``step``.
 
         ``idle_s`` is the time, summed over the workers, in which a rollout was under way but a worker had no game.
         """
@@ -149,7 +151,6 @@ class PongTrainable(tune.Trainable):
             "perf/update_s": update_s,
             "perf/idle_s": max(0.0, rollout_s * self.settings.num_workers - busy_s),
             "perf/steps_per_s": sum(game.length for game in games) / (rollout_s + update_s),
-            "perf/bytes_received": float(received),
         }
 
     def evaluate(self) -> dict[str, Any]:
@@ -168,7 +169,7 @@ class PongTrainable(tune.Trainable):
                 count = settings.eval_games
                 numbers = evaluation_numbers(settings.seed, self.updates, 2 * count)
                 weights = self.playing_weights(self.get_arrays())
-                games = list(self.pool.play(weights, numbers, partial(evaluate, sampled=count)))
+                games = list(self.pool.play(weights, numbers, how=partial(evaluate, sampled=count)))
                 self.last_evaluation = summarise(self.updates, games[:count], games[count:])
                 self.film = games[0].gif
         return self.last_evaluation | {

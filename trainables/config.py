@@ -63,6 +63,10 @@ class Config:
     cpus_per_worker: Positive = 1.0
     """CPUs that Ray reserves for each worker; below 1, workers share a core."""
 
+    placement: Literal["pack", "spread"] = "pack"
+    """pack puts a trial's workers on as few machines of a cluster as hold them, spread on as many as there are. A
+    question of speed only."""
+
     game_timeout_s: Positive = 600.0
     """Seconds after which a worker that is still at its game counts as hung and is replaced. The longest game, 27,000
     steps, takes some 10 s of a core, so a worker with a fiftieth of a core still makes it."""
@@ -121,6 +125,10 @@ class PGConfig(Config):
 
     batch_size: Count = 10
     """Games per update. Their gradients are summed, as in the seeds."""
+
+    block_size: Count = 1
+    """Games that a worker plays before it sends their gradients, summed. More of them mean fewer bytes to the learner
+    and a longer wait for the last worker. Another order of sums changes results in their last bits."""
 
     optimiser: Literal["rmsprop", "adam"] = "rmsprop"
     """Gradient ascent rule."""

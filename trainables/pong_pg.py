@@ -42,12 +42,12 @@ class PongPG(PongTrainable):
     def update(self) -> dict[str, float]:
         """One update: theta <- theta + RMSProp(sum over games of sum_t A[t] grad log p(a[t] | x[t]))."""
         clock = Stopwatch()
-        gradient, games, received = np.zeros_like(self.theta), [], 0
+        gradient, games = np.zeros_like(self.theta), []
+        numbers = self.game_numbers(0, self.settings.batch_size)
         with clock.measure("rollout"):
-            for game in self.pool.play(self.theta, self.game_numbers(0, self.settings.batch_size)):
-                self.policy.add_row_gradient(gradient, game.gradient)
-                games.append(game.summary)
-                received += game.gradient.nbytes
+            for block in self.pool.play(self.theta, numbers, self.settings.block_size):
+                self.policy.add_row_gradient(gradient, block.gradient)
+                games += block.summaries
         with clock.measure("update"):
             old_theta = self.theta
             self.theta, self.optimiser_state = self.optimiser.ascend(old_theta, gradient, self.optimiser_state)
@@ -56,7 +56,7 @@ class PongPG(PongTrainable):
             "policy/gradient_norm": float(np.linalg.norm(gradient)),
             "policy/update_norm": float(np.linalg.norm(self.theta - old_theta)),
         }
-        return self.episodes.add(games) | policy_metrics | self.perf_metrics(clock, games, received)
+        return self.episodes.add(games) | policy_metrics | self.perf_metrics(clock, games)
 
     @staticmethod
     def playing_weights(arrays: dict[str, np.ndarray]) -> np.ndarray:

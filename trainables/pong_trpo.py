@@ -1,9 +1,10 @@
 """TRPO on Pong's memory as a Ray Tune Trainable."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial, reduce
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,9 +89,7 @@ class PongTRPO(PongTrainable):
             self.moments = reduce(Moments.merge, [game.moments for game in games], self.moments)
         summaries = [game.summary for game in games]
         infos = _family("policy", policy_info) | _family("baseline", baseline_info)
-        received = sum(game.nbytes for game in games)
-        perf = self.perf_metrics(clock, summaries, received)
-        return self.episodes.add(summaries) | infos | perf
+        return self.episodes.add(summaries) | infos | self.perf_metrics(clock, summaries)
 
     def at_once(self, *jobs: Callable[[], Any]) -> list[Any]:
         """Results of jobs that do not need each other's, computed in parallel where the trial has two cores.
@@ -110,13 +109,17 @@ class PongTRPO(PongTrainable):
         games: list[FilteredGame] = []
         missing = settings.timesteps_per_batch
         if not self.mean_length:
-            games += self.pool.play(weights, self.game_numbers(0, PROBE_GAMES))
+            games += self.play_games(weights, 0, PROBE_GAMES)
             missing -= sum(game.summary.length for game in games)
         mean_length = self.mean_length or float(np.mean([game.summary.length for game in games]))
         count = max(round(missing / mean_length), settings.min_games - len(games), 0)
-        games += self.pool.play(weights, self.game_numbers(len(games), count))
+        games += self.play_games(weights, len(games), count)
         self.mean_length = float(np.mean([game.summary.length for game in games]))
         return games
+
+    def play_games(self, weights: FilteredWeights, first: int, count: int) -> Iterator[FilteredGame]:
+        """Play ``count`` games of this iteration, from game ``first`` on."""
+        return chain.from_iterable(block.games for block in self.pool.play(weights, self.game_numbers(first, count)))
 
     def batch(self, games: Sequence[Trajectory], see: Filter) -> Batch:
         """Filter the games' observations and estimate returns and advantages, before the baseline sees them."""

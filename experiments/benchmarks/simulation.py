@@ -15,7 +15,7 @@ from trainables.config import Bounds
 from trainables.pong_pg import PongPG
 from trainables.sampling.pool import RolloutPool
 from trainables.sampling.rollout import GameNumber
-from trainables.sampling.worker import GameGradient, GradientWorker
+from trainables.sampling.worker import BlockGradient, GameGradient, GradientWorker
 
 DRAWS = 200
 """Updates that the model plays for each answer."""
@@ -62,14 +62,14 @@ class Recorder:
     """A pool that notes how long its games took."""
 
     def __init__(self, pool: RolloutPool) -> None:
-        self.pool, self.restarts = pool, 0
+        self.pool, self.counts = pool, pool.counts
         self.game_s: list[float] = []
 
-    def play(self, weights: Any, numbers: list[GameNumber]) -> Iterator[GameGradient]:
+    def play(self, weights: Any, numbers: list[GameNumber], block_size: int) -> Iterator[BlockGradient]:
         """What the pool plays."""
-        for game in self.pool.play(weights, numbers):
-            self.game_s.append(game.summary.seconds)
-            yield game
+        for block in self.pool.play(weights, numbers, block_size):
+            self.game_s += [game.seconds for game in block.summaries]
+            yield block
 
     def close(self) -> None:
         """End the pool's actors."""

@@ -39,11 +39,14 @@ class Serial:
 
     def __init__(self, trial: PongPG) -> None:
         self.worker = trial.worker_factory(trial.settings)()
-        self.restarts = 0
+        self.counts = dict.fromkeys(trial.pool.counts, 0)
 
-    def play(self, weights: Any, numbers: Sequence[GameNumber]) -> Iterator[Any]:
+    def play(self, weights: Any, numbers: Sequence[GameNumber], block_size: int) -> Iterator[Any]:
         """Play the games one after the other."""
-        return (self.worker.play(weights, number) for number in numbers)
+        for number in numbers:
+            block = self.worker.play_block(weights, [number])
+            self.counts["bytes_received"] += block.nbytes
+            yield block
 
     def close(self) -> None:
         """Nothing to give back."""

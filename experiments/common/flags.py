@@ -26,7 +26,7 @@ class RunFlags:
     """The experiment's name, and its folder's."""
 
     storage_path: Annotated[Path, tyro.conf.arg(metavar="DIR")] = Path("results")
-    """Folder that holds experiments."""
+    """Folder that holds experiments; with --address, one that all nodes of the cluster share."""
 
     checkpoint_frequency: Annotated[int, Bounds(1)] = 5
     """Iterations between checkpoints: a kill costs at most these."""
@@ -49,7 +49,7 @@ class RunFlags:
     address: Annotated[
         str | None, tyro.conf.arg(metavar="auto|HOST:PORT", help_behavior_hint="(default: this machine alone)")
     ] = None
-    """Attach to a running Ray cluster."""
+    """Attach to a running Ray cluster; its nodes need this project's dependencies, not its code."""
 
     verbose: bool = False
     """Show Ray's own messages and tables."""
@@ -57,6 +57,11 @@ class RunFlags:
     def __post_init__(self) -> None:
         """Check every flag."""
         check_fields(self)
+        if uri := re.match(r"(\w+):/", str(self.storage_path)):
+            raise ConfigError(
+                f"--storage-path {uri[1]}://...: accepted is a folder; on a cluster one that all nodes share, for"
+                " example on NFS, or a bucket that is mounted on all of them"
+            )
         if sum(value is not None for value in (self.resume, self.extend, self.fork)) > 1:
             raise ConfigError("--resume, --extend and --fork exclude each other: an experiment goes on in one way")
 

@@ -1,8 +1,6 @@
 """From a plan to results: start Ray, run or restore the Tuner, keep quiet about what a user cannot act on."""
 
 import logging
-import os
-import socket
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,15 +9,16 @@ from typing import Any
 import ray
 from ray import tune
 
+from experiments.common.cluster import attach
 from experiments.common.journal import Journal
 from experiments.common.learners import Learner
 from experiments.common.naming import TrialName
 from experiments.common.past import Past
 from experiments.common.record import Record
+from experiments.common.room import Room, local_cpus
 from experiments.common.schedulers import make_scheduler
 from experiments.common.tensorboard import TensorBoard
 from experiments.common.trials import PlannedTrials
-from trainables.config import ConfigError
 from trainables.metrics import METRIC, MODE
 
 KEEP = {"fifo": 2, "asha": 2, "pbt": 4}
@@ -29,43 +28,27 @@ MAX_FAILURES = 3
 """Times that a trial goes on from its last checkpoint after an error: a killed actor does no lasting harm."""
 
 
-def local_cpus() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def start_ray(address: str | None, verbose: bool) -> Room:
+    """Start Ray here, or attach to a running cluster; return its nodes. Raises ConfigError as ``attach`` does.
 
-
-def start_ray(address: str | None, verbose: bool) -> float:
-    """Start Ray here, or attach to a running cluster; return its CPUs. Raises ConfigError if there is no cluster.
-
-    Does nothing if this program has a Ray already.
+    Starts nothing if this program has a Ray already.
     """
-    if ray.is_initialized():
-        return ray.cluster_resources().get("CPU", 0.0)
+    if not ray.is_initialized():
+        _start_ray(address, verbose)
+    return Room(tuple(node["Resources"].get("CPU", 0.0) for node in ray.nodes() if node["Alive"]))
+
+
+def _start_ray(address: str | None, verbose: bool) -> None:
     level = logging.INFO if verbose else logging.ERROR
     if not verbose:
         warnings.filterwarnings("ignore", module="ray")
         logging.getLogger("ray.tune").setLevel(logging.ERROR)
     quiet: dict[str, Any] = {"log_to_driver": verbose, "logging_level": level}
     if address is None:
-        # By default Ray would attach to a cluster that happens to run on this machine.
+        # Without "local" Ray would join a cluster that runs on this machine.
         ray.init(address="local", num_cpus=local_cpus(), include_dashboard=False, **quiet)
     else:
-        _attach(address, quiet)
-    return ray.cluster_resources().get("CPU", 0.0)
-
-
-def _attach(address: str, quiet: dict[str, Any]) -> None:
-    """Connect to a running cluster. Raises ConfigError in seconds if nobody answers; Ray itself tries a minute."""
-    host, colon, port = address.rpartition(":")
-    if colon:
-        try:
-            socket.create_connection((host, int(port)), timeout=5).close()
-        except (OSError, ValueError) as error:
-            raise ConfigError(f"--address {address}: nobody answers there ({error})") from None
-    try:
-        ray.init(address=address, **quiet)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        raise ConfigError(f"--address {address}: no Ray cluster there ({str(error).splitlines()[0]})") from None
+        attach(address, **quiet)
 
 
 def make_tuner(

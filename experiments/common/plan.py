@@ -1,7 +1,6 @@
 """The plan of a sweep: every trial's configuration, drawn and checked before anything starts."""
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from rich.table import Table
 
 from experiments.common.learners import Learner
 from experiments.common.naming import short
+from experiments.common.room import Room
 from trainables.config import Config, ConfigError
 
 
@@ -23,23 +23,19 @@ class Plan:
     configs: list[Config]
     swept: list[str]  # the fields that differ between trials
     iterations: int
-    cpus: float  # of the machine or cluster
+    room: Room  # of the machine or cluster
     max_concurrent: int | None
     notes: list[str]
 
     def concurrent(self) -> int:
-        """How many trials run at once, by the CPUs that the smallest ones reserve."""
-        room, count = self.cpus, 0
-        for need in sorted(_cpus(config) for config in self.configs):
-            if need > room:
-                break
-            room, count = room - need, count + 1
+        """How many trials run at once."""
+        count = self.room.trials(self.configs)
         return min(count, self.max_concurrent or count)
 
     def seconds(self) -> float:
         """Time of all iterations at the pace of an untrained policy's game, measured now on this machine."""
         pace = self.learner.iteration_seconds(self.configs[0])
-        busy = min(self.cpus, self.concurrent() * max(_cpus(config) for config in self.configs))
+        busy = min(self.room.cpus, self.concurrent() * max(_cpus(config) for config in self.configs))
         return len(self.configs) * self.iterations * pace / busy
 
     def table(self) -> Table:
@@ -54,7 +50,7 @@ class Plan:
 
 
 def draw(
-    learner: Learner, space: Mapping[str, Any], fixed: Mapping[str, Any], num_samples: int, seed: int, cpus: float
+    learner: Learner, space: Mapping[str, Any], fixed: Mapping[str, Any], num_samples: int, seed: int, room: Room
 ) -> tuple[list[Config], list[str], list[str]]:
     """Draw every trial's configuration from the space with one seeded generator.
 
@@ -64,7 +60,7 @@ def draw(
     space = {name: domain for name, domain in space.items() if name not in fixed}
     notes = []
     if isinstance(domain := space.get("num_workers"), Categorical):
-        space["num_workers"], note = _fitting(domain, float(fixed.get("cpus_per_worker", 1)), cpus)
+        space["num_workers"], note = _fitting(domain, float(fixed.get("cpus_per_worker", 1)), room)
         notes += [note] if note else []
     rng = np.random.RandomState(seed)  # the kind of generator that Tune's domains take
     configs = []
@@ -74,18 +70,18 @@ def draw(
             for name, domain in space.items()
         }
         config = learner.config_class.from_dict(drawn | {"seed": seed + index} | dict(fixed))
-        require_room(config, cpus)
+        require_room(config, room)
         configs.append(config)
     swept = [name for name, domain in space.items() if not isinstance(domain, Categorical) or len(domain) > 1]
     return configs, swept, notes
 
 
-def require_room(config: Config, cpus: float) -> None:
-    """Raise ConfigError if a trial of this configuration can never be scheduled on ``cpus`` CPUs."""
-    if _cpus(config) > cpus:
-        most = math.floor(cpus / config.cpus_per_worker)
+def require_room(config: Config, room: Room) -> None:
+    """Raise ConfigError if a trial of this configuration can never be scheduled."""
+    most = room.workers(config.cpus_per_worker)
+    if config.num_workers > most:
         raise ConfigError(
-            f"num_workers={config.num_workers} needs {_cpus(config):g} CPUs, but there are {cpus:g}:"
+            f"num_workers={config.num_workers} needs {_cpus(config):g} CPUs, but there are {room}:"
             f" at most {most} workers of {config.cpus_per_worker:g} CPU, or less cpus_per_worker"
         )
 
@@ -117,14 +113,12 @@ def _cpus(config: Config) -> float:
     return config.num_workers * config.cpus_per_worker
 
 
-def _fitting(domain: Categorical, cpus_per_worker: float, cpus: float) -> tuple[Categorical, str]:
+def _fitting(domain: Categorical, cpus_per_worker: float, room: Room) -> tuple[Categorical, str]:
     """The choices of parallelism that fit, and a note on those that do not."""
-    fitting = [choice for choice in domain.categories if choice * cpus_per_worker <= cpus]
+    fitting = [choice for choice in domain.categories if choice <= room.workers(cpus_per_worker)]
     cut = [str(choice) for choice in domain.categories if choice not in fitting]
     if not cut:
         return domain, ""
     if not fitting:
-        raise ConfigError(
-            f"no choice of num_workers ({', '.join(cut)}) fits on {cpus:g} CPUs; set cpus_per_worker lower"
-        )
-    return Categorical(fitting), f"num_workers {', '.join(cut)} left out of the space: there are {cpus:g} CPUs."
+        raise ConfigError(f"no choice of num_workers ({', '.join(cut)}) fits on {room}; set cpus_per_worker lower")
+    return Categorical(fitting), f"num_workers {', '.join(cut)} left out of the space: there are {room}."

@@ -9,12 +9,15 @@ import ray
 from ray import tune
 
 from experiments.common import folders
+from experiments.common.cluster import require_shared
 from experiments.common.console import SweepView, UpdateLines, summarise
 from experiments.common.flags import RunFlags
 from experiments.common.launch import make_tuner, start_ray
 from experiments.common.learners import Learner
 from experiments.common.lock import exclusive
 from experiments.common.past import Past, describe, recall
+from experiments.common.plan import require_room
+from experiments.common.preflight import require_disk
 from experiments.common.record import Record
 from experiments.common.stopping import DiskGuard, StopSignals
 from trainables.config import ConfigError
@@ -33,6 +36,9 @@ def start(
 
     Returns the program's exit status and the experiment's folder.
     """
+    if run.address:
+        require_shared(run.storage_path)
+    require_disk(run.storage_path, learner, record)
     folder = folders.create(run.storage_path, run.name, learner.name, record.to_dict())
     with exclusive(folder):
         if prepare:
@@ -60,7 +66,11 @@ def go_on(learner: Learner, run: RunFlags, iterations: int) -> tuple[int, Path]:
             print("Every trial has come to its end: --extend with more --iterations goes further.")
         if run.extend:
             record.update(folder)
-        start_ray(run.address, run.verbose)
+        room = start_ray(run.address, run.verbose)
+        for config in record.configs:
+            require_room(learner.config_class.from_dict(config), room)
+        if run.address:
+            require_shared(folder)
         return _run(learner, folder, record, run.verbose), folder
 
 

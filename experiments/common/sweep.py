@@ -14,10 +14,12 @@ from experiments.common import runs
 from experiments.common.confirm import confirm, require_free
 from experiments.common.flags import RunFlags, fail, parse, program, refuse_settled
 from experiments.common.fork import changed, fork, forked
-from experiments.common.launch import local_cpus, start_ray
+from experiments.common.launch import start_ray
 from experiments.common.learners import Learner
 from experiments.common.plan import Plan, draw, duration, parse_settings, require_room
+from experiments.common.preflight import require_disk
 from experiments.common.record import Record, decision_interval
+from experiments.common.room import Room
 from experiments.common.schedulers import SchedulerName
 from trainables.config import Bounds, Config, ConfigError, check_fields
 
@@ -114,23 +116,25 @@ def main(learner: Learner, description: str) -> None:
 
 def _start(learner: Learner, arguments: Arguments) -> tuple[int, Path | None]:
     sweep, run = arguments.sweep, arguments.run
-    cpus = start_ray(run.address, run.verbose) if run.address else float(local_cpus())
-    plan = _plan(learner, sweep, cpus)
+    room = start_ray(run.address, run.verbose) if run.address else Room.here()
+    plan = _plan(learner, sweep, room)
     if sweep.confirm:
         require_free(run.storage_path, run.name)
+    record = _record(learner, arguments, plan.configs, plan.swept, plan.iterations)
     _show(plan, sweep)
+    print(f"Checkpoints take {require_disk(run.storage_path, learner, record) / 1e6:,.0f} MB at most.")
     if sweep.dry_run:
         return 0, None
-    return runs.start(learner, _record(learner, arguments, plan.configs, plan.swept, plan.iterations), run)
+    return runs.start(learner, record, run)
 
 
 def _fork(learner: Learner, arguments: Arguments) -> tuple[int, Path]:
     sweep, run = arguments.sweep, arguments.run
     origin, pasts = forked(learner, run)
     configs = [changed(past, _settings(learner, sweep), learner.config_class) for past in pasts]
-    cpus = start_ray(run.address, run.verbose) if run.address else float(local_cpus())
+    room = start_ray(run.address, run.verbose) if run.address else Room.here()
     for config in configs:
-        require_room(config, cpus)
+        require_room(config, room)
     return fork(learner, _record(learner, arguments, configs, origin.swept, sweep.iterations), pasts, run)
 
 
@@ -159,11 +163,11 @@ def _settings(learner: Learner, sweep: SweepFlags) -> dict[str, Any]:
     return {name: value for name, value in flags.items() if value is not None} | parse_settings(sweep.set)
 
 
-def _plan(learner: Learner, sweep: SweepFlags, cpus: float) -> Plan:
+def _plan(learner: Learner, sweep: SweepFlags, room: Room) -> Plan:
     space = learner.space.SMOKE if sweep.smoke_test else learner.space.SPACE
     samples, iterations = (2, 2) if sweep.smoke_test else (sweep.num_samples, sweep.iterations)
-    configs, swept, notes = draw(learner, space, _settings(learner, sweep), samples, sweep.seed, cpus)
-    return Plan(learner, configs, swept, iterations, cpus, sweep.max_concurrent, notes)
+    configs, swept, notes = draw(learner, space, _settings(learner, sweep), samples, sweep.seed, room)
+    return Plan(learner, configs, swept, iterations, room, sweep.max_concurrent, notes)
 
 
 def _show(plan: Plan, sweep: SweepFlags) -> None:
@@ -174,7 +178,7 @@ def _show(plan: Plan, sweep: SweepFlags) -> None:
         print(f"Note: {note}")
     seconds = plan.seconds()
     print(
-        f"{plan.concurrent()} at once on {plan.cpus:g} CPUs. About {duration(seconds)} at an untrained policy's"
+        f"{plan.concurrent()} at once on {plan.room}. About {duration(seconds)} at an untrained policy's"
         " pace if no trial is stopped early; games grow two- to fivefold as play improves."
         f" Ends after {duration(sweep.time_budget_s)} in any case (--time-budget-s)."
     )

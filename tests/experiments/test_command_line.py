@@ -41,6 +41,7 @@ CASES = {
     "address without a port": ("--address 127.0.0.1:", "--address 127.0.0.1:: nobody answers there"),
     "name that exists": ("--name first", "'first' exists already"),
     "name that is a path": ("--name a/b", "not a folder name"),
+    "storage path that is a URI": ("--storage-path s3://bucket/pong", "--storage-path s3://...: accepted is a folder"),
     "storage path that is a file": ("--storage-path {file}", "cannot be written"),
 }
 

@@ -4,13 +4,14 @@ from ray import tune
 from experiments.common.learners import LEARNERS, PG
 from experiments.common.naming import TrialName, short
 from experiments.common.plan import Plan, draw
+from experiments.common.room import Room
 from trainables.config import ConfigError
 
 
 @pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
 @pytest.mark.parametrize("space", ["SPACE", "SMOKE"])
 def test_every_space_draws_valid_configurations(learner, space):
-    configs, swept, _ = draw(learner, getattr(learner.space, space), {}, 20, seed=0, cpus=8)
+    configs, swept, _ = draw(learner, getattr(learner.space, space), {}, 20, seed=0, room=Room((8,)))
     assert len({tuple(getattr(config, name) for name in swept) for config in configs}) > 1
 
 
@@ -25,21 +26,21 @@ def test_every_preset_and_mutation_is_valid(learner):
 
 
 def test_drawing_repeats_with_the_seed_and_trials_have_seeds_of_their_own():
-    first, *_ = draw(PG, PG.space.SPACE, {}, 5, seed=3, cpus=4)
-    again, *_ = draw(PG, PG.space.SPACE, {}, 5, seed=3, cpus=4)
-    other, *_ = draw(PG, PG.space.SPACE, {}, 5, seed=4, cpus=4)
+    first, *_ = draw(PG, PG.space.SPACE, {}, 5, seed=3, room=Room((4,)))
+    again, *_ = draw(PG, PG.space.SPACE, {}, 5, seed=3, room=Room((4,)))
+    other, *_ = draw(PG, PG.space.SPACE, {}, 5, seed=4, room=Room((4,)))
     assert first == again != other
     assert [config.seed for config in first] == [3, 4, 5, 6, 7]
 
 
 def test_parallelism_beyond_the_cluster_is_cut_out_loud():
-    configs, _, notes = draw(PG, PG.space.SPACE, {}, 30, seed=0, cpus=2)
+    configs, _, notes = draw(PG, PG.space.SPACE, {}, 30, seed=0, room=Room((2,)))
     assert {config.num_workers for config in configs} == {1, 2}
     assert notes == ["num_workers 4, 8 left out of the space: there are 2 CPUs."]
 
 
 def test_fixed_settings_replace_the_space():
-    configs, swept, notes = draw(PG, PG.space.SPACE, {"num_workers": 1, "gamma": 0.9}, 5, seed=0, cpus=2)
+    configs, swept, notes = draw(PG, PG.space.SPACE, {"num_workers": 1, "gamma": 0.9}, 5, seed=0, room=Room((2,)))
     assert {(config.num_workers, config.gamma) for config in configs} == {(1, 0.9)}
     assert "num_workers" not in swept
     assert not notes
@@ -47,18 +48,29 @@ def test_fixed_settings_replace_the_space():
 
 def test_a_fixed_parallelism_that_never_fits_is_refused():
     with pytest.raises(ConfigError, match="at most 2 workers"):
-        draw(PG, PG.space.SPACE, {"num_workers": 3}, 1, seed=0, cpus=2)
+        draw(PG, PG.space.SPACE, {"num_workers": 3}, 1, seed=0, room=Room((2,)))
 
 
 def test_trials_at_once_follow_from_what_they_reserve():
     def at_once(workers, cpus, limit=None):
         configs = [PG.config_class(num_workers=n) for n in workers]
-        return Plan(PG, configs, [], 1, cpus, limit, []).concurrent()
+        return Plan(PG, configs, [], 1, Room((cpus,)), limit, []).concurrent()
 
     assert at_once([1, 1, 2, 2], 4) == 3
     assert at_once([2, 2], 2) == 1
     assert at_once([1, 1, 1], 8) == 3
     assert at_once([1, 1, 1], 8, limit=2) == 2
+
+
+def test_a_worker_needs_its_cpus_on_one_node():
+    room = Room((3, 3, 1))
+    with pytest.raises(ConfigError, match=r"7 CPUs of 3 nodes \(3, 3, 1\): at most 2 workers of 2 CPU"):
+        draw(PG, PG.space.SPACE, {"num_workers": 3, "cpus_per_worker": 2}, 1, seed=0, room=room)
+    _, _, notes = draw(PG, PG.space.SPACE, {"cpus_per_worker": 2}, 1, seed=0, room=room)
+    assert "num_workers 4, 8 left out" in notes[0]
+    twos, ones = ([PG.config_class(num_workers=2, cpus_per_worker=cpus)] * 9 for cpus in (2, 1))
+    assert (room.trials(twos), room.trials(ones)) == (1, 3)
+    assert Room((0.3,)).workers(0.1) == 3
 
 
 @pytest.mark.parametrize(

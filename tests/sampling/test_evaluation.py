@@ -110,7 +110,7 @@ def test_a_policy_that_diverged_is_filmed_without_probabilities():
 
 def test_only_the_first_game_of_an_evaluation_is_filmed_and_the_last_are_greedy():
     numbers = evaluation_numbers(0, 1, 4)
-    games = [evaluate(PIXELS, PIXEL_WEIGHTS, number, sampled=2) for number in numbers]
+    games = [evaluate(PIXELS, PIXEL_WEIGHTS, [number], sampled=2) for number in numbers]
     assert [game.gif is not None for game in games] == [True, False, False, False]
     expected = [measure(PIXELS, PIXEL_WEIGHTS, number, greedy=index > 1)[:2] for index, number in enumerate(numbers)]
     assert [game[:2] for game in games] == expected

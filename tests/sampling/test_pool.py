@@ -22,17 +22,18 @@ NUMBERS = [GameNumber(0, 0, game) for game in range(5)]
 
 
 class Echo(NamedTuple):
-    number: GameNumber
+    block: tuple[GameNumber, ...]
     pid: int
     weights_sum: float
+    nbytes: int = 10
 
 
 class EchoWorker:
     """Answers with what it was given; earlier games take longer, so completion order is not game order."""
 
-    def play(self, weights, number):
-        time.sleep(0.05 * (len(NUMBERS) - number.game))
-        return Echo(number, os.getpid(), float(weights.sum()))
+    def play_block(self, weights, block):
+        time.sleep(0.05 * (len(NUMBERS) - block[0].game))
+        return Echo(block, os.getpid(), float(weights.sum()))
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def make_pool(ray_cluster):
 def test_results_come_in_game_order_from_all_workers(make_pool):
     pool = make_pool(EchoWorker, 3)
     results = list(pool.play(np.ones(7), NUMBERS))
-    assert [result.number for result in results] == NUMBERS
+    assert [result.block for result in results] == [(number,) for number in NUMBERS]
     assert len({result.pid for result in results}) == 3
     assert {result.weights_sum for result in results} == {7.0}
 
@@ -65,7 +66,7 @@ def test_pool_equals_serial_play(make_pool):
         expected = serial.play(theta, number)
         np.testing.assert_array_equal(result.gradient.grad, expected.gradient.grad)
         np.testing.assert_array_equal(result.gradient.columns, expected.gradient.columns)
-        assert result.summary[:3] == expected.summary[:3]
+        assert result.summaries[0][:3] == expected.summary[:3]
 
 
 CARTPOLE = partial(TrajectoryWorker, "CartPole-v1", (4,))
@@ -82,12 +83,12 @@ def test_a_worker_that_dies_or_freezes_is_replaced_and_its_game_replayed(make_po
     make_faulty = partial(FaultyWorker, CARTPOLE, fault, (0, 1), tmp_path / "happened")
     pool = make_pool(make_faulty, 2, game_timeout_s=2.0)
     results = list(pool.play(weights, NUMBERS))
-    assert pool.restarts == 1
+    assert pool.counts["worker_restarts"] == 1
     pid = int((tmp_path / "happened").read_text())
     wait_until(lambda: not Path(f"/proc/{pid}").exists(), "the old worker is still there")
     for number, result in zip(NUMBERS, results, strict=True):
         expected = CARTPOLE().play(weights, number)
-        np.testing.assert_array_equal(result.trajectory.obs_nd, expected.trajectory.obs_nd)
+        np.testing.assert_array_equal(result.games[0].trajectory.obs_nd, expected.trajectory.obs_nd)
 
 
 def test_a_game_that_always_hangs_ends_in_an_error_with_worker_game_and_cause(make_pool, weights):
@@ -97,21 +98,21 @@ def test_a_game_that_always_hangs_ends_in_an_error_with_worker_game_and_cause(ma
     )
     with pytest.raises(RuntimeError, match=message):
         list(pool.play(weights, NUMBERS))
-    assert pool.restarts == 2
+    assert pool.counts["worker_restarts"] == 2
 
 
 def test_a_bug_in_a_worker_is_an_error_at_once(make_pool, weights):
     pool = make_pool(partial(FaultyWorker, CARTPOLE, faults.fail, (0, 2), None), 1)
     with pytest.raises(RuntimeError, match=r"worker 0 in game 2 of iteration 0 .* raised ZeroDivisionError: a bug"):
         list(pool.play(weights, NUMBERS))
-    assert pool.restarts == 0
+    assert pool.counts["worker_restarts"] == 0
 
 
 def test_a_worker_that_dies_between_games_is_replaced_too(make_pool, weights):
     pool = make_pool(CARTPOLE, 1)
     os.kill(pool.call(lambda _: os.getpid())[0], signal.SIGKILL)
     assert len(list(pool.play(weights, NUMBERS))) == len(NUMBERS)
-    assert pool.restarts == 1
+    assert pool.counts["worker_restarts"] == 1
 
 
 def test_more_workers_than_the_cluster_holds_are_refused_at_once(make_pool):

@@ -53,6 +53,19 @@ def test_a_game_sends_back_lit_columns_only(worker, theta):
     assert gradient.grad.dtype == np.float32
 
 
+def test_a_block_of_games_sends_the_sum_of_their_gradients_in_their_order(worker, theta):
+    block = [GameNumber(0, 0, game) for game in range(3)]
+    games = [worker.play(theta, number) for number in block]
+    one_by_one, summed = np.zeros_like(theta), np.zeros_like(theta)
+    for game in games:
+        worker.policy.add_row_gradient(one_by_one, game.gradient)
+    result = worker.play_block(theta, block)
+    worker.policy.add_row_gradient(summed, result.gradient)
+    np.testing.assert_array_equal(summed, one_by_one)
+    assert [summary[:3] for summary in result.summaries] == [game.summary[:3] for game in games]
+    assert result.nbytes < 0.7 * sum(game.gradient.nbytes for game in games), "games light much the same pixels"
+
+
 def test_the_number_decides_the_game_whatever_the_worker_played_before(worker, theta):
     fresh = GradientWorker("ALE/Pong-v5", HIDDEN, GAMMA)
     worker.play(theta, GameNumber(1, 0, 0))

@@ -1,8 +1,8 @@
 """A policy: a network whose outputs are the logits of an action distribution."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -113,12 +113,21 @@ class BernoulliPolicy:
         return RowGradient(columns.astype(np.int32), grad), entropy
 
     def add_row_gradient(self, total_p: Array, gradient: RowGradient) -> None:
-        """Add a game's gradient to the batch's, in place."""
+        """Add a game's, or a block's, gradient to the batch's, in place."""
         small = BernoulliPolicy(len(gradient.columns), self.num_hidden)
         (w1_total, _), (w2_total, _) = self.mlp.layers(total_p)
         (w1, _), (w2, _) = small.mlp.layers(gradient.grad)
         w1_total[gradient.columns] += w1  # columns are unique, so fancy indexing adds each row once
         w2_total += w2
+
+    def sum_row_gradients(self, gradients: Sequence[RowGradient]) -> RowGradient:
+        """The sum of several games' gradients, added in their order, as the rows that any of them touches."""
+        columns = reduce(np.union1d, (gradient.columns for gradient in gradients))
+        small = BernoulliPolicy(len(columns), self.num_hidden)
+        total_p = np.zeros(small.mlp.num_params, np.float32)
+        for gradient in gradients:
+            small.add_row_gradient(total_p, RowGradient(np.searchsorted(columns, gradient.columns), gradient.grad))
+        return RowGradient(columns, total_p)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Games that only measure: nothing is learned from them, and no training game shares their randomness."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from trainables.sampling.film import Camera, Film
@@ -29,6 +30,11 @@ class EvaluatedGame(NamedTuple):
     length: int
     gif: bytes | None
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes that travel."""
+        return len(self.gif or b"")
+
 
 def measure(
     worker: Worker, weights: object, number: GameNumber, greedy: bool = False, filmed: bool = False
@@ -57,8 +63,9 @@ def watched_numbers(seed: int, count: int) -> list[GameNumber]:
     return [GameNumber(seed, WATCHED, game) for game in range(count)]
 
 
-def evaluate(worker: Worker, weights: object, number: GameNumber, sampled: int) -> EvaluatedGame:
+def evaluate(worker: Worker, weights: object, block: Sequence[GameNumber], sampled: int) -> EvaluatedGame:
     """Play a game of an evaluation: greedy from game ``sampled`` on, and filmed if it is the first."""
+    (number,) = block
     game = measure(worker, weights, number, greedy=number.game >= sampled, filmed=number.game == 0)
     gif = None
     if game.film:

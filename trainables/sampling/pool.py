@@ -1,11 +1,11 @@
 """Rollout actors: the one module that knows Ray.
 
-A pool plays numbered games on a fixed set of actors. Which actor plays a game, how often it was begun, and when it
-finishes, changes nothing: games depend on their number alone, and results come back in game order.
+A pool plays numbered games on a fixed set of actors. Which actor plays a game, on which machine, how often it was
+begun, and when it finishes, changes nothing: games depend on their number alone, and results come back in game order.
 """
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ START_TIMEOUT_S = 120.0
 """An actor starts in 1 to 2 s, but all of them at once, on a loaded machine, share its cores."""
 
 MAX_FAILURES = 3
-"""Workers that one game may cost. More would not help: a game is the same game each time."""
+"""Workers that one block of games may cost. More would not help: a game is the same game each time."""
 
 
 @ray.remote
@@ -33,13 +33,14 @@ class _RolloutActor:
     def __init__(self, make_worker: Callable[[], Worker]) -> None:
         self._worker = make_worker()
 
-    def ready(self) -> None:
-        """Answer once the worker is built."""
+    def start(self) -> str:
+        """Answer once the worker is built; return the node that it is on."""
+        return ray.get_runtime_context().get_node_id()
 
-    def play(self, weights: Any, number: GameNumber, how: Callable) -> Any:
+    def play(self, weights: Any, block: Sequence[GameNumber], how: Callable) -> Any:
         # A policy that diverged overflows. The learner sees it in the results; a warning a layer helps nobody.
         with np.errstate(all="ignore"):
-            return how(self._worker, weights, number)
+            return how(self._worker, weights, block)
 
     def call(self, function: Callable[[Worker], Any]) -> Any:
         """Run a function on the worker: for tests and diagnosis."""
@@ -47,24 +48,26 @@ class _RolloutActor:
 
 
 class _Task(NamedTuple):
-    """What a worker is busy with: a game, or its own start, after which it plays that game."""
+    """What a worker is busy with: a block of games, or, where there is none, its own start."""
 
     worker: int
-    number: GameNumber
-    starting: bool
+    block: tuple[GameNumber, ...]
+    seconds: float  # that it may take
     deadline: float  # of time.monotonic(), which stands still while a laptop sleeps
 
 
-def play_to_learn(worker: Worker, weights: Any, number: GameNumber) -> Any:
-    """Play a training game."""
-    return worker.play(weights, number)
+def play_to_learn(worker: Worker, weights: Any, block: Sequence[GameNumber]) -> Any:
+    """Play a block of training games."""
+    return worker.play_block(weights, block)
 
 
 class RolloutPool:
     """``num_workers`` rollout actors.
 
-    One that dies, or takes longer than ``game_timeout_s`` seconds for a game, is replaced, and the game is played again
-    from its number. ``restarts`` counts the replacements.
+    One that dies, be it with its node, or that takes longer than ``game_timeout_s`` seconds a game, is replaced. Its
+    games are played again, from their numbers, by whichever worker is free first: where a node is gone and no other has
+    room, the replacement waits and the others go on. ``counts`` holds the replacements (``worker_restarts``) and the
+    bytes of all results, and of those that came from other nodes than this one.
     """
 
     def __init__(
@@ -80,11 +83,12 @@ class RolloutPool:
         worker cannot be built.
         """
         self._make_worker, self._cpus, self._game_timeout_s = make_worker, cpus_per_worker, game_timeout_s
-        self.restarts = 0
+        self.counts = {"worker_restarts": 0, "bytes_received": 0, "bytes_between_nodes": 0}
+        self._running: dict[ray.ObjectRef, _Task] = {}
         _check_room(num_workers, cpus_per_worker)
         self._actors = [self._new_actor() for _ in range(num_workers)]
         try:
-            ray.get([actor.ready.remote() for actor in self._actors], timeout=START_TIMEOUT_S)
+            self._nodes = ray.get([actor.start.remote() for actor in self._actors], timeout=START_TIMEOUT_S)
         except GetTimeoutError:
             self.close()
             raise RuntimeError(
@@ -95,47 +99,49 @@ class RolloutPool:
             self.close()
             # Tune takes a RayActorError for the death of the trial's own actor and skips cleanup().
             raise RuntimeError(f"a rollout worker could not be built: {error}") from None
+        self._idle = deque(range(num_workers))
 
     def play(
         self,
         weights: Any,
         numbers: Sequence[GameNumber],
-        how: Callable[[Worker, Any, GameNumber], Any] = play_to_learn,
+        block_size: int = 1,
+        how: Callable[[Worker, Any, Sequence[GameNumber]], Any] = play_to_learn,
     ) -> Iterator[Any]:
-        """Play games, each on whichever actor is free; yield their results in the order of ``numbers``.
+        """Play games in blocks of ``block_size``; yield what the workers make of each block, in the blocks' order.
 
-        ``how`` says what a worker does with weights and a number: it plays to learn, or to be measured. Raises
-        RuntimeError, naming worker, game and cause, if a game costs ``MAX_FAILURES`` workers, or if a worker raises an
-        error, which would only repeat itself.
+        A block is played by one actor, whichever is free, one game after the other. ``how`` says what a worker does
+        with weights and a block: it plays to learn, or to be measured. Raises RuntimeError, naming worker, game and
+        cause, if a block costs ``MAX_FAILURES`` workers, or if a worker raises an error, which would only repeat
+        itself.
         """
-        shared = ray.put(weights)
-        waiting = iter(numbers)
-        running: dict[ray.ObjectRef, _Task] = {}
-        finished: dict[GameNumber, Any] = {}
-        failures: Counter[GameNumber] = Counter()
-
-        def begin(worker: int, number: GameNumber) -> None:
-            reply = self._actors[worker].play.remote(shared, number, how)
-            running[reply] = _Task(worker, number, False, time.monotonic() + self._game_timeout_s)
-
-        for worker, number in zip(range(len(self._actors)), waiting, strict=False):
-            begin(worker, number)
-        for number in numbers:
-            while number not in finished:
-                task, answer, failure = self._next_end(running)
+        shared = ray.put(weights)  # travels to each node once, however many workers and blocks there are
+        blocks = [tuple(numbers[first : first + block_size]) for first in range(0, len(numbers), block_size)]
+        waiting, finished = deque(blocks), {}
+        failures: Counter[Any] = Counter()
+        for block in blocks:
+            while block not in finished:
+                while waiting and self._idle:
+                    worker, following = self._idle.popleft(), waiting.popleft()
+                    reply = self._actors[worker].play.remote(shared, following, how)
+                    self._begin(reply, worker, following, self._game_timeout_s * len(following))
+                task, answer, failure = self._next_end()
                 if failure:
-                    failures[task.number] += 1
-                    if failures[task.number] == MAX_FAILURES:
+                    key = task.block or task.worker
+                    failures[key] += 1
+                    if failures[key] >= MAX_FAILURES and (task.block or not self._any_up()):
                         raise RuntimeError(f"{_name(task)} failed {MAX_FAILURES} times, at last because it {failure}")
-                    deadline = time.monotonic() + START_TIMEOUT_S
-                    running[self._replace(task.worker)] = task._replace(starting=True, deadline=deadline)
-                elif task.starting:
-                    begin(task.worker, task.number)
+                    if task.block:
+                        waiting.appendleft(task.block)
+                    self._replace(task.worker)
+                    continue
+                self._idle.append(task.worker)
+                if task.block:
+                    finished[task.block] = answer
+                    self._count(task.worker, answer.nbytes)
                 else:
-                    finished[task.number] = answer
-                    if following := next(waiting, None):
-                        begin(task.worker, following)
-            yield finished.pop(number)
+                    self._nodes[task.worker] = answer
+            yield finished.pop(block)
 
     def call(self, function: Callable[[Worker], Any]) -> list[Any]:
         """Run a function on every actor's worker; return the answers in actor order."""
@@ -151,21 +157,33 @@ class RolloutPool:
         options = {"num_cpus": self._cpus, "runtime_env": {"env_vars": ONE_THREAD}}
         return _RolloutActor.options(**options).remote(self._make_worker)  # type: ignore[attr-defined]
 
-    def _replace(self, worker: int) -> ray.ObjectRef:
-        """Kill a worker, dead or hung, and start another in its place; return what answers once that one is up."""
-        ray.kill(self._actors[worker])
-        self.restarts += 1
-        self._actors[worker] = self._new_actor()
-        return self._actors[worker].ready.remote()
+    def _begin(self, reply: ray.ObjectRef, worker: int, block: tuple[GameNumber, ...], seconds: float) -> None:
+        self._running[reply] = _Task(worker, block, seconds, time.monotonic() + seconds)
 
-    def _next_end(self, running: dict[ray.ObjectRef, _Task]) -> tuple[_Task, Any, str | None]:
-        """Wait for the next task to end, and take it out of ``running``: (task, answer, what went wrong)."""
+    def _replace(self, worker: int) -> None:
+        """Kill a worker, dead or hung, and start another in its place."""
+        ray.kill(self._actors[worker])
+        self.counts["worker_restarts"] += 1
+        self._actors[worker] = self._new_actor()
+        self._begin(self._actors[worker].start.remote(), worker, (), START_TIMEOUT_S)
+
+    def _any_up(self) -> bool:
+        """Whether the pool still has a worker, or only replacements that have not started."""
+        return bool(self._idle) or any(task.block for task in self._running.values())
+
+    def _count(self, worker: int, nbytes: int) -> None:
+        self.counts["bytes_received"] += nbytes
+        if self._nodes[worker] != ray.get_runtime_context().get_node_id():
+            self.counts["bytes_between_nodes"] += nbytes
+
+    def _next_end(self) -> tuple[_Task, Any, str | None]:
+        """Wait for the next task to end, and take it out of those that run: (task, answer, what went wrong)."""
+        running = self._running
         left = min(task.deadline for task in running.values()) - time.monotonic()
         done, _ = ray.wait([*running], num_returns=1, timeout=max(0.0, left))
         if not done:
             task = running.pop(min(running, key=lambda reply: running[reply].deadline))
-            limit = START_TIMEOUT_S if task.starting else self._game_timeout_s
-            return task, None, f"did not {'start' if task.starting else 'finish'} within {limit:g} s"
+            return task, None, f"did not {'finish' if task.block else 'start'} within {task.seconds:g} s"
         task = running.pop(done[0])
         try:
             return task, ray.get(done[0]), None
@@ -177,8 +195,11 @@ class RolloutPool:
 
 
 def _name(task: _Task) -> str:
-    seed, iteration, game = task.number
-    return f"rollout worker {task.worker} in game {game} of iteration {iteration} (seed {seed})"
+    if not task.block:
+        return f"the start of rollout worker {task.worker}"
+    seed, iteration, game = task.block[0]
+    games = f"games {game} to {task.block[-1].game}" if len(task.block) > 1 else f"game {game}"
+    return f"rollout worker {task.worker} in {games} of iteration {iteration} (seed {seed})"
 
 
 def _check_room(num_workers: int, cpus_per_worker: float) -> None:

@@ -1,7 +1,7 @@
 """A rollout worker: an ordinary class that plays numbered games. ``pool.py`` makes actors of it."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -24,8 +24,11 @@ class Worker(Protocol):
         """What it plays on."""
         ...
 
-    def play(self, weights: Any, number: GameNumber) -> NamedTuple:
-        """Play the numbered game with a policy of these weights."""
+    def play_block(self, weights: Any, block: Sequence[GameNumber]) -> Any:
+        """Play the numbered games, one after the other, with a policy of these weights.
+
+        What is returned has ``nbytes``, the bytes that travel.
+        """
         ...
 
     # The rest is for measuring and filming, outside of training.
@@ -53,10 +56,22 @@ class GameSummary(NamedTuple):
 
 
 class GameGradient(NamedTuple):
-    """What a game of the pixel learner sends back: its gradient, never its frames."""
+    """What the pixel learner needs of a game: its gradient, never its frames."""
 
     gradient: RowGradient
     summary: GameSummary
+
+
+class BlockGradient(NamedTuple):
+    """What a block of the pixel learner's games sends back."""
+
+    gradient: RowGradient  # of all its games, summed in their order
+    summaries: list[GameSummary]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that travel."""
+        return self.gradient.nbytes
 
 
 class GradientWorker:
@@ -76,6 +91,13 @@ class GradientWorker:
         gradient, entropy = self.policy.sparse_score_gradient(weights, game.obs_nd, game.action_n, advantage_n)
         seconds = time.perf_counter() - start
         return GameGradient(gradient, GameSummary(game.episode_return, len(game.action_n), entropy, seconds))
+
+    def play_block(self, weights: np.ndarray, block: Sequence[GameNumber]) -> BlockGradient:
+        """The games' gradients, summed where they arise: games light much the same pixels, so a sum is far smaller."""
+        games = [self.play(weights, number) for number in block]
+        return BlockGradient(
+            self.policy.sum_row_gradients([game.gradient for game in games]), [game.summary for game in games]
+        )
 
     def sampler(self, weights: np.ndarray, rng: np.random.Generator) -> Callable[[SparseRow], int]:
         return self.policy.sampler(weights, rng)
@@ -99,7 +121,7 @@ class FilteredWeights(NamedTuple):
 
 
 class FilteredGame(NamedTuple):
-    """What a game of the memory learner sends back: observations as they came, and their moments."""
+    """What the memory learner needs of a game: observations as they came, and their moments."""
 
     trajectory: Trajectory
     moments: Moments
@@ -110,6 +132,17 @@ class FilteredGame(NamedTuple):
         """Bytes that travel."""
         obs_nd, action_n, reward_n, _, last_obs = self.trajectory
         return sum(array.nbytes for array in (obs_nd, action_n, reward_n, last_obs, *self.moments))
+
+
+class FilteredBlock(NamedTuple):
+    """What a block of the memory learner's games sends back."""
+
+    games: list[FilteredGame]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that travel."""
+        return sum(game.nbytes for game in self.games)
 
 
 class TrajectoryWorker:
@@ -129,6 +162,10 @@ class TrajectoryWorker:
         moments = Moments.of(game.obs_nd)
         seconds = time.perf_counter() - start
         return FilteredGame(game, moments, GameSummary(game.episode_return, len(game.action_n), entropy, seconds))
+
+    def play_block(self, weights: FilteredWeights, block: Sequence[GameNumber]) -> FilteredBlock:
+        """The numbered games."""
+        return FilteredBlock([self.play(weights, number) for number in block])
 
     def sampler(self, weights: FilteredWeights, rng: np.random.Generator) -> Callable[[np.ndarray], int]:
         see, choose = weights.filter.row_filter(), self.policy.sampler(weights.theta_p, rng)

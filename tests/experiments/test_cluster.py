@@ -1,0 +1,188 @@
+"""A cluster of several nodes on one machine: real Ray nodes with pretended CPUs, and the programs as users run them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ray.cluster_utils import Cluster
+
+from tests.experiments.small import last_arrays, rows, trial_folders
+from tests.experiments.test_sweep import SWEEPS, TRAIN, command, run
+from tests.trials import assert_same, untimed, wait_until
+
+pytestmark = pytest.mark.slow
+
+SMALL = ["--batch-size", 6, "--checkpoint-frequency", 1]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A head without CPUs, as on Kubernetes, and three nodes of two CPUs each."""
+    with pytest.MonkeyPatch.context() as patch:
+        if Path("~/.ray/auth_token").expanduser().is_file():
+            patch.setenv("RAY_AUTH_MODE", "token")
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+        for _ in range(3):
+            cluster.add_node(num_cpus=2)
+        yield cluster
+        cluster.shutdown()
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts a program in the background."""
+    programs = []
+
+    def begin(program, *flags):
+        with (tmp_path / f"log{len(programs)}").open("w") as log:
+            programs.append(subprocess.Popen(command(program, *flags), cwd=tmp_path, stdout=log, stderr=log))
+        return programs[-1]
+
+    yield begin
+    for program in programs:
+        program.kill()
+        program.wait()
+
+
+def cpus(cluster):
+    """CPUs of the whole cluster that nobody holds, as a program that attaches sees them."""
+    code = (
+        "import experiments, ray; ray.init(address=%r, log_to_driver=False, logging_level='ERROR');"
+        "print(ray.available_resources().get('CPU', 0))"
+    )
+    done = subprocess.run([sys.executable, "-c", code % cluster.address], capture_output=True, text=True, timeout=60)
+    return float(done.stdout.splitlines()[0])  # Ray may add what it noticed of nodes
+
+
+def node_of(cluster, pid):
+    """The node whose raylet is a process's parent."""
+    parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return next(node for node in cluster.worker_nodes if node.all_processes["raylet"][0].process.pid == parent)
+
+
+def rollout_actors():
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        if path.read_bytes().startswith(b"ray::_RolloutActor.play"):
+            yield int(path.parent.name)
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """A sweep of two trials on this machine alone."""
+    folder = tmp_path_factory.mktemp("alone")
+    flags = ["--num-samples", 2, "--iterations", 3, "--scheduler", "fifo", "--set", "hidden_size=10", *SMALL]
+    run(SWEEPS["pg"], *flags, "--num-workers", 2, "--set", "cpus_per_worker=0.5", "--name", "s", cwd=folder)
+    return folder / "results" / "s"
+
+
+def test_two_drivers_on_three_nodes_get_what_one_machine_gets(cluster, alone, start, tmp_path):
+    flags = ["--num-samples", 2, "--iterations", 3, "--scheduler", "fifo", "--set", "hidden_size=10", *SMALL]
+    flags += ["--num-workers", 3, "--set", "placement=spread", "--address", cluster.address]
+    programs = [start(SWEEPS["pg"], *flags, "--name", name) for name in "ab"]
+    assert [program.wait(timeout=200) for program in programs] == [0, 0], (tmp_path / "log0").read_text()
+    for name in "ab":
+        for trial, expected in zip(trial_folders(tmp_path / "results" / name), trial_folders(alone), strict=True):
+            assert_same(last_arrays(trial)[1], last_arrays(expected)[1])
+            for row in rows(trial):
+                assert 0 < row["perf/bytes_between_nodes"] < row["perf/bytes_received"]
+            assert all(row["perf/bytes_between_nodes"] == 0 for row in rows(expected))
+    wait_until(lambda: cpus(cluster) == 6, "CPUs are still held", seconds=60)
+
+
+def refused(program, *flags, cwd, **options):
+    """What a program says as it ends with status 2: one line, before anything started."""
+    done = subprocess.run(command(program, *flags), cwd=cwd, capture_output=True, text=True, timeout=90, **options)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stderr.count("\n") == 1
+    return done.stderr
+
+
+def test_the_dry_run_plans_against_the_clusters_nodes(cluster, tmp_path):
+    flags = ["--dry-run", "--address", cluster.address]
+    plan = run(SWEEPS["pg"], *flags, "--num-workers", 3, cwd=tmp_path)
+    assert "2 at once on 6 CPUs of 4 nodes" in plan
+    assert "num_workers 8 left out" in run(SWEEPS["pg"], *flags, cwd=tmp_path)
+    complaint = refused(SWEEPS["pg"], *flags, "--num-workers", 2, "--set", "cpus_per_worker=3", cwd=tmp_path)
+    assert "at most 0 workers of 3 CPU" in complaint
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_folder_that_the_nodes_do_not_share_is_refused(cluster, tmp_path):
+    descriptor = os.open(tmp_path, os.O_RDONLY)  # under this path only the program's own process finds the folder
+    flags = ["--address", cluster.address, "--storage-path", f"/proc/self/fd/{descriptor}", "--smoke-test"]
+    complaint = refused(SWEEPS["pg"], *flags, cwd=tmp_path, pass_fds=[descriptor])
+    os.close(descriptor)
+    assert "has not the same folder there" in complaint
+    assert "on a cluster of 4 nodes accepted is a folder that all of them share" in complaint
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_node_with_other_versions_is_refused(cluster, tmp_path):
+    metadata = tmp_path / "gymnasium-0.1.dist-info" / "METADATA"
+    metadata.parent.mkdir()
+    metadata.write_text("Metadata-Version: 2.1\nName: gymnasium\nVersion: 0.1\n")
+    node = cluster.add_node(num_cpus=1, env_vars={"PYTHONPATH": str(tmp_path)})
+    try:
+        complaint = refused(SWEEPS["pg"], "--address", cluster.address, "--smoke-test", cwd=tmp_path)
+    finally:
+        cluster.remove_node(node)
+    assert "has other versions than this machine: gymnasium 0.1 for" in complaint
+
+
+def test_a_waiting_trial_uses_a_node_that_is_added(cluster, start, tmp_path):
+    flags = ["--num-samples", 4, "--iterations", 4, "--scheduler", "fifo", "--set", "hidden_size=10", *SMALL]
+    program = start(SWEEPS["pg"], *flags, "--num-workers", 2, "--address", cluster.address, "--name", "s")
+    folder = tmp_path / "results" / "s"
+    wait_until(lambda: len([*folder.glob("*/result.json")]) == 3, "three trials have room", seconds=90)
+    node = cluster.add_node(num_cpus=2)
+    try:
+        wait_until(lambda: node in {node_of(cluster, pid) for pid in rollout_actors()}, "nobody uses it", seconds=60)
+        assert program.wait(timeout=120) == 0
+    finally:
+        cluster.remove_node(node)
+    assert [len(rows(trial)) for trial in trial_folders(folder)] == [4] * 4
+
+
+TRAINING = ["pg", "--iterations", 4, "--hidden-size", 10, "--seed", 3, *SMALL]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """A training run on this machine alone."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    run(TRAIN, *TRAINING, "--num-workers", 2, "--cpus-per-worker", 0.5, "--name", "t", cwd=folder)
+    (trial,) = trial_folders(folder / "results" / "t")
+    return trial
+
+
+@pytest.mark.parametrize(
+    ("victim", "workers"),
+    [("worker", 3), ("worker", 6), ("learner", 3)],
+    ids=["workers move", "workers find no room", "learner moves"],
+)
+def test_a_node_that_dies_in_mid_iteration_costs_no_trial_and_changes_no_bit(
+    cluster, undisturbed, start, tmp_path, victim, workers
+):
+    flags = [*TRAINING, "--num-workers", workers, "--placement", "spread"]
+    program = start(TRAIN, *flags, "--address", cluster.address, "--name", "t")
+    folder = tmp_path / "results" / "t"
+    wait_until(lambda: list(folder.glob("*/checkpoint_*/state.json")), "no first iteration", seconds=90)
+    (trial,) = trial_folders(folder)
+    learner = node_of(cluster, rows(trial)[0]["pid"])
+    wait_until(lambda: len([*rollout_actors()]) == workers, "workers are not playing")
+    nodes = {node_of(cluster, pid) for pid in rollout_actors()}
+    assert len(nodes) == 3, "spread"
+    dead = learner if victim == "learner" else (nodes - {learner}).pop()
+    cluster.remove_node(dead, allow_graceful=False)
+    try:
+        assert program.wait(timeout=150) == 0, (tmp_path / "log0").read_text()
+    finally:
+        cluster.add_node(num_cpus=2)
+    assert_same(last_arrays(trial)[1], last_arrays(undisturbed)[1])
+    assert [untimed(row) for row in rows(trial)] == [untimed(row) for row in rows(undisturbed)]
+    restarts = sum(row["perf/worker_restarts"] for row in rows(trial))
+    assert restarts == (workers // 3 if victim == "worker" else 0)
+    assert len({row["pid"] for row in rows(trial)}) == (1 if victim == "worker" else 2)
+    wait_until(lambda: cpus(cluster) == 6, "CPUs are still held", seconds=60)

@@ -1,0 +1,75 @@
+"""The files in ``deploy/``: valid by the installed Ray's own schema, and about things that exist."""
+
+import re
+import shlex
+import sys
+from importlib.metadata import requires, version
+from pathlib import Path
+
+import pytest
+import yaml
+from jsonschema import ValidationError  # comes with Ray
+from ray.autoscaler._private.util import prepare_config, validate_config
+
+from experiments import sweep_pong
+from experiments.common import sweep
+from experiments.common.flags import parse
+
+ROOT = Path(__file__).parents[1]
+CLUSTER, JOB, IMAGE = (ROOT / "deploy" / name for name in ("cluster.yaml", "rayjob.yaml", "Dockerfile"))
+
+
+@pytest.fixture
+def parsed(monkeypatch):
+    """How the sweep reads a command line that stands in a file."""
+
+    def read(command):
+        python, program, *flags = shlex.split(command)
+        assert python.endswith("python")
+        monkeypatch.setattr(sys, "argv", [program, *flags])
+        return program, parse(sweep.Arguments, sweep_pong.DESCRIPTION)
+
+    return read
+
+
+def test_ray_up_accepts_the_cluster_file():
+    validate_config(prepare_config(yaml.safe_load(CLUSTER.read_text())))  # as `ray up` does, against ray-schema.json
+    with pytest.raises(ValidationError):
+        validate_config(prepare_config(yaml.safe_load(CLUSTER.read_text()) | {"setup_command": []}))
+
+
+def test_the_cluster_file_installs_this_project_and_ends_with_a_sweep_that_parses(parsed):
+    config = yaml.safe_load(CLUSTER.read_text())
+    assert config["file_mounts"]["~/pong"] == "."
+    command = re.search(r"#   cd ~/pong && (.*)", CLUSTER.read_text())[1]
+    program, arguments = parsed(command)
+    assert (ROOT / program).is_file()
+    assert arguments.run.address == "auto"
+    assert arguments.run.storage_path == Path("/mnt/shared/results")
+
+
+def test_the_job_runs_a_sweep_that_parses_on_a_volume_that_all_pods_mount(parsed):
+    claim, job = yaml.safe_load_all(JOB.read_text())
+    spec = job["spec"]["rayClusterSpec"]
+    program, arguments = parsed(job["spec"]["entrypoint"])
+    assert (ROOT / Path(program).relative_to("/home/ray/pong")).is_file()
+    assert arguments.run.address == "auto"
+    assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
+    for group in (spec["headGroupSpec"], *spec["workerGroupSpecs"]):
+        pod = group["template"]["spec"]
+        (container,), (volume,) = pod["containers"], pod["volumes"]
+        (mount,) = container["volumeMounts"]
+        assert volume["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
+        assert (mount["name"], mount["mountPath"]) == (volume["name"], str(arguments.run.storage_path))
+
+
+def test_the_image_holds_the_installed_ray_and_every_package():
+    lines = IMAGE.read_text().splitlines()
+    copied = [word for line in lines if line.startswith("COPY") for word in line.split()[2:-1]]
+    assert all((ROOT / name).exists() for name in copied)
+    assert {"trainables", "search_spaces", "experiments", "pyproject.toml"} <= set(copied)
+    assert any(line.startswith(f"FROM rayproject/ray:{version('ray')}-py3") for line in lines)
+    _, job = yaml.safe_load_all(JOB.read_text())
+    assert job["spec"]["rayClusterSpec"]["rayVersion"] == version("ray")
+    assert "[fast]" in IMAGE.read_text()
+    assert any('extra == "fast"' in requirement for requirement in requires("pong-experiments"))
