@@ -118,7 +118,8 @@ def files():
     import experiments, search_spaces, trainables
     from pathlib import Path
     roots = [Path(module.__path__[0]) for module in (experiments, search_spaces, trainables)]
-    return [str(path) for root in roots for path in root.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    paths = [path for root in roots for path in root.rglob("*") if path.is_file()]
+    return [str(path) for path in paths if "__pycache__" not in path.parts]
 
 start_ray({!r}, False)
 print(json.dumps(ray.get(ray.remote(files).remote())))
