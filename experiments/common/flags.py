@@ -60,7 +60,7 @@ class RunFlags:
         if uri := re.match(r"(\w+):/", str(self.storage_path)):
             raise ConfigError(
                 f"--storage-path {uri[1]}://...: accepted is a folder; on a cluster one that all nodes share, for"
-                " example on NFS, or a bucket that is mounted on all of them"
+                " example on NFS"
             )
         if sum(value is not None for value in (self.resume, self.extend, self.fork)) > 1:
             raise ConfigError("--resume, --extend and --fork exclude each other: an experiment goes on in one way")

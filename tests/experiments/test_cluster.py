@@ -1,5 +1,6 @@
 """A cluster of several nodes on one machine: real Ray nodes with pretended CPUs, and the programs as users run them."""
 
+import json
 import os
 import subprocess
 import sys
@@ -107,6 +108,30 @@ def test_the_dry_run_plans_against_the_clusters_nodes(cluster, tmp_path):
     complaint = refused(SWEEPS["pg"], *flags, "--num-workers", 2, "--set", "cpus_per_worker=3", cwd=tmp_path)
     assert "at most 0 workers of 3 CPU" in complaint
     assert not (tmp_path / "results").exists()
+
+
+LOOK = """
+import json, ray
+from experiments.common.launch import start_ray
+
+def files():
+    import experiments, search_spaces, trainables
+    from pathlib import Path
+    roots = [Path(module.__path__[0]) for module in (experiments, search_spaces, trainables)]
+    paths = [path for root in roots for path in root.rglob("*") if path.is_file()]
+    return [str(path) for path in paths if "__pycache__" not in path.parts]
+
+start_ray({!r}, False)
+print(json.dumps(ray.get(ray.remote(files).remote())))
+"""
+
+
+def test_the_nodes_share_the_drivers_code_and_nothing_else(cluster, tmp_path):
+    look = [sys.executable, "-c", LOOK.format(cluster.address)]
+    done = subprocess.run(look, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    files = json.loads(done.stdout.splitlines()[0])
+    assert len(files) > 40
+    assert all("py_modules_files" in file and file.endswith(".py") for file in files)
 
 
 def test_a_folder_that_the_nodes_do_not_share_is_refused(cluster, tmp_path):
