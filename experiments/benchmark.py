@@ -16,7 +16,7 @@ from experiments.benchmarks.trpo import TRPOFlags, benchmark_trpo
 from experiments.benchmarks.tune import TuneFlags, benchmark_tune
 from experiments.benchmarks.update import UpdateFlags, benchmark_update
 from experiments.common.flags import fail, parse, program
-from trainables.config import ConfigError, unknown
+from trainables.checks import ConfigError, unknown
 
 USAGE = """usage: python experiments/benchmark.py {benchmark} [--help] [--json FILE] ...
 

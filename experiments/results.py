@@ -22,7 +22,8 @@ from experiments.common.learners import LEARNERS
 from experiments.common.plan import duration
 from experiments.common.records import Experiment, read_experiment
 from experiments.train import TrainFlags
-from trainables.config import Config, ConfigError, unknown
+from trainables.checks import ConfigError, unknown
+from trainables.config import Config
 
 DESCRIPTION = """Look at experiments, running, killed or finished.
 

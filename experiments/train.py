@@ -17,7 +17,8 @@ from experiments.common.past import Past
 from experiments.common.plan import duration, require_room
 from experiments.common.record import Record, decision_interval
 from experiments.common.room import Room
-from trainables.config import Bounds, Config, ConfigError, unknown
+from trainables.checks import Bounds, ConfigError, unknown
+from trainables.config import Config
 
 USAGE = """usage: python experiments/train.py {learner} [flags]
 

@@ -14,7 +14,8 @@ from experiments.common.folders import display
 from experiments.common.progress_film import side_by_side
 from experiments.common.saved import Player, Saved
 from trainables.checkpoints import STATE, CheckpointError
-from trainables.config import Bounds, Config, ConfigError, check_fields
+from trainables.checks import Bounds, ConfigError, check_fields
+from trainables.config import Config
 from trainables.evaluation import mean_with_interval
 from trainables.sampling.evaluation import MeasuredGame, caption, measure, watched_numbers
 from trainables.sampling.film import Film

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from trainables.config import ConfigError, PGConfig
+from trainables.checks import ConfigError
+from trainables.config import PGConfig
 
 
 def test_defaults_are_valid_and_survive_a_round_trip():

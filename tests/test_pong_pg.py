@@ -8,7 +8,7 @@ from ray.tune.utils import validate_save_restore
 
 from tests.trials import assert_same, trained, untimed, wait_until
 from trainables.checkpoints import CheckpointError
-from trainables.config import ConfigError
+from trainables.checks import ConfigError
 from trainables.pong_pg import PongPG
 
 SMALL = {"hidden_size": 8, "batch_size": 3, "num_workers": 1, "seed": 4, "eval_interval": 0}

@@ -7,7 +7,8 @@ from ray.tune.utils import validate_save_restore
 
 from tests.trials import assert_same, trained, untimed
 from trainables.checkpoints import CheckpointError
-from trainables.config import ConfigError, TRPOConfig
+from trainables.checks import ConfigError
+from trainables.config import TRPOConfig
 from trainables.learning.running_stats import Moments
 from trainables.pong_trpo import PongTRPO
 from trainables.sampling.rollout import Trajectory

@@ -4,40 +4,12 @@ Each field carries its bounds in its type and its meaning in the line below it, 
 """
 
 import dataclasses
-import difflib
-import math
-import numbers
-import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self
 
+from trainables.checks import Bounds, ConfigError, check_fields, unknown
 from trainables.sampling.pong import pong_settings
-
-
-class ConfigError(ValueError):
-    """A setting is unknown or impossible; the message is one line for the user."""
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """The numbers that a field accepts: from ``low`` to ``high``, each end included or not."""
-
-    low: float
-    high: float = math.inf
-    low_included: bool = True
-
-    def accepts(self, value: float) -> bool:
-        """Whether the value lies within; NaN and infinities never do."""
-        above = value >= self.low if self.low_included else value > self.low
-        return math.isfinite(value) and above and value <= self.high
-
-    def __str__(self) -> str:
-        sign = ">=" if self.low_included else ">"
-        if self.high == math.inf:
-            return f"a number {sign} {self.low:g}"
-        return f"a number in {'[' if self.low_included else '('}{self.low:g}, {self.high:g}]"
-
 
 Count = Annotated[int, Bounds(1)]
 Positive = Annotated[float, Bounds(0, low_included=False)]
@@ -202,64 +174,3 @@ class TRPOConfig(Config):
         super().__post_init__()
         if self.reset_on_reward and "pong" not in self.env_id.lower():
             raise ConfigError(f"reset_on_reward=True is for Pong's points only; for {self.env_id} set it to False")
-
-
-def unknown(kind: str, name: str, known: typing.Iterable[str]) -> str:
-    """One line about a name that does not exist: what was probably meant, and what does exist."""
-    known = sorted(known)
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else "."
-    return f"unknown {kind} {name!r}{hint} Known: {', '.join(known) or 'none'}"
-
-
-def check_fields(settings: Any) -> None:
-    """Check every field of a frozen dataclass against its type and bounds, and store it in that type.
-
-    So a NumPy scalar becomes a plain number. Raises ConfigError, naming field, value and what is accepted.
-    """
-    for name, hint in typing.get_type_hints(type(settings), include_extras=True).items():
-        object.__setattr__(settings, name, _checked(name, getattr(settings, name), hint))
-
-
-def _checked(name: str, value: Any, hint: Any) -> Any:
-    bounds = None
-    if typing.get_origin(hint) is Annotated:
-        hint, *extras = typing.get_args(hint)
-        bounds = next((extra for extra in extras if isinstance(extra, Bounds)), None)
-    if typing.get_origin(hint) is Literal:
-        choices = typing.get_args(hint)
-        if value not in choices:
-            raise ConfigError(f"{name}={value!r}: accepted are {', '.join(map(str, choices))}")
-        return value
-    if typing.get_origin(hint) is tuple and typing.get_args(hint)[0] in (int, float):
-        return _checked_tuple(name, value, typing.get_args(hint)[0], bounds)
-    if hint not in _KINDS:
-        return value
-    expected, accepted = _KINDS[hint]
-    if not isinstance(value, expected) or (isinstance(value, bool) and hint is not bool):
-        raise ConfigError(f"{name}={value!r}: accepted is {bounds or accepted}")
-    value = hint(value)
-    if bounds and not bounds.accepts(value):
-        raise ConfigError(f"{name}={value!r}: accepted is {bounds}")
-    return value
-
-
-def _checked_tuple(name: str, values: Any, kind: type, bounds: Bounds | None) -> tuple:
-    """A sequence of any length but zero, or its text ``"64-64"``; every entry of the same kind and bounds."""
-    if isinstance(values, str):
-        try:
-            values = [kind(part) for part in values.split("-")]
-        except ValueError:
-            values = ()
-    if not isinstance(values, tuple | list) or not values:
-        raise ConfigError(f"{name}={values!r}: accepted are one or more values, each {bounds or _KINDS[kind][1]}")
-    hint = Annotated[kind, bounds] if bounds else kind
-    return tuple(_checked(name, value, hint) for value in values)
-
-
-_KINDS: dict[type, tuple[type, str]] = {
-    int: (numbers.Integral, "a whole number"),
-    float: (numbers.Real, "a number"),
-    bool: (bool, "true or false"),
-    str: (str, "a text"),
-}

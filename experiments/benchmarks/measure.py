@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table as RichTable
 
-from trainables.config import Bounds, check_fields
+from trainables.checks import Bounds, check_fields
 from trainables.sampling.pong import UP, PongConsole
 
 FRAMES = 6000

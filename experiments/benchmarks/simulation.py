@@ -11,7 +11,7 @@ from rich.progress import track
 from experiments.benchmarks.measure import OutputFlags, Spread, Table
 from experiments.benchmarks.model import Cluster, Costs, bottleneck, simulate
 from experiments.common.launch import local_cpus, start_ray
-from trainables.config import Bounds
+from trainables.checks import Bounds
 from trainables.pong_pg import PongPG
 from trainables.sampling.pool import RolloutPool
 from trainables.sampling.rollout import GameNumber

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from experiments.benchmarks.measure import RoundsFlags, Spread, Table, alternate, bare_emulators, shares
 from experiments.common.launch import local_cpus, start_ray
-from trainables.config import Bounds
+from trainables.checks import Bounds
 from trainables.pong_trpo import PongTRPO
 
 SEEDS_S = (106.0, 42.0)

@@ -20,7 +20,8 @@ from experiments.common.launch import local_cpus, make_tuner, start_ray
 from experiments.common.learners import PG
 from experiments.common.record import Record
 from experiments.common.records import read_rows
-from trainables.config import Bounds, PGConfig
+from trainables.checks import Bounds
+from trainables.config import PGConfig
 from trainables.pong_pg import PongPG
 
 PROGRAM = Path(experiments.__file__).with_name("sweep_pong.py")

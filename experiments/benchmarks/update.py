@@ -10,7 +10,7 @@ from rich.progress import Progress
 
 from experiments.benchmarks.measure import RoundsFlags, Spread, Table, bare_emulators
 from experiments.common.launch import local_cpus, start_ray
-from trainables.config import Bounds
+from trainables.checks import Bounds
 from trainables.pong_pg import PongPG
 from trainables.sampling.rollout import GameNumber
 

@@ -16,7 +16,7 @@ import experiments
 import search_spaces
 import trainables
 from trainables.base import PACKAGES
-from trainables.config import ConfigError
+from trainables.checks import ConfigError
 
 CODE = {"py_modules": [experiments, search_spaces, trainables], "excludes": ["__pycache__/"]}
 """Runtime environment of everything that runs on the nodes: the driver's code, whatever they have installed."""

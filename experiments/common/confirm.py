@@ -15,7 +15,7 @@ from experiments.common.learners import Learner
 from experiments.common.record import Record
 from experiments.common.records import Experiment, read_experiment
 from experiments.common.statistics import mean_interval, probability_of_higher_mean
-from trainables.config import ConfigError
+from trainables.checks import ConfigError
 
 SUFFIX = "-confirm"
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, NoReturn
 
 import tyro
 
-from trainables.config import Bounds, ConfigError, check_fields
+from trainables.checks import Bounds, ConfigError, check_fields
 
 
 @dataclass(frozen=True)

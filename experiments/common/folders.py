@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.common.provenance import provenance
-from trainables.config import ConfigError, unknown
+from trainables.checks import ConfigError, unknown
 
 RECORD = "experiment.json"
 """How the experiment was started; written before anything runs, read by ``--resume``."""

@@ -11,7 +11,8 @@ from experiments.common.learners import Learner
 from experiments.common.naming import trial_name
 from experiments.common.past import Past, recall
 from experiments.common.record import Record
-from trainables.config import Config, ConfigError
+from trainables.checks import ConfigError
+from trainables.config import Config
 from trainables.metrics import METRIC
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from search_spaces import pong_pg, pong_trpo
 from trainables.base import PongTrainable
-from trainables.config import Config, ConfigError, PGConfig, TRPOConfig
+from trainables.checks import ConfigError
+from trainables.config import Config, PGConfig, TRPOConfig
 from trainables.learning.policies import BernoulliPolicy
 from trainables.learning.running_stats import Moments
 from trainables.pong_pg import PongPG

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from trainables.config import ConfigError
+from trainables.checks import ConfigError
 
 LOCK = ".lock"
 

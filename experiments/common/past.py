@@ -16,7 +16,7 @@ from experiments.common.folders import RECORD
 from experiments.common.record import Record
 from experiments.common.records import Trial, read_experiment
 from trainables import checkpoints
-from trainables.config import ConfigError
+from trainables.checks import ConfigError
 from trainables.metrics import METRIC
 
 

@@ -12,7 +12,8 @@ from rich.table import Table
 from experiments.common.learners import Learner
 from experiments.common.naming import short
 from experiments.common.room import Room
-from trainables.config import Config, ConfigError
+from trainables.checks import ConfigError
+from trainables.config import Config
 
 
 @dataclass(frozen=True)

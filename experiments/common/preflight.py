@@ -7,7 +7,7 @@ from experiments.common.launch import KEEP
 from experiments.common.learners import Learner
 from experiments.common.record import Record
 from experiments.common.stopping import RESERVE_BYTES
-from trainables.config import ConfigError
+from trainables.checks import ConfigError
 
 
 def checkpoint_bytes(learner: Learner, record: Record) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from experiments.common.folders import RECORD, read_record
-from trainables.config import ConfigError
+from trainables.checks import ConfigError
 
 
 @dataclass(frozen=True)

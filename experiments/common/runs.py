@@ -20,7 +20,7 @@ from experiments.common.plan import require_room
 from experiments.common.preflight import require_disk
 from experiments.common.record import Record
 from experiments.common.stopping import DiskGuard, StopSignals
-from trainables.config import ConfigError
+from trainables.checks import ConfigError
 
 RESTARTS = 3
 """Times that an experiment goes on by itself after Tune gave up, as it does when Ray's memory monitor kills a trial."""

@@ -8,7 +8,8 @@ import numpy as np
 from experiments.common import folders
 from experiments.common.learners import LEARNERS
 from trainables import checkpoints
-from trainables.config import Config, ConfigError, unknown
+from trainables.checks import ConfigError, unknown
+from trainables.config import Config
 from trainables.sampling.worker import Worker
 
 

@@ -21,7 +21,8 @@ from experiments.common.preflight import require_disk
 from experiments.common.record import Record, decision_interval
 from experiments.common.room import Room
 from experiments.common.schedulers import SchedulerName
-from trainables.config import Bounds, Config, ConfigError, check_fields
+from trainables.checks import Bounds, ConfigError, check_fields
+from trainables.config import Config
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ import pytest
 from experiments.common.confirm import require_free
 from experiments.common.groups import candidates, confirmations
 from experiments.common.records import read_experiment
-from tests.experiments.test_sweep import ROOT, SWEEPS, command, rows, run, trials_of
+from tests.experiments.small import rows, trial_folders
+from tests.experiments.test_sweep import ROOT, SWEEPS, command, run
 from tests.experiments.written import write_experiment
-from trainables.config import ConfigError
+from trainables.checks import ConfigError
 
 RESULTS = ROOT / "experiments" / "results.py"
 FLAGS = ["--scheduler", "fifo", "--num-samples", 2, "--iterations", 2, "--batch-size", 2, "--num-workers", 1]
@@ -31,9 +32,9 @@ def confirmed(tmp_path_factory):
 def test_the_best_configuration_runs_again_with_seeds_that_the_sweep_did_not_use(confirmed):
     results, output = confirmed
     assert "Then the best 1 again, 2 fresh seeds each: 2 trials of 2 iterations, about" in output
-    sweep = {trial: json.loads((trial / "params.json").read_text()) for trial in trials_of(results / "real")}
+    sweep = {trial: json.loads((trial / "params.json").read_text()) for trial in trial_folders(results / "real")}
     best = max(sweep, key=lambda trial: rows(trial)[-1]["episode_reward_mean"])
-    again = trials_of(results / "real-confirm")
+    again = trial_folders(results / "real-confirm")
     configs = [json.loads((trial / "params.json").read_text()) for trial in again]
     assert [config["seed"] for config in configs] == [9, 10]
     assert sorted(config["seed"] for config in sweep.values()) == [7, 8]
@@ -44,8 +45,8 @@ def test_the_best_configuration_runs_again_with_seeds_that_the_sweep_did_not_use
 
 def test_the_table_compares_the_sweeps_score_with_the_mean_of_the_fresh_seeds(confirmed):
     results, output = confirmed
-    before = max(rows(trial)[-1]["episode_reward_mean"] for trial in trials_of(results / "real"))
-    after = np.mean([rows(trial)[-1]["episode_reward_mean"] for trial in trials_of(results / "real-confirm")])
+    before = max(rows(trial)[-1]["episode_reward_mean"] for trial in trial_folders(results / "real"))
+    after = np.mean([rows(trial)[-1]["episode_reward_mean"] for trial in trial_folders(results / "real-confirm")])
     last = next(line for line in output.splitlines() if line.startswith("│ pg") and " to " in line)
     shown = [float(cell) for cell in re.findall(r"[-+]?\d+\.\d", last)]
     np.testing.assert_allclose([shown[0], shown[1], shown[4]], [before, after, before - after], atol=0.051)
@@ -108,4 +109,4 @@ def test_a_confirmation_that_was_killed_goes_on_with_its_sweep(tmp_path):
     resume = re.search(r"Resume real-confirm:  python \S+ --resume (\S+)", listed)
     output = run(SWEEPS["pg"], "--resume", resume[1], cwd=tmp_path)
     assert "the sweep's, and fresh seeds'" in output
-    assert [len({row["training_iteration"] for row in rows(trial)}) for trial in trials_of(again)] == [2, 2]
+    assert [len({row["training_iteration"] for row in rows(trial)}) for trial in trial_folders(again)] == [2, 2]

@@ -16,11 +16,13 @@ from experiments.common.journal import Journal
 from experiments.common.launch import make_tuner
 from experiments.common.learners import TRPO
 from experiments.common.lock import exclusive
+from experiments.common.naming import trial_number
 from experiments.common.past import describe, recall
 from experiments.common.record import Record
 from tests.experiments.small import fit, flags, iterations, last_arrays, rows, small_record, trial_folders
 from tests.trials import CARTPOLE, assert_same
-from trainables.config import ConfigError, TRPOConfig
+from trainables.checks import ConfigError
+from trainables.config import TRPOConfig
 
 CONFIGS = [TRPOConfig(**CARTPOLE | {"seed": seed}) for seed in (0, 1)]
 SIX = small_record("trpo", CONFIGS, iterations=6)
@@ -132,6 +134,16 @@ def test_a_second_program_is_refused(interrupted):
         runs.go_on(TRPO, flags(interrupted.parent, resume=interrupted.name), 0)
 
 
+@pytest.mark.slow
+def test_an_experiment_that_tune_gives_up_again_and_again_is_left_unfinished(ray_cluster, tmp_path, monkeypatch):
+    def give_up(self, iteration, trial, result):
+        raise RuntimeError("Caught unexpected exception")
+
+    monkeypatch.setattr(Journal, "log_trial_result", give_up)
+    status, _ = runs.start(TRPO, SIX, flags(tmp_path, name="given-up"))
+    assert status == 3
+
+
 def test_when_tune_gives_up_in_mid_run_the_experiment_goes_on_from_its_checkpoints(
     ray_cluster, undisturbed, tmp_path, monkeypatch, capsys
 ):
@@ -176,10 +188,11 @@ def test_a_fork_with_the_same_settings_ends_where_its_origin_would(interrupted, 
             shutil.rmtree(path)
     record, pasts = forked(TRPO, run)
     _, folder = fork(TRPO, record, pasts, run)
-    for trial, expected in zip(trial_folders(folder), trial_folders(undisturbed), strict=True):
-        assert iterations(trial) == [5, 6]
+    starts = [past.iteration for past in pasts]
+    for trial, expected, start in zip(trial_folders(folder), trial_folders(undisturbed), starts, strict=True):
+        assert iterations(trial) == list(range(start + 1, 7))
         assert_same(last_arrays(trial)[1], last_arrays(expected)[1])
-    assert Record.read(folder).fork_of == {"name": "interrupted", "iterations": [4, 4]}
+    assert Record.read(folder).fork_of == {"name": "interrupted", "iterations": starts}
     assert recall(folder, Record.read(folder)).keys() == {"00000", "00001"}
 
 
@@ -192,18 +205,28 @@ def test_a_fork_takes_new_settings_but_none_that_its_checkpoints_do_not_fit(inte
         changed(pasts[0], {"gamma": 2.0}, TRPOConfig)
 
 
-def rungs(tuner):
-    """What ASHA knows: (milestone, trial's number, score)."""
-    (bracket,) = tuner._local_tuner._tune_config.scheduler._brackets
-    return {(at, trial.rpartition("_")[2], score) for at, known in bracket._rungs for trial, score in known.items()}
-
-
 class Capture(tune.Callback):
-    """Notes ASHA's rungs once all trials that were there before are there again."""
+    """Notes what a scheduler knows once all trials that were there before are there again."""
+
+    def __init__(self, look):
+        self.look = look
 
     def on_step_end(self, iteration, trials, **info):
         if iteration == 1:
-            self.rungs = rungs(self.tuner)
+            self.seen = self.look(self.tuner._local_tuner._tune_config.scheduler)
+
+
+def captured_on_resume(folder, record, look):
+    capture = Capture(look)
+    capture.tuner = make_tuner(TRPO, folder, record, recall(folder, record), [capture])
+    capture.tuner.fit()
+    return capture.seen
+
+
+def rungs(asha):
+    """(milestone, trial's number, score) of every trial that came by."""
+    (bracket,) = asha._brackets
+    return {(at, trial.rpartition("_")[2], score) for at, known in bracket._rungs for trial, score in known.items()}
 
 
 def test_ashas_rungs_are_after_a_resume_what_they_were_before(ray_cluster, tmp_path):
@@ -215,11 +238,24 @@ def test_ashas_rungs_are_after_a_resume_what_they_were_before(ray_cluster, tmp_p
     (folder / "experiment.json").write_text(json.dumps(record.to_dict()))
     tuner = make_tuner(TRPO, folder, record, {}, [InterruptAt(5)])
     tuner.fit()
-    before = rungs(tuner)
+    before = rungs(tuner._local_tuner._tune_config.scheduler)
     assert len(before) >= 3
+    assert captured_on_resume(folder, record, rungs) == before
 
-    capture = Capture()
-    capture.tuner = make_tuner(TRPO, folder, record, recall(folder, record), [capture])
-    capture.tuner.fit()
-    assert capture.rungs == before
-    assert rungs(capture.tuner) > before
+
+def test_pbts_population_has_after_a_resume_the_scores_that_it_had_before(ray_cluster, tmp_path):
+    """Tune forgets them: every trial would be at its first exchange."""
+    record = dataclasses.replace(SIX, scheduler="pbt", interval=2)
+    folder = tmp_path / "pbt"
+    fit(TRPO, folder, record, InterruptAt(5))
+    expected = {}
+    for number, past in recall(folder, record).items():
+        exchange = [row for row in past.rows if row["training_iteration"] % 2 == 0][-1]
+        expected[number] = (exchange["training_iteration"], exchange["episode_reward_mean"])
+    assert any(at == 4 for at, _ in expected.values())
+
+    def population(pbt):
+        states = {trial_number(trial): state for trial, state in pbt._trial_state.items()}
+        return {number: (state.last_perturbation_time, state.last_score) for number, state in states.items()}
+
+    assert captured_on_resume(folder, record, population) == expected

@@ -3,7 +3,7 @@
 import pytest
 
 from experiments.common.lock import exclusive, is_held
-from trainables.config import ConfigError
+from trainables.checks import ConfigError
 
 
 def test_a_second_program_is_refused_while_the_first_runs_and_let_in_afterwards(tmp_path):

@@ -5,7 +5,7 @@ from experiments.common.learners import LEARNERS, PG
 from experiments.common.naming import TrialName, short
 from experiments.common.plan import Plan, draw
 from experiments.common.room import Room
-from trainables.config import ConfigError
+from trainables.checks import ConfigError
 
 
 @pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)

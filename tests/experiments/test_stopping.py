@@ -11,7 +11,8 @@ from experiments.common.preflight import checkpoint_bytes, require_disk
 from experiments.common.stopping import RESERVE_BYTES, DiskGuard, StopSignals
 from tests.experiments.small import last_arrays, small_record
 from tests.trials import CARTPOLE
-from trainables.config import ConfigError, PGConfig, TRPOConfig
+from trainables.checks import ConfigError
+from trainables.config import PGConfig, TRPOConfig
 
 
 @pytest.fixture
