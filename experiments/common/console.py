@@ -4,7 +4,7 @@ import math
 import shlex
 import sys
 import time
-from collections import deque
+from collections import defaultdict, deque
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from ray import tune
 from ray.tune.experiment import Trial
 from rich.console import Console, Group
 from rich.live import Live
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from experiments.common.flags import command_line, neighbour
@@ -23,6 +24,9 @@ from trainables.metrics import METRIC
 
 PLAIN_INTERVAL_S = 10.0
 """Seconds between status lines where there is no terminal to redraw."""
+
+TREND_ITERATIONS = 10
+"""Iterations over which the live table says how a trial's return changed."""
 
 
 class UpdateLines(tune.Callback):
@@ -56,6 +60,7 @@ class SweepView(tune.Callback):
         self._live: Live | None = None
         self._start = self._printed = 0.0
         self._restored: int | None = None  # iterations that a resumed experiment had when it went on
+        self._recent: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=TREND_ITERATIONS + 1))
 
     def setup(self, stop: Any = None, num_samples: Any = None, total_num_samples: Any = None, **info: Any) -> None:
         """Start the clock, and the live table if there is a terminal."""
@@ -63,6 +68,12 @@ class SweepView(tune.Callback):
         if sys.stdout.isatty():
             self._live = Live(console=Console(), refresh_per_second=2)
             self._live.start()
+
+    def on_trial_result(
+        self, iteration: int, trials: list[Trial], trial: Trial, result: dict[str, Any], **info: Any
+    ) -> None:
+        """Note the return, for its trend."""
+        self._recent[trial.trial_id].append(result[METRIC])
 
     def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
         """Refresh."""
@@ -108,17 +119,21 @@ class SweepView(tune.Callback):
 
     def _table(self, trials: list[Trial]) -> Group:
         table = Table()
-        table.add_column("trial")
-        for column in ("state", "iteration", "return", "steps/s"):
+        for column in ("trial", "state", "progress"):
+            table.add_column(column)
+        for column in ("iteration", "return", f"in {TREND_ITERATIONS} it.", "steps/s"):
             table.add_column(column, justify="right")
         for trial in trials:
-            result = trial.last_result
+            result, recent = trial.last_result, self._recent[trial.trial_id]
             table.add_row(
                 str(trial),
                 trial.status.lower(),
+                ProgressBar(self.iterations, _iteration(trial), width=16),
                 f"{_iteration(trial)}/{self.iterations}",
                 f"{result[METRIC]:.1f}" if METRIC in result else "",
-                f"{result['perf/steps_per_s']:.0f}" if METRIC in result else "",
+                f"{recent[-1] - recent[0]:+.1f}" if len(recent) > 1 else "",
+                # A trial that starts from another one's checkpoint has a return, but no speed yet.
+                f"{result['perf/steps_per_s']:.0f}" if "perf/steps_per_s" in result else "",
             )
         return Group(table, self._status(trials))
 

@@ -33,6 +33,11 @@ class Plan:
         count = self.room.trials(self.configs)
         return min(count, self.max_concurrent or count)
 
+    def idle(self) -> float:
+        """CPUs that nothing uses while as many trials run as can, small ones first."""
+        needs = sorted(_cpus(config) for config in self.configs)
+        return self.room.cpus - sum(needs[: self.concurrent()])
+
     def seconds(self) -> float:
         """Time of all iterations at the pace of an untrained policy's game, measured now on this machine."""
         pace = self.learner.iteration_seconds(self.configs[0])

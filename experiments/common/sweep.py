@@ -179,9 +179,9 @@ def _show(plan: Plan, sweep: SweepFlags) -> None:
         print(f"Note: {note}")
     seconds = plan.seconds()
     print(
-        f"{plan.concurrent()} at once on {plan.room}. About {duration(seconds)} at an untrained policy's"
-        " pace if no trial is stopped early; games grow two- to fivefold as play improves."
-        f" Ends after {duration(sweep.time_budget_s)} in any case (--time-budget-s)."
+        f"{plan.concurrent()} at once on {plan.room}, which leaves {plan.idle():g} idle."
+        f" About {duration(seconds)} at an untrained policy's pace if no trial is stopped early; games grow two- to"
+        f" fivefold as play improves. Ends after {duration(sweep.time_budget_s)} in any case (--time-budget-s)."
     )
     if sweep.confirm:
         best = min(sweep.confirm, len(plan.configs))
