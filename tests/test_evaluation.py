@@ -37,7 +37,9 @@ def of_evaluation(result):
     return {key: value for key, value in result.items() if key.startswith("eval/")}
 
 
-@pytest.mark.parametrize(("trainable", "settings"), [(PongPG, PG), (PongTRPO, TRPO)], ids=["pg", "trpo"])
+@pytest.mark.parametrize(
+    ("trainable", "settings"), [(PongPG, PG), pytest.param(PongTRPO, TRPO, marks=pytest.mark.slow)], ids=["pg", "trpo"]
+)
 def test_training_is_bit_identical_with_and_without_evaluation(make_trial, trainable, settings):
     off = make_trial(trainable, settings, eval_interval=0)
     on = make_trial(trainable, settings)

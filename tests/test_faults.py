@@ -50,7 +50,8 @@ def assert_all_cpus_are_back():
 
 
 @pytest.mark.parametrize(
-    ("trainable", "settings", "fault"), [(PongPG, PIXELS, faults.die), (PongTRPO, CARTPOLE, faults.freeze)]
+    ("trainable", "settings", "fault"),
+    [pytest.param(PongPG, PIXELS, faults.die, marks=pytest.mark.slow), (PongTRPO, CARTPOLE, faults.freeze)],
 )
 def test_a_worker_that_dies_or_freezes_changes_no_bit_of_a_trial(make_trial, tmp_path, trainable, settings, fault):
     undisturbed = make_trial(trainable, settings)

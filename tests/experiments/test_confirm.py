@@ -29,6 +29,7 @@ def confirmed(tmp_path_factory):
     return folder / "results", run(SWEEPS["pg"], *FLAGS, cwd=folder)
 
 
+@pytest.mark.slow
 def test_the_best_configuration_runs_again_with_seeds_that_the_sweep_did_not_use(confirmed):
     results, output = confirmed
     assert "Then the best 1 again, 2 fresh seeds each: 2 trials of 2 iterations, about" in output
@@ -43,6 +44,7 @@ def test_the_best_configuration_runs_again_with_seeds_that_the_sweep_did_not_use
     assert [len(rows(trial)) for trial in again] == [2, 2]
 
 
+@pytest.mark.slow
 def test_the_table_compares_the_sweeps_score_with_the_mean_of_the_fresh_seeds(confirmed):
     results, output = confirmed
     before = max(rows(trial)[-1]["episode_reward_mean"] for trial in trial_folders(results / "real"))
@@ -54,6 +56,7 @@ def test_the_table_compares_the_sweeps_score_with_the_mean_of_the_fresh_seeds(co
     assert f"report {results.name}/real {results.name}/real-confirm" in output
 
 
+@pytest.mark.slow
 def test_results_reads_what_the_real_sweep_wrote(confirmed):
     results, _ = confirmed
     output = run(RESULTS, "list", cwd=results.parent)

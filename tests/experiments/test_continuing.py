@@ -24,8 +24,7 @@ from tests.trials import CARTPOLE, assert_same
 from trainables.checks import ConfigError
 from trainables.config import TRPOConfig
 
-CONFIGS = [TRPOConfig(**CARTPOLE | {"seed": seed}) for seed in (0, 1)]
-SIX = small_record("trpo", CONFIGS, iterations=6)
+SIX = small_record("trpo", [TRPOConfig(**CARTPOLE)], iterations=6)
 
 
 class InterruptAt(tune.Callback):
@@ -123,7 +122,7 @@ def test_a_damaged_record_is_refused_by_name(content, interrupted):
 
 
 def test_settings_that_were_changed_by_hand_are_refused_with_the_difference(interrupted):
-    params = trial_folders(interrupted)[1] / "params.json"
+    params = trial_folders(interrupted)[0] / "params.json"
     params.write_text(json.dumps(json.loads(params.read_text()) | {"gamma": 0.5}))
     with pytest.raises(ConfigError, match=r"gamma=0\.5 for 0\.98"):
         runs.go_on(TRPO, flags(interrupted.parent, resume=interrupted.name), 0)
@@ -144,6 +143,7 @@ def test_an_experiment_that_tune_gives_up_again_and_again_is_left_unfinished(ray
     assert status == 3
 
 
+@pytest.mark.slow
 def test_when_tune_gives_up_in_mid_run_the_experiment_goes_on_from_its_checkpoints(
     ray_cluster, undisturbed, tmp_path, monkeypatch, capsys
 ):
@@ -177,7 +177,7 @@ def test_an_extension_that_was_cut_off_before_it_began_is_not_forgotten(ray_clus
     _, folder = runs.start(TRPO, dataclasses.replace(SIX, iterations=3), flags(tmp_path, name="short"))
     record = dataclasses.replace(Record.read(folder), iterations=6, extended=[3])
     record.update(folder)
-    assert [past.over for past in recall(folder, record).values()] == [False, False]
+    assert [past.over for past in recall(folder, record).values()] == [False]
 
 
 def test_a_fork_with_the_same_settings_ends_where_its_origin_would(interrupted, undisturbed, tmp_path):
@@ -193,7 +193,7 @@ def test_a_fork_with_the_same_settings_ends_where_its_origin_would(interrupted, 
         assert iterations(trial) == list(range(start + 1, 7))
         assert_same(last_arrays(trial)[1], last_arrays(expected)[1])
     assert Record.read(folder).fork_of == {"name": "interrupted", "iterations": starts}
-    assert recall(folder, Record.read(folder)).keys() == {"00000", "00001"}
+    assert recall(folder, Record.read(folder)).keys() == {"00000"}
 
 
 def test_a_fork_takes_new_settings_but_none_that_its_checkpoints_do_not_fit(interrupted):
@@ -229,6 +229,7 @@ def rungs(asha):
     return {(at, trial.rpartition("_")[2], score) for at, known in bracket._rungs for trial, score in known.items()}
 
 
+@pytest.mark.slow
 def test_ashas_rungs_are_after_a_resume_what_they_were_before(ray_cluster, tmp_path):
     """Tune forgets them: trials that lagged would be carried on."""
     configs = [TRPOConfig(**CARTPOLE | {"seed": seed, "cpus_per_worker": 2.0}) for seed in range(5)]
@@ -243,6 +244,7 @@ def test_ashas_rungs_are_after_a_resume_what_they_were_before(ray_cluster, tmp_p
     assert captured_on_resume(folder, record, rungs) == before
 
 
+@pytest.mark.slow
 def test_pbts_population_has_after_a_resume_the_scores_that_it_had_before(ray_cluster, tmp_path):
     """Tune forgets them: every trial would be at its first exchange."""
     record = dataclasses.replace(SIX, scheduler="pbt", interval=2)
@@ -252,7 +254,7 @@ def test_pbts_population_has_after_a_resume_the_scores_that_it_had_before(ray_cl
     for number, past in recall(folder, record).items():
         exchange = [row for row in past.rows if row["training_iteration"] % 2 == 0][-1]
         expected[number] = (exchange["training_iteration"], exchange["episode_reward_mean"])
-    assert any(at == 4 for at, _ in expected.values())
+    assert expected["00000"][0] == 4
 
     def population(pbt):
         states = {trial_number(trial): state for trial, state in pbt._trial_state.items()}

@@ -29,7 +29,7 @@ def run(program, *flags, cwd, status=0):
     return done.stdout
 
 
-@pytest.fixture(scope="module", params=SWEEPS)
+@pytest.fixture(scope="module", params=["pg", pytest.param("trpo", marks=pytest.mark.slow)])
 def smoke(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("elsewhere")  # any working directory will do
     return folder, run(SWEEPS[request.param], "--smoke-test", "--name", "smoke", cwd=folder)

@@ -78,7 +78,7 @@ def weights():
     return FilteredWeights(policy.init(np.random.default_rng(0)), Moments.empty(policy.num_inputs).filter())
 
 
-@pytest.mark.parametrize("fault", [faults.die, faults.freeze])
+@pytest.mark.parametrize("fault", [faults.die, pytest.param(faults.freeze, marks=pytest.mark.slow)])
 def test_a_worker_that_dies_or_freezes_is_replaced_and_its_game_replayed(make_pool, weights, tmp_path, fault):
     make_faulty = partial(FaultyWorker, CARTPOLE, fault, (0, 1), tmp_path / "happened")
     pool = make_pool(make_faulty, 2, game_timeout_s=2.0)
