@@ -160,10 +160,13 @@ def summarise(results: tune.ResultGrid, folder: Path) -> int:
             "failed" if result.error else "",
         )
     Console().print(table)
-    if any(METRIC in (result.metrics or {}) for result in trials):
-        best = results.get_best_result()
-        assert best.metrics is not None
-        print(f"Best trial: {Path(best.path).name}, mean return of its last 100 games {best.metrics[METRIC]:.1f}")
+    # Tune's own get_best_result knows only what was reported in this session.
+    scores = {
+        i: result.metrics[METRIC] for i, result in enumerate(trials) if result.metrics and METRIC in result.metrics
+    }
+    if scores:
+        best = trials[max(scores, key=scores.__getitem__)]
+        print(f"Best trial: {Path(best.path).name}, mean return of its last 100 games {max(scores.values()):.1f}")
         if best.checkpoint:
             print(f"Checkpoint: {display(Path(best.checkpoint.path))}")
     for result in trials:
