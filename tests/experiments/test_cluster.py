@@ -13,7 +13,7 @@ from tests.experiments.small import last_arrays, rows, trial_folders
 from tests.experiments.test_sweep import SWEEPS, TRAIN, command, run
 from tests.trials import assert_same, untimed, wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.cluster
 
 SMALL = ["--batch-size", 6, "--checkpoint-frequency", 1]
 
@@ -170,7 +170,7 @@ def test_a_waiting_trial_uses_a_node_that_is_added(cluster, start, tmp_path):
     assert [len(rows(trial)) for trial in trial_folders(folder)] == [4] * 4
 
 
-TRAINING = ["pg", "--iterations", 4, "--hidden-size", 10, "--seed", 3, *SMALL]
+TRAINING = ["pg", "--iterations", 4, "--hidden-size", 10, "--seed", 3, "--eval-interval", 0, *SMALL]
 
 
 @pytest.fixture(scope="module")

@@ -100,7 +100,7 @@ def test_a_sweep_killed_three_times_ends_with_the_same_theta_bit_for_bit(learner
         time.sleep(rng.uniform(0, 0.5))  # anywhere in an iteration, a save or a start
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-        wait_until(lambda: not marked(mark), "processes outlive their program")
+        wait_until(lambda: not marked(mark), "processes outlive their program", seconds=30)
     assert rows_in(killed) < 16, "it was not done yet"
 
     run(sweep, "--resume", "killed", cwd=tmp_path)
