@@ -68,6 +68,9 @@ def test_a_stopped_program_saves_says_how_to_go_on_and_goes_on(number, status, t
     assert iterations(trial) == list(range(1, len(iterations(trial)) + 1))
 
 
+AGENTS = (b"ray::DashboardAgent", b"ray::RuntimeEnvAgent")
+
+
 def marked(mark):
     """Ray's workers among the processes that descend from a program with this mark in its environment."""
     found = []
@@ -77,7 +80,8 @@ def marked(mark):
                 found.append((folder / "cmdline").read_bytes())
         except OSError:  # it ended meanwhile
             continue
-    return [name for name in found if name.startswith(b"ray::")]
+    # Ray's own agents, which hold no CPU, stay for about 80 s.
+    return [name for name in found if name.startswith(b"ray::") and not name.startswith(AGENTS)]
 
 
 SMALL = {
@@ -100,7 +104,7 @@ def test_a_sweep_killed_three_times_ends_with_the_same_theta_bit_for_bit(learner
         time.sleep(rng.uniform(0, 0.5))  # anywhere in an iteration, a save or a start
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-        wait_until(lambda: not marked(mark), "processes outlive their program", seconds=30)
+        wait_until(lambda: not marked(mark), "processes outlive their program")
     assert rows_in(killed) < 16, "it was not done yet"
 
     run(sweep, "--resume", "killed", cwd=tmp_path)
