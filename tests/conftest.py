@@ -10,3 +10,23 @@ def ray_cluster():
     ray.init(address="local", num_cpus=4, include_dashboard=False, log_to_driver=False)
     yield
     ray.shutdown()
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A Trainable without Tune writes its logs into the home folder."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+
+@pytest.fixture
+def make_trial(home, ray_cluster):
+    """Makes a trial without Tune, of a Trainable with the given settings; each is stopped in the end."""
+    trials = []
+
+    def make(trainable, settings, **changes):
+        trials.append(trainable(config=settings | changes))
+        return trials[-1]
+
+    yield make
+    for trial in trials:
+        trial.stop()

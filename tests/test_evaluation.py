@@ -20,17 +20,8 @@ COMMON = {"num_workers": 2, "cpus_per_worker": 0.5, "seed": 4, "eval_games": 2}
 
 
 @pytest.fixture
-def make_trial(tmp_path, monkeypatch, ray_cluster):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    trials = []
-
-    def make(trainable, settings, **others):
-        trials.append(trainable(config=COMMON | settings | others))
-        return trials[-1]
-
-    yield make
-    for trial in trials:
-        trial.stop()
+def make_trial(make_trial):
+    return lambda trainable, settings, **changes: make_trial(trainable, COMMON | settings, **changes)
 
 
 def of_evaluation(result):

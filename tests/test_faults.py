@@ -21,24 +21,6 @@ PIXELS = {"hidden_size": 8, "batch_size": 2, "num_workers": 1, "seed": 4}
 GOLDEN = Path(__file__).parent / "data"
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch, ray_cluster):
-    monkeypatch.setenv("HOME", str(tmp_path))  # a Trainable without Tune writes its logs there
-
-
-@pytest.fixture
-def make_trial():
-    trials = []
-
-    def make(trainable, settings, **changes):
-        trials.append(trainable(config=settings | changes))
-        return trials[-1]
-
-    yield make
-    for trial in trials:
-        trial.stop()
-
-
 def run(trainable, settings, folder, **run_config):
     """A trial under Tune, as a grid of one."""
     config = tune.RunConfig(storage_path=str(folder), stop={"training_iteration": 2}, verbose=0, **run_config)

@@ -14,15 +14,9 @@ PG_RUN = {"batch_size": 3, "num_workers": 2, "seed": 7}
 TRPO_RUN = {"timesteps_per_batch": 3000, "num_workers": 2, "seed": 7}
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch, ray_cluster):
-    monkeypatch.setenv("HOME", str(tmp_path))  # a Trainable without Tune writes its logs there
-
-
 def played(trial, iterations=3):
     """Returns of all games, each iteration's steps and longest game, and what the last iteration reported."""
     results = [trial.train() for _ in range(iterations)]
-    trial.stop()
     lengths = [(result["timesteps_this_iter"], result["episode_len_max"]) for result in results]
     return trial.episodes.recent_returns, lengths, results[-1]
 
@@ -37,8 +31,8 @@ def close(values):
     return pytest.approx(values, rel=1e-4)
 
 
-def test_pong_pg_repeats_the_run_that_was_recorded():
-    trial = PongPG(config=PG_RUN)
+def test_pong_pg_repeats_the_run_that_was_recorded(make_trial):
+    trial = make_trial(PongPG, PG_RUN)
     start = trial.theta.copy()
     returns, lengths, last = played(trial)
     assert returns == [-21, -21, -21, -21, -20, -20, -21, -21, -20]
@@ -47,8 +41,8 @@ def test_pong_pg_repeats_the_run_that_was_recorded():
     assert figures(trial.theta - start) == close([13.981724, 0.7487451718])
 
 
-def test_pong_trpo_repeats_the_run_that_was_recorded():
-    trial = PongTRPO(config=TRPO_RUN)
+def test_pong_trpo_repeats_the_run_that_was_recorded(make_trial):
+    trial = make_trial(PongTRPO, TRPO_RUN)
     start, start_value = trial.theta.copy(), trial.value.theta_p.copy()
     returns, lengths, last = played(trial)
     assert returns == [-20, -21, -21, -18, -21, -21, -21, -19, -20, -21]

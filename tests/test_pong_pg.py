@@ -1,4 +1,5 @@
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,22 +15,9 @@ from trainables.pong_pg import PongPG
 SMALL = {"hidden_size": 8, "batch_size": 3, "num_workers": 1, "seed": 4, "eval_interval": 0}
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch, ray_cluster):
-    monkeypatch.setenv("HOME", str(tmp_path))  # a Trainable without Tune writes its logs there
-
-
 @pytest.fixture
-def make_trial():
-    trials = []
-
-    def make(**settings):
-        trials.append(PongPG(config=SMALL | settings))
-        return trials[-1]
-
-    yield make
-    for trial in trials:
-        trial.stop()
+def make_trial(make_trial):
+    return partial(make_trial, PongPG, SMALL)
 
 
 def test_one_two_and_three_workers_give_bit_identical_results(make_trial):
@@ -68,7 +56,7 @@ def test_save_restore_step_equals_step(make_trial, tmp_path, optimiser):
     assert len(untimed(first)) > 15
 
 
-def test_tunes_own_check_of_save_and_restore(ray_cluster):
+def test_tunes_own_check_of_save_and_restore(home, ray_cluster):
     assert validate_save_restore(PongPG, SMALL, num_gpus=0)
 
 
@@ -102,7 +90,7 @@ def test_a_trial_reserves_its_workers_and_nothing_for_itself():
     assert spread == tune.PlacementGroupFactory([{}] + [{"CPU": 1}] * 2, strategy="SPREAD")
 
 
-def test_bad_settings_are_refused_by_the_trainable_too():
+def test_bad_settings_are_refused_by_the_trainable_too(home):
     with pytest.raises(ConfigError, match="num_worker"):
         PongPG(config={"num_worker": 2})
 

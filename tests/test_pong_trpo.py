@@ -1,5 +1,6 @@
 import json
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import pytest
@@ -20,11 +21,6 @@ SMALL = CARTPOLE | {"hidden_sizes": (8,), "timesteps_per_batch": 300, "num_worke
 PONG = {"hidden_sizes": (8, 8), "timesteps_per_batch": 2000, "num_workers": 1, "seed": 4, "eval_interval": 0}
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch, ray_cluster):
-    monkeypatch.setenv("HOME", str(tmp_path))  # a Trainable without Tune writes its logs there
-
-
 @pytest.fixture(scope="module")
 def learner(ray_cluster, tmp_path_factory):
     """A trial after its first iteration, for tests that only ask it things."""
@@ -37,16 +33,8 @@ def learner(ray_cluster, tmp_path_factory):
 
 
 @pytest.fixture
-def make_trial():
-    trials = []
-
-    def make(**settings):
-        trials.append(PongTRPO(config=SMALL | settings))
-        return trials[-1]
-
-    yield make
-    for trial in trials:
-        trial.stop()
+def make_trial(make_trial):
+    return partial(make_trial, PongTRPO, SMALL)
 
 
 @pytest.mark.parametrize(("settings", "counts"), [(SMALL, (1, 2, 3)), (PONG, (1, 3))], ids=["CartPole", "Pong"])
@@ -71,7 +59,7 @@ def test_save_restore_step_equals_step(make_trial, tmp_path):
     assert len(untimed(first)) > 20
 
 
-def test_tunes_own_check_of_save_and_restore(ray_cluster):
+def test_tunes_own_check_of_save_and_restore(home, ray_cluster):
     assert validate_save_restore(PongTRPO, SMALL, num_gpus=0)
 
 

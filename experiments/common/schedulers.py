@@ -31,37 +31,39 @@ def make_scheduler(record: Record, mutations: dict[str, Any], past: Mapping[str,
     return FIFOScheduler()
 
 
-class RememberingASHA(ASHAScheduler):
-    """ASHA whose rungs hold what trials reported before."""
+class Remembering:
+    """What both schedulers below share: they are told what their trials reported before."""
 
     def __init__(self, past: Mapping[str, Past], **options: Any) -> None:
         super().__init__(**options)
         self._past = past
+
+    def past(self, trial: Trial) -> Past | None:
+        """The trial before this program, if there was one."""
+        return self._past.get(trial_number(trial))
+
+
+class RememberingASHA(Remembering, ASHAScheduler):
+    """ASHA whose rungs hold what trials reported before."""
 
     def on_trial_add(self, tune_controller: Any, trial: Trial) -> None:
         """Take a trial in, with its earlier results; what was decided on them was done then."""
         super().on_trial_add(tune_controller, trial)
-        past = self._past.get(trial_number(trial))
-        for row in past.rows if past else []:
-            super().on_trial_result(tune_controller, trial, row)
-        if past and past.over:
-            super().on_trial_complete(tune_controller, trial, past.rows[-1])
+        if past := self.past(trial):
+            for row in past.rows:
+                super().on_trial_result(tune_controller, trial, row)
+            if past.over:
+                super().on_trial_complete(tune_controller, trial, past.rows[-1])
 
 
-class RememberingPBT(PopulationBasedTraining):
+class RememberingPBT(Remembering, PopulationBasedTraining):
     """PBT whose population holds the scores that trials reported before."""
-
-    def __init__(self, past: Mapping[str, Past], **options: Any) -> None:
-        super().__init__(**options)
-        self._past = past
 
     def on_trial_add(self, tune_controller: Any, trial: Trial) -> None:
         """Take a trial in, with its score at the last exchange."""
         super().on_trial_add(tune_controller, trial)
-        past = self._past.get(trial_number(trial))
-        exchanges = (
-            [row for row in past.rows if row[self._time_attr] % self._perturbation_interval == 0] if past else []
-        )
+        past, interval = self.past(trial), self._perturbation_interval
+        exchanges = [row for row in past.rows if row[self._time_attr] % interval == 0] if past else []
         if exchanges and not trial.is_finished():
             state = self._trial_state[trial]
             self._save_trial_state(state, exchanges[-1][self._time_attr], exchanges[-1], trial)
