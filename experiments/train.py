@@ -42,7 +42,7 @@ class TrainFlags(RunFlags):
     iterations: Annotated[int, Bounds(1)] = 150
     """Updates."""
 
-    preset: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="(default: our own)")] = None
+    preset: Annotated[str, tyro.conf.arg(metavar="NAME")] = "fast"
     """Named settings that the other flags then change."""
 
 
@@ -91,7 +91,7 @@ def main() -> None:
 
 
 def _default(learner: Learner, args: list[str]) -> Config:
-    """The configuration that flags start from: the learner's, a preset's, or that of the run to be forked.
+    """The configuration that flags start from: a preset's, or that of the run to be forked.
 
     It is looked up first, so that ``--help`` shows its values.
     """
@@ -100,9 +100,7 @@ def _default(learner: Learner, args: list[str]) -> Config:
         scout.add_argument(flag)
     scout.add_argument("--storage-path", type=Path, default=RunFlags.storage_path)
     found = scout.parse_known_args(args)[0]
-    if found.preset is not None and found.preset not in learner.space.PRESETS:
-        raise ConfigError(unknown("preset", found.preset, learner.space.PRESETS))
-    settings = learner.space.PRESETS[found.preset] if found.preset else {}
+    settings = learner.preset(found.preset or TrainFlags.preset)
     if found.fork:
         if found.preset:
             raise ConfigError("--preset and --fork exclude each other: a fork starts with its origin's settings")

@@ -47,7 +47,7 @@ def test_the_trial_reports_the_games_that_a_plain_worker_plays_and_films(make_tr
     trial = make_trial(PongPG, PG, num_workers=3)
     metrics = of_evaluation(trial.train())
     worker, numbers = trial.worker_factory(trial.settings)(), evaluation_numbers(4, 1, 4)
-    games = [evaluate(worker, trial.theta, [number], sampled=2) for number in numbers]
+    games = [evaluate(worker, trial.get_arrays()["theta"], [number], sampled=2) for number in numbers]
     assert metrics == summarise(1, games[:2], games[2:])
     assert metrics["eval/return_sampled_mean"] == np.mean([game.episode_return for game in games[:2]])
     assert trial.film == games[0].gif

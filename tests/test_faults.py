@@ -68,7 +68,8 @@ def test_workers_without_a_bundle_are_an_error_within_seconds(tmp_path):
 
 def exploding(trial):
     """Parameters that are still finite, of a network whose outputs are not."""
-    trial.theta = np.full_like(trial.theta, 1e38)
+    arrays = trial.get_arrays()
+    trial.set_arrays(arrays | {"theta": np.full_like(arrays["theta"], 1e38)})
 
 
 @pytest.mark.parametrize(

@@ -33,12 +33,12 @@ def close(values):
 
 def test_pong_pg_repeats_the_run_that_was_recorded(make_trial):
     trial = make_trial(PongPG, PG_RUN)
-    start = trial.theta.copy()
+    start = trial.get_arrays()["theta"]
     returns, lengths, last = played(trial)
     assert returns == [-21, -21, -21, -21, -20, -20, -21, -21, -20]
     assert lengths == [(2717, 1009), (3029, 1161), (3115, 1128)]
     assert last["policy/entropy"] == close(0.5767233769)
-    assert figures(trial.theta - start) == close([13.981724, 0.7487451718])
+    assert figures(trial.get_arrays()["theta"] - start) == close([13.981724, 0.7487451718])
 
 
 def test_pong_trpo_repeats_the_run_that_was_recorded(make_trial):

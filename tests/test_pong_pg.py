@@ -13,6 +13,7 @@ from trainables.checks import ConfigError
 from trainables.pong_pg import PongPG
 
 SMALL = {"hidden_size": 8, "batch_size": 3, "num_workers": 1, "seed": 4, "eval_interval": 0}
+METHODS = pytest.mark.parametrize("method", ["reinforce", "ppo"])
 
 
 @pytest.fixture
@@ -20,8 +21,9 @@ def make_trial(make_trial):
     return partial(make_trial, PongPG, SMALL)
 
 
-def test_one_two_and_three_workers_give_bit_identical_results(make_trial):
-    runs = [trained(make_trial(num_workers=n, cpus_per_worker=0.5), 2) for n in (1, 2, 3)]
+@METHODS
+def test_one_two_and_three_workers_give_bit_identical_results(make_trial, method):
+    runs = [trained(make_trial(num_workers=n, cpus_per_worker=0.5, method=method), 2) for n in (1, 2, 3)]
     for arrays, returns in runs[1:]:
         assert_same(arrays, runs[0][0])
         assert returns == runs[0][1]
@@ -39,15 +41,15 @@ def test_blocks_give_bit_identical_results_for_any_number_of_workers_and_fewer_b
 
 
 def test_another_seed_gives_other_results(make_trial):
-    assert not np.array_equal(make_trial().theta, make_trial(seed=5).theta)
+    assert not np.array_equal(*(make_trial(seed=seed).get_arrays()["theta"] for seed in (4, 5)))
 
 
-@pytest.mark.parametrize("optimiser", ["rmsprop", "adam"])
-def test_save_restore_step_equals_step(make_trial, tmp_path, optimiser):
-    undisturbed = make_trial(optimiser=optimiser)
+@pytest.mark.parametrize(("method", "optimiser"), [("reinforce", "rmsprop"), ("reinforce", "adam"), ("ppo", "adam")])
+def test_save_restore_step_equals_step(make_trial, tmp_path, method, optimiser):
+    undisturbed = make_trial(method=method, optimiser=optimiser)
     undisturbed.train()
     undisturbed.save(str(tmp_path / "checkpoint"))
-    continued = make_trial(num_workers=2, optimiser=optimiser)
+    continued = make_trial(num_workers=2, method=method, optimiser=optimiser)
     continued.restore(str(tmp_path / "checkpoint"))
     assert continued.iteration == 1
     first, second = undisturbed.train(), continued.train()
@@ -60,11 +62,12 @@ def test_tunes_own_check_of_save_and_restore(home, ray_cluster):
     assert validate_save_restore(PongPG, SMALL, num_gpus=0)
 
 
-def test_metrics_have_the_same_keys_in_the_same_order_and_are_plain_numbers(make_trial, tmp_path):
-    trial = make_trial()
+@METHODS
+def test_metrics_have_the_same_keys_in_the_same_order_and_are_plain_numbers(make_trial, tmp_path, method):
+    trial = make_trial(method=method)
     first = trial.step()
     trial.save(str(tmp_path / "c"))
-    other = make_trial()
+    other = make_trial(method=method)
     other.restore(str(tmp_path / "c"))
     assert [*first] == [*trial.step()] == [*other.step()]
     assert {type(value) for value in first.values()} <= {int, float}

@@ -12,8 +12,8 @@ from trainables.checks import ConfigError
 from trainables.config import TRPOConfig
 from trainables.learning.running_stats import Moments
 from trainables.pong_trpo import PongTRPO
+from trainables.sampling.memory_worker import FilteredWeights, TrajectoryWorker
 from trainables.sampling.rollout import Trajectory
-from trainables.sampling.worker import FilteredWeights, TrajectoryWorker
 
 CARTPOLE = {"env_id": "CartPole-v1", "reset_on_reward": False, "gamma": 0.99, "timesteps_per_batch": 1000}
 CARTPOLE |= {"eval_interval": 0}

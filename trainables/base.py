@@ -29,6 +29,9 @@ WORST_RETURN = -21.0
 INIT_STREAM = 2**32 - 1
 """Spawn key of the generator that draws the first theta: no iteration has this number."""
 
+UPDATE_STREAM = 2**32 - 1
+"""Second spawn key, after the iteration's, of the generator for an update: no game has this number."""
+
 
 class PongTrainable(tune.Trainable):
     """A learner whose every ``step`` plays numbered games on rollout actors and then updates its parameters.
@@ -134,6 +137,11 @@ class PongTrainable(tune.Trainable):
     def init_rng(self) -> np.random.Generator:
         """The generator of everything that is drawn before the first game."""
         return np.random.default_rng(np.random.SeedSequence(self.settings.seed, spawn_key=(INIT_STREAM,)))
+
+    def update_rng(self) -> np.random.Generator:
+        """The generator of what the present iteration's update draws."""
+        key = (self.updates, UPDATE_STREAM)
+        return np.random.default_rng(np.random.SeedSequence(self.settings.seed, spawn_key=key))
 
     def game_numbers(self, first: int, count: int) -> list[GameNumber]:
         """Numbers of ``count`` games of the present iteration, from game ``first`` on."""

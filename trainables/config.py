@@ -82,9 +82,13 @@ class Config:
 
 @dataclass(frozen=True)
 class PGConfig(Config):
-    """REINFORCE on Pong's pixels (Karpathy 2016; seed documents 000 to 003)."""
+    """Policy gradients on Pong's pixels (Karpathy 2016; seed documents 000 to 003)."""
 
-    SHAPING = ("env_id", "hidden_size", "optimiser")
+    SHAPING = ("env_id", "hidden_size", "method", "optimiser")
+
+    method: Literal["reinforce", "ppo"] = "reinforce"
+    """reinforce takes one step along the gradient of its games, as in the seeds (Williams 1992). ppo takes many small
+    ones, up a clipped objective, with a value baseline (Schulman et al. 2017)."""
 
     hidden_size: Count = 200
     """Hidden ReLU units."""
@@ -96,17 +100,34 @@ class PGConfig(Config):
     """Discount factor per agent step (4 frames); returns restart at each point."""
 
     batch_size: Count = 10
-    """Games per update. Their gradients are summed, as in the seeds."""
+    """Games per update."""
 
     block_size: Count = 1
-    """Games that a worker plays before it sends their gradients, summed. More of them mean fewer bytes to the learner
-    and a longer wait for the last worker. Another order of sums changes results in their last bits."""
+    """Games that a worker plays before it sends what is learned from them. With reinforce that is the sum of their
+    gradients: more games mean fewer bytes to the learner and a longer wait for the last worker, and another order of
+    sums, which changes results in their last bits."""
 
     optimiser: Literal["rmsprop", "adam"] = "rmsprop"
     """Gradient ascent rule."""
 
     rmsprop_decay: Annotated[float, Bounds(0, 0.999999)] = 0.99
     """How much of RMSProp's mean square survives an update."""
+
+    epochs: Count = 4
+    """Passes over a batch (ppo)."""
+
+    minibatch_size: Count = 2500
+    """Agent steps for each step of the optimiser, about: a batch is cut into equal parts (ppo)."""
+
+    clip: Positive = 0.2
+    """How far the probability of an action may move in an update, as a ratio, before more of it is worth nothing
+    (ppo)."""
+
+    gae_lambda: Annotated[float, Bounds(0, 1)] = 0.95
+    """GAE's lambda: 1 trusts returns alone (no bias), 0 the value alone (little variance) (ppo)."""
+
+    entropy_bonus: Annotated[float, Bounds(0)] = 0.01
+    """What a nat of entropy is worth in the objective (ppo)."""
 
     def __post_init__(self) -> None:
         """Check every field, and that the environment is a Pong."""

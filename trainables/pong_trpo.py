@@ -23,8 +23,9 @@ from trainables.learning.running_stats import Filter, Moments
 from trainables.learning.trust_region import TrustRegion
 from trainables.metrics import Stopwatch
 from trainables.sampling.environments import flat_environment
+from trainables.sampling.memory_worker import FilteredGame, FilteredWeights, TrajectoryWorker
 from trainables.sampling.rollout import Trajectory
-from trainables.sampling.worker import FilteredGame, FilteredWeights, TrajectoryWorker, Worker
+from trainables.sampling.worker import Worker
 
 Array = np.ndarray
 

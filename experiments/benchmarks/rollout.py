@@ -18,9 +18,10 @@ from trainables.learning.policies import BernoulliPolicy
 from trainables.learning.returns import discounted_returns, standardise
 from trainables.learning.running_stats import Moments
 from trainables.sampling.frames import NUM_PIXELS, preprocess
+from trainables.sampling.memory_worker import FilteredWeights, TrajectoryWorker
+from trainables.sampling.pixel_workers import GradientWorker
 from trainables.sampling.pong import DOWN, UP, PongConsole
 from trainables.sampling.rollout import GameNumber, rollout
-from trainables.sampling.worker import FilteredWeights, GradientWorker, TrajectoryWorker
 
 
 def benchmark_emulator(flags: RoundsFlags) -> Iterator[Table]:
@@ -39,7 +40,7 @@ def benchmark_rollout(flags: RoundsFlags) -> Iterator[Table]:
     memory = TrajectoryWorker(TRPOConfig().env_id, TRPOConfig().hidden_sizes)
     sides: dict[str, Callable[[], float]] = {
         "emulator": lambda: emulate(worker.env.console),
-        "PongPG": _timed(lambda game: worker.play(theta, GameNumber(0, 0, game)).summary.length),
+        "PongPG": _timed(lambda game: worker.play_block(theta, [GameNumber(0, 0, game)]).summaries[0].length),
         "PongTRPO": _timed(_memory_player(memory)),
         "dense oracle": _timed(lambda game: _dense_game(worker.env.console, worker.policy, theta, game)),
         "notebook": _timed(_notebook_player(worker, theta)),
@@ -136,7 +137,7 @@ def _parts_of_a_game(worker: GradientWorker, theta: np.ndarray, number: GameNumb
         rollout(env, worker.policy.sampler(theta, number.generators()[1]), number.generators()[0])
 
     def learning() -> None:
-        worker.play(theta, number)
+        worker.play_block(theta, [number])
 
     ends = [4 / emulate(console)]
     for run in (stepping, observing, sampling, learning):

@@ -1,7 +1,7 @@
 """An update on a cluster that is not here: measured costs, a model checked against real runs, then larger machines."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -13,9 +13,9 @@ from experiments.benchmarks.model import Cluster, Costs, bottleneck, simulate
 from experiments.common.launch import local_cpus, start_ray
 from trainables.checks import Bounds
 from trainables.pong_pg import PongPG
+from trainables.sampling.pixel_workers import BlockGradient, GradientWorker
 from trainables.sampling.pool import RolloutPool
 from trainables.sampling.rollout import GameNumber
-from trainables.sampling.worker import BlockGradient, GameGradient, GradientWorker
 
 DRAWS = 200
 """Updates that the model plays for each answer."""
@@ -48,14 +48,14 @@ class SimulateFlags(OutputFlags):
 
 
 class Echo(GradientWorker):
-    """A worker that plays one game, and then returns it as often as asked."""
+    """A worker that plays one block, and then returns it as often as asked."""
 
-    game: GameGradient | None = None
+    block: BlockGradient | None = None
 
-    def play(self, weights: np.ndarray, number: GameNumber) -> GameGradient:
-        """The first game's gradient, at once."""
-        self.game = self.game or super().play(weights, number)
-        return self.game
+    def play_block(self, weights: np.ndarray, block: Sequence[GameNumber]) -> BlockGradient:
+        """The first block's gradient, at once."""
+        self.block = self.block or super().play_block(weights, block)
+        return self.block
 
 
 class Recorder:
@@ -119,7 +119,7 @@ def _measure(workers: int, updates: int) -> tuple[Costs, list[float]]:
         seconds.append(time.perf_counter() - start)
         updating.append(seconds[-1] - result["perf/rollout_s"])
         received.append(result["perf/bytes_received"] / 10)
-    theta_bytes = trial.theta.nbytes
+    theta_bytes = trial.arrays["theta"].nbytes
     trial.stop()
     start_s, result_s = _learner_costs(workers)
     game_s = np.array(recorder.game_s)
@@ -137,12 +137,11 @@ def _learner_costs(workers: int) -> tuple[float, float]:
     settings = trial.settings
     trial.pool.close()
     pool = RolloutPool(lambda: Echo(settings.env_id, settings.hidden_size, settings.gamma), workers)
-    gradient = np.zeros_like(trial.theta)
 
     def take(count: int) -> tuple[float, float]:
         wall, cpu = time.perf_counter(), time.process_time()
-        for game in pool.play(trial.theta, [GameNumber(0, 0, game) for game in range(count)]):
-            trial.policy.add_row_gradient(gradient, game.gradient)
+        numbers = [GameNumber(0, 0, game) for game in range(count)]
+        trial.method.gather(trial.arrays, pool.play(trial.arrays["theta"], numbers))
         return time.perf_counter() - wall, time.process_time() - cpu
 
     take(workers * 3)  # every worker plays its game

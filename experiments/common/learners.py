@@ -10,15 +10,15 @@ import numpy as np
 
 from search_spaces import pong_pg, pong_trpo
 from trainables.base import PongTrainable
-from trainables.checks import ConfigError
+from trainables.checks import ConfigError, unknown
 from trainables.config import Config, PGConfig, TRPOConfig
 from trainables.learning.policies import BernoulliPolicy
 from trainables.learning.running_stats import Moments
 from trainables.pong_pg import PongPG
 from trainables.pong_trpo import PongTRPO
 from trainables.sampling.frames import NUM_PIXELS
+from trainables.sampling.memory_worker import FilteredWeights, TrajectoryWorker
 from trainables.sampling.rollout import GameNumber
-from trainables.sampling.worker import FilteredWeights, GradientWorker, TrajectoryWorker
 
 
 @dataclass(frozen=True)
@@ -28,17 +28,23 @@ class Learner:
     name: str
     trainable: type[PongTrainable]
     config_class: type[Config]
-    space: ModuleType  # SPACE, MUTATIONS, SMOKE, PRESETS
+    space: ModuleType  # PRESETS, SPACES, MUTATIONS
     batch_field: str  # the setting that --batch-size of a sweep means
     iteration_seconds: Callable[[Any], float]  # of one core, for a config: measured, not guessed
+
+    def preset(self, name: str) -> dict[str, Any]:
+        """The settings of a preset. Raises ConfigError if there is none of this name."""
+        if name not in self.space.PRESETS:
+            raise ConfigError(unknown("preset", name, self.space.PRESETS))
+        return self.space.PRESETS[name]
 
 
 def _pg_iteration_seconds(config: PGConfig) -> float:
     """Play one real game with an untrained policy and multiply."""
-    worker = GradientWorker(config.env_id, config.hidden_size, config.gamma)
+    worker = PongPG.worker_factory(config)()
     theta = BernoulliPolicy(NUM_PIXELS, config.hidden_size).mlp.init(np.random.default_rng(0))
     start = time.perf_counter()
-    worker.play(theta, GameNumber(0, 0, 0))
+    worker.play_block(theta, [GameNumber(0, 0, 0)])
     return config.batch_size * (time.perf_counter() - start)
 
 

@@ -56,14 +56,15 @@ class Plan:
 
 
 def draw(
-    learner: Learner, space: Mapping[str, Any], fixed: Mapping[str, Any], num_samples: int, seed: int, room: Room
+    learner: Learner, preset: str, fixed: Mapping[str, Any], num_samples: int, seed: int, room: Room
 ) -> tuple[list[Config], list[str], list[str]]:
-    """Draw every trial's configuration from the space with one seeded generator.
+    """Draw every trial's configuration from the space around a preset with one seeded generator.
 
     ``fixed`` settings replace the space's. Trial i has seed ``seed + i``. Returns configurations, swept names, and
     notes on what was cut. Raises ConfigError for an impossible setting, or one that the cluster cannot hold.
     """
-    space = {name: domain for name, domain in space.items() if name not in fixed}
+    settings = learner.preset(preset)
+    space = {name: domain for name, domain in learner.space.SPACES[preset].items() if name not in fixed}
     notes = []
     if isinstance(domain := space.get("num_workers"), Categorical):
         space["num_workers"], note = _fitting(domain, float(fixed.get("cpus_per_worker", 1)), room)
@@ -75,7 +76,7 @@ def draw(
             name: domain.sample(random_state=rng) if isinstance(domain, Domain) else domain
             for name, domain in space.items()
         }
-        config = learner.config_class.from_dict(drawn | {"seed": seed + index} | dict(fixed))
+        config = learner.config_class.from_dict(settings | drawn | {"seed": seed + index} | dict(fixed))
         require_room(config, room)
         configs.append(config)
     swept = [name for name, domain in space.items() if not isinstance(domain, Categorical) or len(domain) > 1]

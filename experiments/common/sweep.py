@@ -41,6 +41,9 @@ class SweepFlags:
     scheduler: SchedulerName = "asha"
     """asha stops trials that lag, pbt copies those that lead, fifo runs every trial to its end."""
 
+    preset: Annotated[str, tyro.conf.arg(metavar="NAME")] = "fast"
+    """Named settings, and the search space around them."""
+
     num_workers: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="(default: swept)")] = None
     """Rollout actors of every trial."""
 
@@ -68,7 +71,7 @@ class SweepFlags:
     """Fresh seeds of each configuration that --confirm runs again."""
 
     smoke_test: bool = False
-    """2 trials of 2 short iterations on real Pong: does everything work here?"""
+    """2 trials of 2 short iterations on real Pong (--preset smoke): does everything work here?"""
 
     dry_run: bool = False
     """Print the plan and stop."""
@@ -165,9 +168,9 @@ def _settings(learner: Learner, sweep: SweepFlags) -> dict[str, Any]:
 
 
 def _plan(learner: Learner, sweep: SweepFlags, room: Room) -> Plan:
-    space = learner.space.SMOKE if sweep.smoke_test else learner.space.SPACE
+    preset = "smoke" if sweep.smoke_test else sweep.preset
     samples, iterations = (2, 2) if sweep.smoke_test else (sweep.num_samples, sweep.iterations)
-    configs, swept, notes = draw(learner, space, _settings(learner, sweep), samples, sweep.seed, room)
+    configs, swept, notes = draw(learner, preset, _settings(learner, sweep), samples, sweep.seed, room)
     return Plan(learner, configs, swept, iterations, room, sweep.max_concurrent, notes)
 
 

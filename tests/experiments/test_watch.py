@@ -33,7 +33,8 @@ def storage(tmp_path_factory):
             learner.updates, learner.episodes.recent_returns = iteration, [mean_return]
             checkpoint = experiment / TRIAL / f"checkpoint_{iteration // 5:06d}"
             checkpoint.mkdir(parents=True)
-            learner.theta = learner.theta + np.float32(0.01)
+            arrays = learner.get_arrays()
+            learner.set_arrays(arrays | {"theta": arrays["theta"] + np.float32(0.01)})
             learner.save_checkpoint(str(checkpoint))
     create(folder / "results", "fresh", "pg", {})
     return folder

@@ -20,13 +20,14 @@ if sys.argv[1] == "numpy":
 from trainables.learning.compiled import COMPILED
 from trainables.learning.running_stats import Moments
 from trainables.sampling.rollout import GameNumber
-from trainables.sampling.worker import FilteredWeights, GradientWorker, TrajectoryWorker
+from trainables.sampling.memory_worker import FilteredWeights, TrajectoryWorker
+from trainables.sampling.pixel_workers import GradientWorker
 assert COMPILED == (sys.argv[1] == "numba")
 worker = GradientWorker("ALE/Pong-v5", hidden_size=200, gamma=0.98)
 theta = 3 * worker.policy.mlp.init(np.random.default_rng(0))  # further from an even policy than a first theta is
 number = GameNumber(seed=0, iteration=0, game=0)
-game = worker.play(theta, number)
-print(game.summary[:2], hashlib.sha256(b"".join(part.tobytes() for part in game.gradient)).hexdigest())
+block = worker.play_block(theta, [number])
+print(block.summaries[0][:2], hashlib.sha256(b"".join(part.tobytes() for part in block.gradient)).hexdigest())
 worker = TrajectoryWorker("ALE/Pong-v5", hidden_sizes=(64, 64))
 theta = worker.policy.init(np.random.default_rng(0))
 seen = worker.play(FilteredWeights(theta, Moments.empty(128).filter()), number)

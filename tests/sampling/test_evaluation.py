@@ -8,8 +8,9 @@ from trainables.learning.running_stats import Moments
 from trainables.sampling.environments import PongPixels, PongRAM
 from trainables.sampling.evaluation import caption, evaluate, evaluation_numbers, measure
 from trainables.sampling.film import EVERY
+from trainables.sampling.memory_worker import FilteredWeights, TrajectoryWorker
+from trainables.sampling.pixel_workers import GradientWorker
 from trainables.sampling.rollout import GameNumber
-from trainables.sampling.worker import FilteredWeights, GradientWorker, TrajectoryWorker
 
 PIXELS = GradientWorker("ALE/Pong-v5", 10, 0.99)
 PIXEL_WEIGHTS = PIXELS.policy.mlp.init(np.random.default_rng(0))
@@ -31,9 +32,9 @@ def filmed():
 
 @BOTH
 def test_a_sampled_game_is_the_game_that_training_would_play_filmed_or_not(worker, weights, filmed):
-    summary = worker.play(weights, NUMBER).summary
+    played = worker.play(weights, NUMBER)[0]
     for game in (measure(worker, weights, NUMBER), filmed[id(worker)]):
-        assert (game.episode_return, game.length) == (summary.episode_return, summary.length)
+        assert (game.episode_return, game.length) == (played.episode_return, len(played.action_n))
 
 
 @pytest.mark.parametrize("worker", [PIXELS, MEMORY], ids=["pixels", "memory"])

@@ -6,9 +6,9 @@ from experiments.benchmarks.notebook import NotebookModel
 from trainables.learning.policies import BernoulliPolicy
 from trainables.learning.returns import discounted_returns, standardise
 from trainables.sampling.environments import PongPixels
-from trainables.sampling.frames import NUM_PIXELS
+from trainables.sampling.frames import NUM_PIXELS, stack_rows
+from trainables.sampling.pixel_workers import FrameWorker, GradientWorker
 from trainables.sampling.rollout import GameNumber, rollout
-from trainables.sampling.worker import GradientWorker
 
 HIDDEN, GAMMA = 20, 0.99
 
@@ -38,40 +38,53 @@ def test_the_sparse_gradient_of_a_real_game_equals_the_notebooks_dense_one(worke
     score = (played.action_n - np.array([p for p, _ in outputs])) * advantage
     g1, g2 = notebook.gradient(frames, np.vstack([hidden for _, hidden in outputs]), score)
 
-    result = worker.play(theta, number)
+    result = worker.play_block(theta, [number])
     total = np.zeros_like(theta)
     worker.policy.add_row_gradient(total, result.gradient)
     (t1, _), (t2, _) = worker.policy.mlp.layers(total)
     np.testing.assert_allclose(t1, g1.T, atol=1e-5 * np.abs(g1).max())
     np.testing.assert_allclose(t2.ravel(), g2, atol=1e-5 * np.abs(g2).max())
-    assert (result.summary.episode_return, result.summary.length) == (played.episode_return, len(frames))
+    assert result.summaries[0][:2] == (played.episode_return, len(frames))
 
 
 def test_a_game_sends_back_lit_columns_only(worker, theta):
-    gradient = worker.play(theta, GameNumber(0, 0, 0)).gradient
+    gradient = worker.play_block(theta, [GameNumber(0, 0, 0)]).gradient
     assert 300 < len(gradient.columns) < 1200, "a game lights 600 to 900 of 6,400 pixels"
     assert gradient.grad.dtype == np.float32
 
 
-def test_a_block_of_games_sends_the_sum_of_their_gradients_in_their_order(worker, theta):
+def test_a_block_of_games_sends_the_sum_of_their_gradients(worker, theta):
     block = [GameNumber(0, 0, game) for game in range(3)]
-    games = [worker.play(theta, number) for number in block]
+    games = [worker.play_block(theta, [number]) for number in block]
     one_by_one, summed = np.zeros_like(theta), np.zeros_like(theta)
     for game in games:
         worker.policy.add_row_gradient(one_by_one, game.gradient)
     result = worker.play_block(theta, block)
     worker.policy.add_row_gradient(summed, result.gradient)
-    np.testing.assert_array_equal(summed, one_by_one)
-    assert [summary[:3] for summary in result.summaries] == [game.summary[:3] for game in games]
-    assert result.nbytes < 0.7 * sum(game.gradient.nbytes for game in games), "games light much the same pixels"
+    np.testing.assert_allclose(summed, one_by_one, atol=1e-5 * np.abs(summed).max())
+    assert [summary[:2] for summary in result.summaries] == [game.summaries[0][:2] for game in games]
+    assert [s.entropy for s in result.summaries] == pytest.approx([game.summaries[0].entropy for game in games])
+    assert result.nbytes < 0.9 * sum(game.nbytes for game in games), "games light much the same pixels"
+
+
+def test_packed_games_are_the_games_and_small(worker, theta):
+    number = GameNumber(2, 0, 0)
+    played, _ = worker.play(theta, number)
+    frames = FrameWorker("ALE/Pong-v5", HIDDEN)
+    (game,) = frames.play_block(theta, [number]).games
+    np.testing.assert_array_equal(game.frames[:-1].toarray(), played.obs_nd.toarray())
+    np.testing.assert_array_equal(game.frames[-1:].toarray(), stack_rows([played.last_obs]).toarray())
+    np.testing.assert_array_equal(game.action_n, played.action_n)
+    np.testing.assert_array_equal(game.reward_n, played.reward_n)
+    assert game.nbytes < 100 * len(game.action_n)
 
 
 def test_the_number_decides_the_game_whatever_the_worker_played_before(worker, theta):
     fresh = GradientWorker("ALE/Pong-v5", HIDDEN, GAMMA)
     worker.play(theta, GameNumber(1, 0, 0))
     numbers = [GameNumber(0, 0, 0), GameNumber(0, 0, 1), GameNumber(0, 1, 0), GameNumber(1, 0, 0)]
-    games = [worker.play(theta, number) for number in numbers]
-    repeated = fresh.play(theta, numbers[0])
+    games = [worker.play_block(theta, [number]) for number in numbers]
+    repeated = fresh.play_block(theta, [numbers[0]])
     np.testing.assert_array_equal(repeated.gradient.grad, games[0].gradient.grad)
     assert len({game.gradient.grad.tobytes() for game in games}) == len(games), "different numbers, different games"
 

@@ -24,6 +24,11 @@ class Bernoulli:
         """Entropy in nats, between 0 and log 2."""
         return -(expit(logit_n) * log_expit(logit_n) + expit(-logit_n) * log_expit(-logit_n))
 
+    @staticmethod
+    def entropy_slope(logit_n: Array) -> Array:
+        """d entropy / d logit  =  -logit * p * (1 - p),   p = sigmoid(logit)."""
+        return -logit_n * expit(logit_n) * expit(-logit_n)
+
 
 class Categorical:
     """k actions: action a with probability p_a = exp(logit_a) / sum_b exp(logit_b)."""

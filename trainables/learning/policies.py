@@ -1,13 +1,14 @@
 """A policy: a network whose outputs are the logits of an action distribution."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from trainables.learning.alike import alike_columns
 from trainables.learning.compiled import compiled
 from trainables.learning.distributions import Bernoulli
 from trainables.learning.logistic import logistic_layers, noisy_argmax
@@ -19,18 +20,21 @@ SparseRow = tuple[Array, Array]
 
 
 class RowGradient(NamedTuple):
-    """A gradient of a ``BernoulliPolicy`` that is zero outside some rows of the first weight matrix.
+    """A gradient of a ``BernoulliPolicy`` without the first weight matrix's rows that are zero, or said twice.
 
-    Row j of that matrix multiplies input j, so a game that never lights a pixel never touches its row.
+    Row j of that matrix multiplies input j. A game that never lights a pixel never touches its row, and pixels that
+    light together have the same row, or the opposite one (``learning/alike.py``).
     """
 
     columns: Array  # (m,) the inputs that were ever non-zero, ascending
-    grad: Array  # (m*h + h,) gradient of the network that sees only those inputs
+    group: Array  # (m,) the row of the gradient that is theirs
+    sign: Array  # (m,) and 1, or -1 for its opposite
+    grad: Array  # (u*h + h,) gradient of the network that sees one input of each group
 
     @property
     def nbytes(self) -> int:
         """Bytes that travel."""
-        return self.columns.nbytes + self.grad.nbytes
+        return sum(array.nbytes for array in self)
 
 
 def sparse_logit_numpy(w1: Array, w2: Array, columns: Array, values: Array, hidden: Array) -> np.float32:
@@ -88,46 +92,37 @@ class BernoulliPolicy:
 
         return sample
 
-    def score_gradient(self, theta_p: Array, x_nd: Inputs, action_n: Array, weight_n: Array) -> tuple[Array, float]:
-        """The REINFORCE gradient of a game, and its mean entropy in nats.
+    def score_gradient(self, theta_p: Array, x_nd: Inputs, action_n: Array, weight_n: Array) -> tuple[Array, Array]:
+        """The REINFORCE gradient of n steps, and the policy's entropy at each, in nats.
 
             g = sum_t  weight[t] * grad_theta log p(action[t] | x[t])        (Williams 1992)
 
-        Returns ((p,), entropy).
+        Returns ((p,), (n,)).
         """
         logit_nk, tape = self.mlp.forward(theta_p, x_nd)
         logit_n = logit_nk[:, 0]
         score_n = Bernoulli.score(logit_n, action_n) * weight_n.astype(logit_n.dtype)
-        return self.mlp.vjp(theta_p, tape, score_n[:, None]), float(Bernoulli.entropy(logit_n).mean())
+        return self.mlp.vjp(theta_p, tape, score_n[:, None]), Bernoulli.entropy(logit_n)
 
     def sparse_score_gradient(
         self, theta_p: Array, x_nd: sparse.csr_matrix, action_n: Array, weight_n: Array
-    ) -> tuple[RowGradient, float]:
-        """``score_gradient`` as the rows that it touches: the same maths in the network that sees only lit inputs."""
-        columns, compact = np.unique(x_nd.indices, return_inverse=True)
-        lit = sparse.csr_matrix((x_nd.data, compact, x_nd.indptr), (x_nd.shape[0], len(columns)))
+    ) -> tuple[RowGradient, Array]:
+        """``score_gradient`` as the rows that it touches: the same maths in a network that sees each of them once."""
+        alike = alike_columns(x_nd)
         (w1, _), (w2, _) = self.mlp.layers(theta_p)
-        small = BernoulliPolicy(len(columns), self.num_hidden)
-        small_theta = np.concatenate([w1[columns].ravel(), w2.ravel()])
-        grad, entropy = small.score_gradient(small_theta, lit, action_n, weight_n)
-        return RowGradient(columns.astype(np.int32), grad), entropy
+        small_theta = np.concatenate([alike.merged(w1).ravel(), w2.ravel()])
+        small = BernoulliPolicy(alike.one_of_each.shape[1], self.num_hidden)
+        grad, entropy_n = small.score_gradient(small_theta, alike.one_of_each, action_n, weight_n)
+        return RowGradient(alike.columns, alike.group, alike.sign, grad), entropy_n
 
     def add_row_gradient(self, total_p: Array, gradient: RowGradient) -> None:
         """Add a game's, or a block's, gradient to the batch's, in place."""
-        small = BernoulliPolicy(len(gradient.columns), self.num_hidden)
         (w1_total, _), (w2_total, _) = self.mlp.layers(total_p)
-        (w1, _), (w2, _) = small.mlp.layers(gradient.grad)
-        w1_total[gradient.columns] += w1  # columns are unique, so fancy indexing adds each row once
-        w2_total += w2
-
-    def sum_row_gradients(self, gradients: Sequence[RowGradient]) -> RowGradient:
-        """The sum of several games' gradients, added in their order, as the rows that any of them touches."""
-        columns = reduce(np.union1d, (gradient.columns for gradient in gradients))
-        small = BernoulliPolicy(len(columns), self.num_hidden)
-        total_p = np.zeros(small.mlp.num_params, np.float32)
-        for gradient in gradients:
-            small.add_row_gradient(total_p, RowGradient(np.searchsorted(columns, gradient.columns), gradient.grad))
-        return RowGradient(columns, total_p)
+        w2 = gradient.grad[-self.num_hidden :]
+        w1 = gradient.grad[: -self.num_hidden].reshape(-1, self.num_hidden)
+        # Columns are unique, so fancy indexing adds each row once.
+        w1_total[gradient.columns] += gradient.sign[:, None] * w1[gradient.group]
+        w2_total += w2[:, None]
 
 
 @dataclass(frozen=True)

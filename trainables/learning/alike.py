@@ -1,0 +1,54 @@
+"""Columns of a sparse matrix that are alike: equal, or opposite, in every row.
+
+A ball of four pixels lights them all at once, and a paddle that moves lights whole strips. Whatever is linear in such
+pixels need be computed, and sent, once for all of them: they are about half of those that a game of Pong lights.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+Array = np.ndarray
+
+
+class Alike(NamedTuple):
+    """A matrix (n, d) without its repetitions.
+
+        x_nd[:, columns[j]] = sign[j] * one_of_each[:, group[j]]
+
+    All other columns are zero.
+    """
+
+    columns: Array  # (m,) int32, those that are not zero, ascending
+    group: Array  # (m,) int32, the group that each of them belongs to
+    sign: Array  # (m,) float32, 1 or -1
+    one_of_each: sparse.csr_matrix  # (n, u), a column of each group
+
+    def merged(self, weight_dh: Array) -> Array:
+        """The weights (u, h) with which ``one_of_each`` makes what the whole matrix makes of ``weight_dh`` (d, h)."""
+        m = len(self.columns)
+        groups = sparse.csr_matrix((self.sign, (self.group, np.arange(m))), (self.one_of_each.shape[1], m))
+        return groups @ weight_dh[self.columns]
+
+
+def alike_columns(x_nd: sparse.csr_matrix) -> Alike:
+    """Find the columns that are alike, and keep one of each.
+
+    Columns are compared by their products with one random vector: two that differ have the same product, in float64,
+    with a probability of about 2^-50.
+    """
+    row_key_n = np.random.default_rng(0).standard_normal(x_nd.shape[0])
+    weights = np.repeat(row_key_n, np.diff(x_nd.indptr)) * x_nd.data
+    key_d = np.bincount(x_nd.indices, weights, minlength=x_nd.shape[1])
+    columns = key_d.nonzero()[0]
+    key_m = key_d[columns]
+    _, first, group = np.unique(np.abs(key_m), return_index=True, return_inverse=True)
+    sign = np.where(key_m == key_m[first][group], np.float32(1), np.float32(-1))
+    number_d = np.full(x_nd.shape[1], -1)
+    number_d[columns[first]] = np.arange(len(first))
+    number = number_d[x_nd.indices]
+    kept = number >= 0
+    starts = np.append(0, np.cumsum(kept))[x_nd.indptr]
+    one_of_each = sparse.csr_matrix((x_nd.data[kept], number[kept], starts), (x_nd.shape[0], len(first)))
+    return Alike(columns.astype(np.int32), group.astype(np.int32), sign, one_of_each)

@@ -1,0 +1,142 @@
+"""Workers of the pixel learner: one sends back its games' gradient, the other the games themselves."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.special import expit
+
+from trainables.learning.policies import BernoulliPolicy, RowGradient
+from trainables.learning.returns import discounted_returns, standardise
+from trainables.sampling.environments import PongPixels
+from trainables.sampling.frames import HEIGHT, NUM_PIXELS, WIDTH, SparseRow, stack_rows
+from trainables.sampling.rollout import GameNumber, Trajectory, rollout
+from trainables.sampling.worker import GameSummary
+
+
+class PixelWorker:
+    """Plays Pong from pixels. What it makes of its games, its subclasses say."""
+
+    def __init__(self, env_id: str, hidden_size: int) -> None:
+        self.env = PongPixels(env_id)
+        self.policy = BernoulliPolicy(NUM_PIXELS, hidden_size)
+
+    def play(self, weights: np.ndarray, number: GameNumber) -> tuple[Trajectory, float]:
+        """The numbered game, played by the policy of these weights, and the seconds that it took."""
+        start = time.perf_counter()
+        env_rng, action_rng = number.generators()
+        game = rollout(self.env, self.sampler(weights, action_rng), env_rng)
+        return game, time.perf_counter() - start
+
+    def sampler(self, weights: np.ndarray, rng: np.random.Generator) -> Callable[[SparseRow], int]:
+        return self.policy.sampler(weights, rng)
+
+    def probabilities(self, weights: np.ndarray) -> Callable[[SparseRow], np.ndarray]:
+        def probabilities(row: SparseRow) -> np.ndarray:
+            up = expit(self.policy.mlp.forward(weights, stack_rows([row]))[0][0, 0])
+            return np.array([1 - up, up])
+
+        return probabilities
+
+    def view(self, weights: np.ndarray) -> Callable[[SparseRow], np.ndarray]:
+        return lambda row: stack_rows([row]).toarray().reshape(HEIGHT, WIDTH)
+
+
+class BlockGradient(NamedTuple):
+    """What REINFORCE needs of a block of games: their gradient, never their frames."""
+
+    gradient: RowGradient  # of all its games
+    summaries: list[GameSummary]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that travel."""
+        return self.gradient.nbytes
+
+
+class GradientWorker(PixelWorker):
+    """Returns the REINFORCE gradient of its games."""
+
+    def __init__(self, env_id: str, hidden_size: int, gamma: float) -> None:
+        super().__init__(env_id, hidden_size)
+        self.gamma = gamma
+
+    def play_block(self, weights: np.ndarray, block: Sequence[GameNumber]) -> BlockGradient:
+        """The gradient of sum_t A[t] log p(a[t] | x[t]) over the games, A each game's standardised returns (document
+        002).
+
+        It is summed where it arises: games light much the same pixels, so a sum is far smaller than its parts.
+        """
+        games, seconds = zip(*(self.play(weights, number) for number in block), strict=True)
+        start = time.perf_counter()
+        gradient, entropy_n = self.policy.sparse_score_gradient(
+            weights,
+            sparse.vstack([game.obs_nd for game in games], format="csr"),
+            np.concatenate([game.action_n for game in games]),
+            np.concatenate([standardise(discounted_returns(game.reward_n, self.gamma)) for game in games]),
+        )
+        learning_s = (time.perf_counter() - start) / len(entropy_n)  # per step
+        ends = np.cumsum([len(game.action_n) for game in games])
+        summaries = [
+            GameSummary(game.episode_return, len(entropy_t), float(entropy_t.mean()), s + learning_s * len(entropy_t))
+            for game, s, entropy_t in zip(games, seconds, np.split(entropy_n, ends[:-1]), strict=True)
+        ]
+        return BlockGradient(gradient, summaries)
+
+
+class PackedGame(NamedTuple):
+    """A game of n steps, as small as it can travel: about 80 bytes a step."""
+
+    columns: np.ndarray  # int16, the lit pixels of n + 1 frames, one frame after the other
+    values: np.ndarray  # int8, 1 or -1 each
+    starts: np.ndarray  # int32 (n + 2,), where in them each frame begins
+    action_n: np.ndarray  # int8
+    reward_n: np.ndarray  # int8
+    truncated: bool  # cut off by a limit: then the last frame is worth something
+    seconds: float  # wall-clock time that the worker spent on it
+
+    @classmethod
+    def of(cls, game: Trajectory, seconds: float) -> "PackedGame":
+        """Pack a game; its last frame, which no action followed, comes along."""
+        x_nd = sparse.vstack([game.obs_nd, stack_rows([game.last_obs])], format="csr")
+        return cls(
+            x_nd.indices.astype(np.int16),
+            x_nd.data.astype(np.int8),
+            x_nd.indptr.astype(np.int32),
+            game.action_n,
+            game.reward_n.astype(np.int8),
+            game.truncated,
+            seconds,
+        )
+
+    @property
+    def frames(self) -> sparse.csr_matrix:
+        """Its difference frames (n + 1, 6400), float32."""
+        parts = self.values.astype(np.float32), self.columns.astype(np.int32), self.starts
+        return sparse.csr_matrix(parts, (len(self.starts) - 1, NUM_PIXELS))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that travel."""
+        return sum(array.nbytes for array in self[:5])
+
+
+class PackedBlock(NamedTuple):
+    """What PPO needs of a block of games."""
+
+    games: list[PackedGame]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that travel."""
+        return sum(game.nbytes for game in self.games)
+
+
+class FrameWorker(PixelWorker):
+    """Returns its games, frame by frame."""
+
+    def play_block(self, weights: np.ndarray, block: Sequence[GameNumber]) -> PackedBlock:
+        """The numbered games."""
+        return PackedBlock([PackedGame.of(*self.play(weights, number)) for number in block])
