@@ -116,6 +116,21 @@ def test_a_worker_that_dies_between_games_is_replaced_too(make_pool, weights):
     assert pool.counts["worker_restarts"] == 1
 
 
+def stillborn(marker):
+    """A worker, or, once the marker is there, the death of its process."""
+    if marker.exists():
+        faults.die()
+    return CARTPOLE()
+
+
+def test_a_pool_whose_only_worker_cannot_be_replaced_ends_in_an_error(make_pool, weights, tmp_path):
+    pool = make_pool(partial(stillborn, tmp_path / "marker"), 1)
+    (tmp_path / "marker").touch()
+    os.kill(pool.call(lambda _: os.getpid())[0], signal.SIGKILL)
+    with pytest.raises(RuntimeError, match="the start of rollout worker 0 failed 3 times, at last because it died"):
+        list(pool.play(weights, NUMBERS))
+
+
 def test_more_workers_than_the_cluster_holds_are_refused_at_once(make_pool):
     with pytest.raises(RuntimeError, match="5 rollout workers of 1 CPUs each do not fit: the cluster holds 4"):
         make_pool(EchoWorker, 5)

@@ -7,12 +7,13 @@ begun, and when it finishes, changes nothing: games depend on their number alone
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import ray
 from ray.exceptions import GetTimeoutError, RayError, RayTaskError
 
+from trainables.sampling.agenda import Agenda, Task
 from trainables.sampling.rollout import GameNumber
 from trainables.sampling.worker import Worker
 
@@ -47,15 +48,6 @@ class _RolloutActor:
         return function(self._worker)
 
 
-class _Task(NamedTuple):
-    """What a worker is busy with: a block of games, or, where there is none, its own start."""
-
-    worker: int
-    block: tuple[GameNumber, ...]
-    seconds: float  # that it may take
-    deadline: float  # of time.monotonic(), which stands still while a laptop sleeps
-
-
 def play_to_learn(worker: Worker, weights: Any, block: Sequence[GameNumber]) -> Any:
     """Play a block of training games."""
     return worker.play_block(weights, block)
@@ -84,7 +76,6 @@ class RolloutPool:
         """
         self._make_worker, self._cpus, self._game_timeout_s = make_worker, cpus_per_worker, game_timeout_s
         self.counts = {"worker_restarts": 0, "bytes_received": 0, "bytes_between_nodes": 0}
-        self._running: dict[ray.ObjectRef, _Task] = {}
         _check_room(num_workers, cpus_per_worker)
         self._actors = [self._new_actor() for _ in range(num_workers)]
         try:
@@ -99,7 +90,7 @@ class RolloutPool:
             self.close()
             # Tune takes a RayActorError for the death of the trial's own actor and skips cleanup().
             raise RuntimeError(f"a rollout worker could not be built: {error}") from None
-        self._idle = deque(range(num_workers))
+        self._agendas = [Agenda() for _ in range(num_workers)]
 
     def play(
         self,
@@ -121,26 +112,22 @@ class RolloutPool:
         failures: Counter[Any] = Counter()
         for block in blocks:
             while block not in finished:
-                while waiting and self._idle:
-                    worker, following = self._idle.popleft(), waiting.popleft()
-                    reply = self._actors[worker].play.remote(shared, following, how)
-                    self._begin(reply, worker, following, self._game_timeout_s * len(following))
-                task, answer, failure = self._next_end()
+                self._hand_out(waiting, lambda worker, block: self._actors[worker].play.remote(shared, block, how))
+                worker, answer, failure = self._next_end()
                 if failure:
-                    key = task.block or task.worker
+                    task, *unstarted = self._agendas[worker].clear()
+                    key = task.block or worker
                     failures[key] += 1
-                    if failures[key] >= MAX_FAILURES and (task.block or not self._any_up()):
-                        raise RuntimeError(f"{_name(task)} failed {MAX_FAILURES} times, at last because it {failure}")
-                    if task.block:
-                        waiting.appendleft(task.block)
-                    self._replace(task.worker)
-                    continue
-                self._idle.append(task.worker)
-                if task.block:
-                    finished[task.block] = answer
-                    self._count(task.worker, answer.nbytes)
+                    if failures[key] >= MAX_FAILURES and (task.block or not self._any_up_but(worker)):
+                        name = _name(worker, task)
+                        raise RuntimeError(f"{name} failed {MAX_FAILURES} times, at last because it {failure}")
+                    waiting.extendleft(other.block for other in (*unstarted, task) if other.block)
+                    self._replace(worker)
+                elif done := self._agendas[worker].pop().block:
+                    finished[done] = answer
+                    self._count(worker, answer.nbytes)
                 else:
-                    self._nodes[task.worker] = answer
+                    self._nodes[worker] = answer
             yield finished.pop(block)
 
     def call(self, function: Callable[[Worker], Any]) -> list[Any]:
@@ -157,49 +144,60 @@ class RolloutPool:
         options = {"num_cpus": self._cpus, "runtime_env": {"env_vars": ONE_THREAD}}
         return _RolloutActor.options(**options).remote(self._make_worker)  # type: ignore[attr-defined]
 
-    def _begin(self, reply: ray.ObjectRef, worker: int, block: tuple[GameNumber, ...], seconds: float) -> None:
-        self._running[reply] = _Task(worker, block, seconds, time.monotonic() + seconds)
+    def _hand_out(
+        self, waiting: deque[tuple[GameNumber, ...]], play: Callable[[int, tuple[GameNumber, ...]], ray.ObjectRef]
+    ) -> None:
+        """A block for each worker that has none; then, while there are plenty, a second one for each that plays."""
+        for ahead in (0, 1):
+            for worker, agenda in enumerate(self._agendas):
+                plays = bool(agenda.tasks) and bool(agenda.tasks[0].block)
+                if len(agenda.tasks) == ahead and len(waiting) > ahead * len(self._actors) and plays == bool(ahead):
+                    block = waiting.popleft()
+                    agenda.add(Task(play(worker, block), block, self._game_timeout_s * len(block)))
 
     def _replace(self, worker: int) -> None:
         """Kill a worker, dead or hung, and start another in its place."""
         ray.kill(self._actors[worker])
         self.counts["worker_restarts"] += 1
         self._actors[worker] = self._new_actor()
-        self._begin(self._actors[worker].start.remote(), worker, (), START_TIMEOUT_S)
+        self._agendas[worker].add(Task(self._actors[worker].start.remote(), (), START_TIMEOUT_S))
 
-    def _any_up(self) -> bool:
-        """Whether the pool still has a worker, or only replacements that have not started."""
-        return bool(self._idle) or any(task.block for task in self._running.values())
+    def _any_up_but(self, worker: int) -> bool:
+        """Whether the pool has another worker than this one, not only replacements that have not started."""
+        others = (agenda.tasks for other, agenda in enumerate(self._agendas) if other != worker)
+        return any(not tasks or tasks[0].block for tasks in others)
 
     def _count(self, worker: int, nbytes: int) -> None:
         self.counts["bytes_received"] += nbytes
         if self._nodes[worker] != ray.get_runtime_context().get_node_id():
             self.counts["bytes_between_nodes"] += nbytes
 
-    def _next_end(self) -> tuple[_Task, Any, str | None]:
-        """Wait for the next task to end, and take it out of those that run: (task, answer, what went wrong)."""
-        running = self._running
-        left = min(task.deadline for task in running.values()) - time.monotonic()
-        done, _ = ray.wait([*running], num_returns=1, timeout=max(0.0, left))
+    def _next_end(self) -> tuple[int, Any, str | None]:
+        """Wait for a worker's first task to end: (worker, answer, what went wrong)."""
+        busy = {agenda.tasks[0].reply: worker for worker, agenda in enumerate(self._agendas) if agenda.tasks}
+        first = min(busy.values(), key=lambda worker: self._agendas[worker].deadline)
+        left = self._agendas[first].deadline - time.monotonic()
+        done, _ = ray.wait([*busy], num_returns=1, timeout=max(0.0, left))
         if not done:
-            task = running.pop(min(running, key=lambda reply: running[reply].deadline))
-            return task, None, f"did not {'finish' if task.block else 'start'} within {task.seconds:g} s"
-        task = running.pop(done[0])
+            task = self._agendas[first].tasks[0]
+            return first, None, f"did not {'finish' if task.block else 'start'} within {task.seconds:g} s"
+        worker = busy[done[0]]
         try:
-            return task, ray.get(done[0]), None
+            return worker, ray.get(done[0]), None
         except RayTaskError as error:
             cause = error.cause or error
-            raise RuntimeError(f"{_name(task)} raised {type(cause).__name__}: {cause}") from error
+            name = _name(worker, self._agendas[worker].tasks[0])
+            raise RuntimeError(f"{name} raised {type(cause).__name__}: {cause}") from error
         except RayError as error:  # the process died, or its answer was lost with its machine
-            return task, None, "died: " + " ".join(str(error).split())
+            return worker, None, "died: " + " ".join(str(error).split())
 
 
-def _name(task: _Task) -> str:
+def _name(worker: int, task: Task) -> str:
     if not task.block:
-        return f"the start of rollout worker {task.worker}"
+        return f"the start of rollout worker {worker}"
     seed, iteration, game = task.block[0]
     games = f"games {game} to {task.block[-1].game}" if len(task.block) > 1 else f"game {game}"
-    return f"rollout worker {task.worker} in {games} of iteration {iteration} (seed {seed})"
+    return f"rollout worker {worker} in {games} of iteration {iteration} (seed {seed})"
 
 
 def _check_room(num_workers: int, cpus_per_worker: float) -> None:
