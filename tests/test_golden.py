@@ -1,4 +1,4 @@
-"""Speed changes no results: short runs play the very games, and learn what they learned, when this file was made.
+"""Speed changes no results: short runs play the very games, and learn what they learned, when they were recorded.
 
 Returns and lengths are compared exactly, and every game depends on all parameters before it. Of the parameters
 themselves only figures are kept, within a tolerance: BLAS adds in another order on another kind of CPU.
@@ -7,10 +7,12 @@ themselves only figures are kept, within a tolerance: BLAS adds in another order
 import numpy as np
 import pytest
 
+from search_spaces.pong_pg import PRESETS
 from trainables.pong_pg import PongPG
 from trainables.pong_trpo import PongTRPO
 
 PG_RUN = {"batch_size": 3, "num_workers": 2, "seed": 7}
+PPO_RUN = PRESETS["fast"] | PG_RUN
 TRPO_RUN = {"timesteps_per_batch": 3000, "num_workers": 2, "seed": 7}
 
 
@@ -39,6 +41,18 @@ def test_pong_pg_repeats_the_run_that_was_recorded(make_trial):
     assert lengths == [(2717, 1009), (3029, 1161), (3115, 1128)]
     assert last["policy/entropy"] == close(0.5767233769)
     assert figures(trial.get_arrays()["theta"] - start) == close([13.981724, 0.7487451718])
+
+
+def test_pong_pg_by_ppo_repeats_the_run_that_was_recorded(make_trial):
+    trial = make_trial(PongPG, PPO_RUN)
+    start = trial.get_arrays()
+    returns, lengths, last = played(trial)
+    assert returns == [-21, -21, -21, -21, -21, -20, -20, -20, -21]
+    assert lengths == [(2717, 1009), (2811, 1101), (3457, 1290)]
+    assert last["policy/entropy"] == close(0.6874537767)
+    assert last["baseline/explained_variance"] == close(-0.231961323)
+    assert figures(trial.get_arrays()["theta"] - start["theta"]) == close([3.7983263, -1.1155758749])
+    assert figures(trial.get_arrays()["value"] - start["value"]) == close([0.1539615, -0.0021230217])
 
 
 def test_pong_trpo_repeats_the_run_that_was_recorded(make_trial):

@@ -59,8 +59,17 @@ class Adam:
 
     def ascend(self, theta_p: Array, grad_p: Array, state: State) -> tuple[Array, State]:
         count = int(state["count"]) + 1
-        mean_p = 0.9 * state["mean"] + (1 - 0.9) * grad_p
-        mean_square_p = 0.999 * state["mean_square"] + (1 - 0.999) * grad_p * grad_p
         rate = self.learning_rate * (1 - 0.999**count) ** 0.5 / (1 - 0.9**count)
-        theta_p = theta_p + rate * mean_p / (np.sqrt(mean_square_p) + np.float32(1e-8))
-        return theta_p, {"mean": mean_p, "mean_square": mean_square_p, "count": np.array(count)}
+        # In place where an array is ours: PPO takes dozens of steps an update, each as long as memory takes.
+        mean_p, mean_square_p = 0.9 * state["mean"], 0.999 * state["mean_square"]
+        part_p = (1 - 0.9) * grad_p
+        mean_p += part_p
+        np.multiply(1 - 0.999, grad_p, out=part_p)
+        part_p *= grad_p
+        mean_square_p += part_p
+        np.sqrt(mean_square_p, out=part_p)
+        part_p += np.float32(1e-8)
+        np.divide(mean_p, part_p, out=part_p)
+        part_p *= rate
+        part_p += theta_p
+        return part_p, {"mean": mean_p, "mean_square": mean_square_p, "count": np.array(count)}
