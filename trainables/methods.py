@@ -88,6 +88,7 @@ class Clipped:
             settings.minibatch_size,
             settings.clip,
             settings.entropy_bonus,
+            threads=settings.num_workers,
         )
 
     def worker_factory(self) -> Callable[[], Worker]:

@@ -42,21 +42,21 @@ def test_the_gradient_is_that_of_the_papers_objective():
     ppo, batch = make_ppo(), played(old_p)
     shifts = 1e-6 * np.eye(len(theta_p))
     numeric_p = [(objective(ppo, theta_p + s, batch) - objective(ppo, theta_p - s, batch)) / 2e-6 for s in shifts]
-    gradient_p, info = ppo.gradient(theta_p, batch)
+    gradient_p, info = ppo.gradient(theta_p, batch, total=30)
     np.testing.assert_allclose(gradient_p, numeric_p, atol=1e-7)
-    assert 0.2 < info["clip_fraction"] < 0.8, "a case in which the clip matters"
-    assert info["kl"] > 0
+    assert 0.2 < info.clip_fraction < 0.8, "a case in which the clip matters"
+    assert info.kl > 0
 
 
 def test_the_first_step_is_reinforces():
     theta_p = np.random.default_rng(0).standard_normal(NETWORK.mlp.num_params)
     batch = played(theta_p)
-    gradient_p, info = make_ppo(entropy_bonus=0.0).gradient(theta_p, batch)
+    gradient_p, info = make_ppo(entropy_bonus=0.0).gradient(theta_p, batch, total=30)
     actor_p, _ = NETWORK.split(theta_p)
     score_p, _ = BernoulliPolicy(12, 3).score_gradient(actor_p, batch.x_nd, batch.action_n, batch.adv_n)
     (_, _), (w2_gradient, _) = NETWORK.mlp.layers(gradient_p)
     np.testing.assert_allclose(w2_gradient[:, 0], score_p[-3:] / 30)
-    assert info == {"kl": pytest.approx(0, abs=1e-12), "clip_fraction": 0}
+    assert info == (pytest.approx(0, abs=1e-12), 0)
 
 
 def test_join_and_split_are_inverse():
@@ -78,3 +78,21 @@ def test_an_update_improves_the_objective_and_repeats_with_its_generator():
     np.testing.assert_array_equal(runs[0][0], runs[1][0])
     assert not np.array_equal(runs[0][0], runs[2][0])
     assert runs[0][1]["count"] == 20 * 3, "three minibatches of ten in each epoch"
+
+
+def test_threads_change_no_bit_and_inputs_that_are_dark_change_nothing():
+    theta_p = np.random.default_rng(0).standard_normal(NETWORK.mlp.num_params).astype(np.float32)
+    batch = played(theta_p)
+    dark = batch.x_nd.toarray()
+    dark[:, [2, 7]] = 0
+    batch = batch._replace(x_nd=sparse.csr_matrix(dark))
+    state = {name: array + 1 for name, array in Adam(1e-3).init(len(theta_p)).items()}
+    runs = [make_ppo(threads=n).update(theta_p, state, batch, np.random.default_rng(0)) for n in (1, 2)]
+    for one, two in zip(runs[0][1].values(), runs[1][1].values(), strict=True):
+        np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(runs[0][0], runs[1][0])
+    for array, before in ((runs[0][0], theta_p), (runs[0][1]["mean"], state["mean"])):
+        (rows, _), _ = NETWORK.mlp.layers(array)
+        (rows_before, _), _ = NETWORK.mlp.layers(before)
+        changed = (rows != rows_before).any(axis=1)
+        assert [*np.flatnonzero(~changed)] == [2, 7]

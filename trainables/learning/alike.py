@@ -1,5 +1,6 @@
-"""Columns of a sparse matrix that are alike: equal, or opposite, in every row.
+"""Columns of a sparse matrix that need no second look: those that are zero, and those that are alike.
 
+Two are alike if they are equal, or opposite, in every row.
 A ball of four pixels lights them all at once, and a paddle that moves lights whole strips. Whatever is linear in such
 pixels need be computed, and sent, once for all of them: they are about half of those that a game of Pong lights.
 """
@@ -30,6 +31,14 @@ class Alike(NamedTuple):
         m = len(self.columns)
         groups = sparse.csr_matrix((self.sign, (self.group, np.arange(m))), (self.one_of_each.shape[1], m))
         return groups @ weight_dh[self.columns]
+
+
+def lit_columns(x_nd: sparse.csr_matrix) -> tuple[Array, sparse.csr_matrix]:
+    """The columns (m,) that are not zero everywhere, ascending, and the matrix of these alone (n, m)."""
+    lit_d = np.zeros(x_nd.shape[1], np.bool_)
+    lit_d[x_nd.indices] = True
+    columns, number_d = lit_d.nonzero()[0], np.cumsum(lit_d, dtype=np.int32) - 1
+    return columns, sparse.csr_matrix((x_nd.data, number_d[x_nd.indices], x_nd.indptr), (x_nd.shape[0], len(columns)))
 
 
 def alike_columns(x_nd: sparse.csr_matrix) -> Alike:

@@ -6,13 +6,16 @@ further is worth nothing.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from trainables.learning.alike import lit_columns
 from trainables.learning.distributions import Bernoulli
 from trainables.learning.mlp import MLP, Inputs
 from trainables.learning.optimisers import Optimiser, State
@@ -21,6 +24,9 @@ Array = np.ndarray
 
 VALUE_WEIGHT = 0.5
 """Of the value's squared error in the objective, as in the paper's Atari experiments."""
+
+PARTS = 2
+"""Of a minibatch, for as many cores. Another number would change sums in their last bits."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,13 @@ class ActorCritic:
         return logit_n, value_n
 
 
+class Info(NamedTuple):
+    """How far the policy has moved from the one that played."""
+
+    kl: float  # as (ratio - 1) - log ratio estimates it, mean over steps, nats
+    clip_fraction: float  # of the steps
+
+
 class Experience(NamedTuple):
     """n steps as they were played and judged."""
 
@@ -73,7 +86,7 @@ class Experience(NamedTuple):
 
 @dataclass(frozen=True)
 class PPO:
-    """How a batch becomes steps."""
+    """How a batch becomes steps. ``threads`` is a question of speed only."""
 
     network: ActorCritic
     optimiser: Optimiser
@@ -81,34 +94,58 @@ class PPO:
     minibatch_size: int
     clip: float
     entropy_bonus: float
+    threads: int = 1
 
     def update(
         self, theta_p: Array, state: State, batch: Experience, rng: np.random.Generator
     ) -> tuple[Array, State, dict[str, float]]:
         """Steps up the objective, one for each minibatch: ``(theta, the optimiser's state, info)``.
 
-        ``info`` are means over the last epoch.
+        Inputs that are zero in the whole batch keep their weights, and the optimiser's memory of them. ``info`` are
+        means over the last epoch.
         """
-        infos: list[dict[str, float]] = []
-        minibatches = max(1, round(len(batch.action_n) / self.minibatch_size))
-        for rows in self._shuffles(len(batch.action_n), minibatches, rng):
-            gradient_p, info = self.gradient(theta_p, batch.take(rows))
-            theta_p, state = self.optimiser.ascend(theta_p, gradient_p, state)
-            infos.append(info)
-        last = infos[-minibatches:]
-        return theta_p, state, {name: float(np.mean([info[name] for info in last])) for name in last[0]}
+        n, infos = len(batch.action_n), []
+        lit, x_nd = lit_columns(batch.x_nd)
+        _, index = self.network.mlp.narrow(lit)
+        narrow = replace(self, network=ActorCritic(len(lit), self.network.num_hidden))
+        narrow_theta_p, narrow_state = theta_p[index], {name: _at(index, array) for name, array in state.items()}
+        batch, minibatches = batch._replace(x_nd=x_nd), max(1, round(n / self.minibatch_size))
+        with ThreadPoolExecutor(min(self.threads, PARTS)) as cores:
+            for rows in self._shuffles(n, minibatches, rng):
+                gradient_p, info = narrow.minibatch_gradient(narrow_theta_p, batch, rows, cores)
+                narrow_theta_p, narrow_state = self.optimiser.ascend(narrow_theta_p, gradient_p, narrow_state)
+                infos.append(info)
+        state = {name: _put(index, narrow_state[name], array) for name, array in state.items()}
+        means = np.mean(infos[-minibatches:], axis=0)
+        return _put(index, narrow_theta_p, theta_p), state, dict(zip(Info._fields, means.tolist(), strict=True))
 
     def _shuffles(self, n: int, minibatches: int, rng: np.random.Generator) -> Iterator[Array]:
         for _ in range(self.epochs):
             yield from np.array_split(rng.permutation(n), minibatches)
 
-    def gradient(self, theta_p: Array, batch: Experience) -> tuple[Array, dict[str, float]]:
+    def minibatch_gradient(
+        self, theta_p: Array, batch: Experience, rows: Array, cores: ThreadPoolExecutor
+    ) -> tuple[Array, Info]:
+        """The gradient of some rows, computed in ``PARTS`` parts, always the same, whatever number of cores there are.
+
+        NumPy's error state is part of a thread's context, and each part gets a copy of the caller's.
+        """
+        parts = [
+            cores.submit(copy_context().run, self.gradient, theta_p, batch.take(part), len(rows))
+            for part in np.array_split(rows, PARTS)
+        ]
+        (gradient_p, info), *others = (part.result() for part in parts)
+        for other_p, other in others:
+            gradient_p += other_p
+            info = Info(*(a + b for a, b in zip(info, other, strict=True)))
+        return gradient_p, info
+
+    def gradient(self, theta_p: Array, batch: Experience, total: int) -> tuple[Array, Info]:
         """Gradient of the clipped objective, with the entropy bonus and the value's error (equations 7 and 9):
 
-            mean_n [ min(ratio A, clip(ratio, 1 - c, 1 + c) A)  +  bonus * H  -  0.5 * 0.5 (R - V)^2 ]
+            sum_n [ min(ratio A, clip(ratio, 1 - c, 1 + c) A)  +  bonus * H  -  0.5 * 0.5 (R - V)^2 ] / total
 
-        where ratio = p(action | theta) / p(action | the policy that played). ``info`` has the KL divergence between
-        the two, as (ratio - 1) - log ratio estimates it, and the share of steps at which the clip holds.
+        where ratio = p(action | theta) / p(action | the policy that played).
         """
         out_n2, tape = self.network.mlp.forward(theta_p, batch.x_nd)
         logit_n, value_n = out_n2.T
@@ -117,6 +154,19 @@ class PPO:
         free_n = np.where(batch.adv_n > 0, ratio_n < 1 + self.clip, ratio_n > 1 - self.clip)
         score_n = free_n * ratio_n * batch.adv_n * Bernoulli.score(logit_n, batch.action_n)
         slope_n = score_n + self.entropy_bonus * Bernoulli.entropy_slope(logit_n)
-        cotangent_n2 = np.column_stack([slope_n, VALUE_WEIGHT * (batch.return_n - value_n)]) / len(logit_n)
-        info = {"kl": np.mean(ratio_n - 1 - log_ratio_n), "clip_fraction": np.mean(~free_n)}
+        cotangent_n2 = np.column_stack([slope_n, VALUE_WEIGHT * (batch.return_n - value_n)]) / total
+        info = Info(float(np.sum(ratio_n - 1 - log_ratio_n)) / total, float(np.sum(~free_n)) / total)
         return self.network.mlp.vjp(theta_p, tape, cotangent_n2.astype(theta_p.dtype)), info
+
+
+def _at(index: Array, array: Array) -> Array:
+    return array[index] if array.ndim else array
+
+
+def _put(index: Array, values: Array, array: Array) -> Array:
+    """The array with these values at some of its places."""
+    if not array.ndim:
+        return values
+    array = array.copy()
+    array[index] = values
+    return array
