@@ -41,7 +41,7 @@ LAYOUT = {
         "Evaluation, actions sampled (95% interval)": _interval("sampled"),
         "Evaluation, most probable actions (95% interval)": _interval("greedy"),
         "Entropy of the policy (nats)": ["Multiline", ["policy/entropy$"]],
-        "KL divergence of the update (nats; TRPO)": ["Multiline", ["policy/kl$"]],
+        "KL divergence of the update (nats; not REINFORCE)": ["Multiline", ["policy/kl$"]],
     },
     "Speed": {"Agent steps per second": ["Multiline", ["perf/steps_per_s$"]]},
 }
