@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from experiments.common.flags import command_line, neighbour
+from experiments.common.flags import neighbour
 from experiments.common.folders import display
 from experiments.common.naming import trial_number
 from experiments.common.plan import duration
@@ -139,7 +139,7 @@ class SweepView(tune.Callback):
 
 
 def summarise(results: tune.ResultGrid, folder: Path) -> int:
-    """Print the table of trials, the best one, and the commands that go on from here.
+    """Print the table of trials, the best one, and the commands that look at them.
 
     Returns the program's exit status: 1 if a trial failed, else 0.
     """
@@ -176,7 +176,6 @@ def summarise(results: tune.ResultGrid, folder: Path) -> int:
     print(f"\nLook:    tensorboard --logdir {where}")
     print(f"Report:  {neighbour('results.py')} report {where}")
     print(f"Play:    {neighbour('watch.py')} {where}")
-    print(f"Resume:  {command_line()} --resume {where}")
     return 1 if results.num_errors else 0
 
 
