@@ -55,11 +55,13 @@ class Report(Storage):
     """Write one HTML file with all figures inside, and the same as Markdown with a folder of figures.
 
     Runs that differ in their seed alone are drawn as one curve with its 95% band, also across experiments.
+
     Example: python experiments/results.py report pg-1 trpo-1 --out both.html
     """
 
     experiments: Annotated[
-        tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="EXPERIMENT", help_behavior_hint="")
+        tyro.conf.Positional[tuple[str, ...]],
+        tyro.conf.arg(metavar="EXPERIMENT [EXPERIMENT ...]", help_behavior_hint=""),
     ] = ()
     """Names in the storage path, or paths."""
 

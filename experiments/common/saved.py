@@ -56,7 +56,9 @@ def find(storage_path: Path, name_or_path: str) -> list[Saved]:
         found = [folder] if (folder / checkpoints.STATE).is_file() else []
         found = found or [*folder.glob("checkpoint_*"), *folder.glob("*/checkpoint_*")]
         if not (saved := whole(found)):
-            raise ConfigError(f"{name_or_path} holds no whole checkpoint (yet)")
+            inside = folders.existing(folder)
+            hint = f"; the experiments in it: {', '.join(inside)}" if inside else " (yet)"
+            raise ConfigError(f"{name_or_path} holds no whole checkpoint{hint}")
         return saved
     parent = next((p for p in (storage_path / name_or_path, Path(name_or_path)) if p.parent.is_dir()), None)
     known = folders.existing(storage_path)
@@ -91,7 +93,7 @@ def player(saved: Saved) -> Player:
 
 
 def untrained_player(saved: Saved) -> Player:
-    """The policy with which the checkpoint's trial began."""
+    """The policy that the trial's settings and seed make before any training; all but forks began with it."""
     trainable = LEARNERS[saved.state["learner"]].trainable
     arrays = trainable.untrained(saved.settings).get_arrays()
     return Player(trainable.worker_factory(saved.settings)(), trainable.playing_weights(arrays))
