@@ -10,8 +10,8 @@ import pytest
 from trainables.pong_pg import PongPG
 from trainables.pong_trpo import PongTRPO
 
-PG_RUN = {"batch_size": 3, "num_workers": 2, "seed": 7}
-TRPO_RUN = {"timesteps_per_batch": 3000, "num_workers": 2, "seed": 7}
+COMMON = {"num_workers": 2, "seed": 7, "eval_interval": 0}
+PG_RUN, TRPO_RUN = COMMON | {"batch_size": 3}, COMMON | {"timesteps_per_batch": 3000}
 
 
 def played(trial, iterations=3):
