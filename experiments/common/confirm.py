@@ -80,7 +80,8 @@ def _record(record: Record, sweep: Experiment, wanted: dict[str, int]) -> Record
 
 def _show(found: list[Confirmation], sweep: Path, again: Path) -> None:
     """The table of both scores, and what it says."""
-    table = Table(title="Mean return of the last 100 games: the sweep's, and fresh seeds'", title_justify="left")
+    title = "Mean return of the last 100 games: the sweep's, and fresh seeds'"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("settings")
     for column in ("in the sweep", "fresh seeds", "95% interval", "drop"):
         table.add_column(column, justify="right")

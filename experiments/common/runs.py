@@ -85,7 +85,7 @@ def _extended(record: Record, folder: Path, iterations: int) -> Record:
 
 def _run(learner: Learner, folder: Path, record: Record, verbose: bool) -> int:
     """Run to the end and print what came out; return the program's exit status."""
-    print(f"Watch:   tensorboard --logdir {folders.display(folder)}\n", flush=True)
+    print(f"Look:    tensorboard --logdir {folders.display(folder)}\n", flush=True)
     signals = StopSignals()
     results = None
     for restarts in range(RESTARTS + 1):
@@ -120,4 +120,7 @@ def _fit(
         book.unlink()  # Tune's own, of an earlier run: nobody reads it again
     view = UpdateLines(record.iterations) if len(record.configs) == 1 else SweepView(record)
     callbacks = [signals, DiskGuard(folder, signals), view]
-    return make_tuner(learner, folder, record, past, callbacks, verbose).fit()
+    try:
+        return make_tuner(learner, folder, record, past, callbacks, verbose).fit()
+    finally:
+        view.on_experiment_end([])  # which Tune leaves out where it gives up
