@@ -155,6 +155,8 @@ def summarise(results: tune.ResultGrid, folder: Path) -> int:
     table.add_column("trial", no_wrap=True)
     for column in ("iterations", "steps", "return", "time"):
         table.add_column(column, justify="right")
+    if results.num_errors:
+        table.add_column("")
     trials = [results[index] for index in range(len(results))]
     for result in trials:
         metrics = result.metrics or {}
@@ -162,8 +164,9 @@ def summarise(results: tune.ResultGrid, folder: Path) -> int:
             Path(result.path).name,
             str(metrics.get("training_iteration", 0)),
             f"{metrics.get('timesteps_total', 0):,}",
-            "failed" if result.error else f"{metrics[METRIC]:.1f}" if METRIC in metrics else "",
+            f"{metrics[METRIC]:.1f}" if METRIC in metrics else "",
             duration(metrics.get("time_total_s", 0)),
+            *(["failed"] if result.error else []),
         )
     Console().print(table, end="\n\n")
     # Tune's own get_best_result knows only what was reported in this session.
