@@ -53,7 +53,8 @@ def main() -> None:
         if name not in BENCHMARKS:
             raise ConfigError(unknown("benchmark", name, BENCHMARKS))
         arguments, benchmark = BENCHMARKS[name]
-        flags = parse(arguments, benchmark.__doc__ or "", prog=f"{program()} {name}", args=sys.argv[2:])
+        description = f"{benchmark.__doc__}\n\nExample: python experiments/benchmark.py {name} --json {name}.json"
+        flags = parse(arguments, description, prog=f"{program()} {name}", args=sys.argv[2:])
     except ConfigError as error:
         fail(str(error))
     with threadpool_limits(1):  # as in the rollout actors

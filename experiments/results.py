@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from experiments.common import folders
+from experiments.common.confirm import pending
 from experiments.common.flags import fail, parse
 from experiments.common.groups import candidates
 from experiments.common.learners import LEARNERS
@@ -54,11 +55,13 @@ class Report(Storage):
     """Write one HTML file with all figures inside, and the same as Markdown with a folder of figures.
 
     Runs that differ in their seed alone are drawn as one curve with its 95% band, also across experiments.
+
     Example: python experiments/results.py report pg-1 trpo-1 --out both.html
     """
 
     experiments: Annotated[
-        tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="EXPERIMENT", help_behavior_hint="")
+        tyro.conf.Positional[tuple[str, ...]],
+        tyro.conf.arg(metavar="EXPERIMENT [EXPERIMENT ...]", help_behavior_hint=""),
     ] = ()
     """Names in the storage path, or paths."""
 
@@ -157,13 +160,17 @@ def train_command(learner: str, config: Config, iterations: int) -> str:
 def resume_command(experiment: Experiment) -> str:
     """The command that goes on with an experiment; empty if it runs, or has nothing left to do."""
     program, *words = [str(word) for word in experiment.record.get("command", [""])]
-    if experiment.state in ("running", "finished") or not program:
+    if not program or _state(experiment) in ("running", "finished", "confirming"):
         return ""
     learner = [word for word in words[:1] if not word.startswith("-")]  # train.py's; sweeps have none
     # A confirmation is gone on with by its sweep, which then compares the two.
     folder = experiment.folder.with_name(experiment.record.get("confirms", experiment.name))
     where = folders.display(folder)
     return shlex.join(["python", folders.display(PROGRAMS / program), *learner, "--resume", where])
+
+
+def _state(experiment: Experiment) -> str:
+    return pending(experiment) or experiment.state
 
 
 def _row(experiment: Experiment) -> list[str]:
@@ -173,7 +180,7 @@ def _row(experiment: Experiment) -> list[str]:
     size = sum(path.stat().st_size for path in experiment.folder.rglob("*") if path.is_file())
     return [
         experiment.name,
-        experiment.state,
+        _state(experiment),
         experiment.learner,
         f"{done}/{planned}" + (f", {failed} failed" if failed else ""),
         f"{experiment.best.last:.1f}" if experiment.best else "",

@@ -34,6 +34,14 @@ Examples:
   python experiments/train.py pg --preset karpathy --help       every setting, with that preset's values
 """
 
+HELP = """Train {learner}: {doc}
+
+Examples:
+  python experiments/train.py {learner} --iterations 50 --seed 1 --name run1
+  python experiments/train.py {learner} --resume run1
+  python experiments/train.py {learner} --preset NAME           settings of the original programs: {presets}
+"""
+
 
 @dataclass(frozen=True)
 class TrainFlags(RunFlags):
@@ -71,7 +79,7 @@ def main() -> None:
         default = _default(learner, sys.argv[2:])
         arguments = parse(
             Arguments[learner.config_class],  # type: ignore[name-defined]
-            f"Train {name}: {learner.config_class.__doc__}",
+            HELP.format(learner=name, doc=learner.config_class.__doc__, presets=", ".join(learner.space.PRESETS)),
             prog=f"{program()} {name}",
             args=sys.argv[2:],
             default=Arguments(default),

@@ -27,6 +27,9 @@ Examples:
   python experiments/watch.py first                              the best policy of results/first
   python experiments/watch.py first --episodes 20 --greedy       a score with a narrower interval
   python experiments/watch.py results/first/00003_lr=2e-3_h=200_g=0.99_w=2 --film --out progress.gif
+
+With --film the untrained policy is made anew from the trial's settings and seed. Earlier checkpoints of the trial stand
+between it and the best one where there are any: a trial keeps its best and its latest.
 """
 
 MAX_PANELS = 4
@@ -47,7 +50,7 @@ class Arguments:
     """Take the most probable action each time, instead of drawing actions as in training."""
 
     film: bool = False
-    """Film the progress: the untrained policy and the trial's checkpoints up to the best, side by side."""
+    """Film what was learned: the same game as the untrained policy and the best checkpoint play it, side by side."""
 
     seed: Annotated[int, Bounds(0)] = 0
     """Decides the games, which are the same for every policy, and were never played in any training."""
@@ -116,7 +119,7 @@ def environment(settings: Config) -> str:
 
 
 def _progress(found: list[Saved], best: Saved, film: Film, game: MeasuredGame, arguments: Arguments) -> bytes:
-    """Game 1 as the untrained policy, up to two checkpoints in between, and the best one play it."""
+    """Game 1 as the untrained policy, up to two checkpoints that are left in between, and the best one play it."""
     earlier = [item for item in found if item.folder.parent == best.folder.parent and item.iteration < best.iteration]
     players = [("untrained", saved.untrained_player(best))]
     players += [(f"iteration {item.iteration}", saved.player(item)) for item in _spread(earlier, MAX_PANELS - 2)]

@@ -12,10 +12,12 @@ def ray_cluster():
     ray.shutdown()
 
 
-@pytest.fixture
-def home(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
     """A Trainable without Tune writes its logs into the home folder."""
-    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        yield
 
 
 @pytest.fixture

@@ -65,9 +65,9 @@ def test_a_file_cut_short_is_refused(saved, name, sixteenth):
 
 
 @pytest.mark.parametrize("name", [ARRAYS, STATE])
-def test_any_flipped_bit_is_refused(saved, name):
+def test_a_flipped_bit_is_refused(saved, name):
     whole = (saved / name).read_bytes()
-    for bit in range(0, 8 * len(whole), 101 if name == ARRAYS else 1):
+    for bit in range(0, 8 * len(whole), 101 if name == ARRAYS else 5):  # odd steps come by every bit of a byte
         content = bytearray(whole)
         content[bit // 8] ^= 1 << bit % 8
         (saved / name).write_bytes(content)

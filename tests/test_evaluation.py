@@ -1,6 +1,7 @@
 """Evaluation of real trials: apart from training, deterministic, carried forward, kept across a restore."""
 
 import io
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from trainables.sampling.evaluation import evaluate, evaluation_numbers
 PG = {"hidden_size": 8, "batch_size": 2}
 TRPO = {"hidden_sizes": (8,), "timesteps_per_batch": 1000}
 CARTPOLE = {"env_id": "CartPole-v1", "reset_on_reward": False, "hidden_sizes": (8,), "timesteps_per_batch": 300}
-COMMON = {"num_workers": 2, "cpus_per_worker": 0.5, "seed": 4, "eval_games": 2}
+COMMON = {"num_workers": 1, "cpus_per_worker": 0.5, "seed": 4, "eval_games": 2}
 
 
 @pytest.fixture
@@ -28,30 +29,45 @@ def of_evaluation(result):
     return {key: value for key, value in result.items() if key.startswith("eval/")}
 
 
-@pytest.mark.parametrize(
-    ("trainable", "settings"), [(PongPG, PG), pytest.param(PongTRPO, TRPO, marks=pytest.mark.slow)], ids=["pg", "trpo"]
-)
-def test_training_is_bit_identical_with_and_without_evaluation(make_trial, trainable, settings):
-    off = make_trial(trainable, settings, eval_interval=0)
-    on = make_trial(trainable, settings)
+class Evaluated(NamedTuple):
+    """A trial after two iterations, of which the first ended with an evaluation."""
+
+    trial: Any
+    theta: np.ndarray  # that was evaluated
+    metrics: dict[str, float]
+    arrays: dict[str, np.ndarray]
+    returns: list[float]
+
+
+@pytest.fixture(scope="module", params=["pg", pytest.param("trpo", marks=pytest.mark.slow)])
+def evaluated(request, ray_cluster, home):
+    trainable, settings = {"pg": (PongPG, PG), "trpo": (PongTRPO, TRPO)}[request.param]
+    trial = trainable(config=COMMON | settings | {"num_workers": 2})
+    _, first = trained(trial, 1)
+    theta, metrics = trial.get_arrays()["theta"].copy(), dict(trial.last_evaluation)
+    arrays, second = trained(trial, 1)
+    yield Evaluated(trial, theta, metrics, arrays, first + second)
+    trial.stop()
+
+
+def test_training_is_bit_identical_with_and_without_evaluation(evaluated, make_trial):
+    off = make_trial(type(evaluated.trial), evaluated.trial.settings.to_dict(), num_workers=1, eval_interval=0)
     arrays, returns = trained(off, 2)
-    arrays_on, returns_on = trained(on, 2)
-    assert_same(arrays, arrays_on)
-    assert returns == returns_on
+    assert_same(arrays, evaluated.arrays)
+    assert returns == evaluated.returns
     assert not off.last_evaluation
-    assert on.last_evaluation["eval/iteration"] == 1
-    assert -21 <= on.last_evaluation["eval/return_greedy_mean"] <= on.last_evaluation["eval/return_greedy_ci95_high"]
+    assert evaluated.metrics["eval/iteration"] == 1
+    assert -21 <= evaluated.metrics["eval/return_greedy_mean"] <= evaluated.metrics["eval/return_greedy_ci95_high"]
 
 
-def test_the_trial_reports_the_games_that_a_plain_worker_plays_and_films(make_trial):
-    trial = make_trial(PongPG, PG, num_workers=3)
-    metrics = of_evaluation(trial.train())
-    worker, numbers = trial.worker_factory(trial.settings)(), evaluation_numbers(4, 1, 4)
-    games = [evaluate(worker, trial.get_arrays()["theta"], [number], sampled=2) for number in numbers]
-    assert metrics == summarise(1, games[:2], games[2:])
-    assert metrics["eval/return_sampled_mean"] == np.mean([game.episode_return for game in games[:2]])
-    assert trial.film == games[0].gif
-    assert Image.open(io.BytesIO(trial.film)).n_frames > 100
+@pytest.mark.parametrize("evaluated", ["pg"], indirect=True)
+def test_the_trial_reports_the_games_that_a_plain_worker_plays_and_films(evaluated):
+    worker, numbers = PongPG.worker_factory(evaluated.trial.settings)(), evaluation_numbers(4, 1, 4)
+    games = [evaluate(worker, evaluated.theta, [number], sampled=2) for number in numbers]
+    assert evaluated.metrics == summarise(1, games[:2], games[2:])
+    assert evaluated.metrics["eval/return_sampled_mean"] == np.mean([game.episode_return for game in games[:2]])
+    assert evaluated.trial.film == games[0].gif
+    assert Image.open(io.BytesIO(evaluated.trial.film)).n_frames > 100
 
 
 def test_the_last_evaluation_is_carried_forward_and_kept_across_a_restore(make_trial, tmp_path):
@@ -70,14 +86,15 @@ def test_the_last_evaluation_is_carried_forward_and_kept_across_a_restore(make_t
     assert trial.film is None, "CartPole has no console"
 
 
-def test_a_checkpoint_holds_the_last_film_and_a_restored_trial_passes_it_on(make_trial, tmp_path):
-    trial = make_trial(PongPG, PG)
-    trial.train()
-    trial.save(str(tmp_path / "first"))
-    restored = make_trial(PongPG, PG)
-    restored.restore(str(tmp_path / "first"))
-    restored.save(str(tmp_path / "second"))
-    assert (tmp_path / "first" / FILM).read_bytes() == (tmp_path / "second" / FILM).read_bytes() == trial.film
+@pytest.mark.parametrize("evaluated", ["pg"], indirect=True)
+def test_a_checkpoint_holds_the_last_film_and_a_restored_trial_passes_it_on(evaluated, tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    evaluated.trial.save(str(first))
+    restored = PongPG.untrained(evaluated.trial.settings)
+    restored.load_checkpoint(str(first))
+    second.mkdir()
+    restored.save_checkpoint(str(second))
+    assert (first / FILM).read_bytes() == (second / FILM).read_bytes() == evaluated.trial.film
 
 
 def test_the_interval_is_students():

@@ -11,9 +11,9 @@ from search_spaces.pong_pg import PRESETS
 from trainables.pong_pg import PongPG
 from trainables.pong_trpo import PongTRPO
 
-PG_RUN = {"batch_size": 3, "num_workers": 2, "seed": 7}
+COMMON = {"num_workers": 2, "seed": 7, "eval_interval": 0}
+PG_RUN, TRPO_RUN = COMMON | {"batch_size": 3}, COMMON | {"timesteps_per_batch": 3000}
 PPO_RUN = PRESETS["fast"] | PG_RUN
-TRPO_RUN = {"timesteps_per_batch": 3000, "num_workers": 2, "seed": 7}
 
 
 def played(trial, iterations=3):

@@ -7,13 +7,15 @@ import ray
 from ray import tune
 from ray.tune.utils import validate_save_restore
 
-from tests.trials import assert_same, trained, untimed, wait_until
+from tests.trials import assert_same, untimed, wait_until
 from trainables.checkpoints import CheckpointError
 from trainables.checks import ConfigError
+from trainables.config import PGConfig
 from trainables.pong_pg import PongPG
 
 SMALL = {"hidden_size": 8, "batch_size": 3, "num_workers": 1, "seed": 4, "eval_interval": 0}
-METHODS = pytest.mark.parametrize("method", ["reinforce", "ppo"])
+METHODS = {"reinforce": {}, "ppo": {"method": "ppo", "optimiser": "adam"}}
+REINFORCE = pytest.mark.parametrize("run", ["reinforce"], indirect=True)
 
 
 @pytest.fixture
@@ -21,62 +23,74 @@ def make_trial(make_trial):
     return partial(make_trial, PongPG, SMALL)
 
 
-@METHODS
-def test_one_two_and_three_workers_give_bit_identical_results(make_trial, method):
-    runs = [trained(make_trial(num_workers=n, cpus_per_worker=0.5, method=method), 2) for n in (1, 2, 3)]
-    for arrays, returns in runs[1:]:
-        assert_same(arrays, runs[0][0])
-        assert returns == runs[0][1]
+def untrained(**changes):
+    """A learner without actors."""
+    return PongPG.untrained(PGConfig(**SMALL | changes))
 
 
-def test_blocks_give_bit_identical_results_for_any_number_of_workers_and_fewer_bytes(make_trial):
+@pytest.fixture(scope="module", params=METHODS)
+def run(request, ray_cluster, home, tmp_path_factory):
+    """Two iterations on one worker: results of both, arrays after the second, a checkpoint between them, the settings."""
+    checkpoint = tmp_path_factory.mktemp("run") / "checkpoint"
+    settings = METHODS[request.param]
+    trial = PongPG(config=SMALL | settings)
+    first = trial.train()
+    trial.save(str(checkpoint))
+    results = [first, trial.train()]
+    trial.stop()
+    return results, trial.get_arrays(), checkpoint, settings
+
+
+def test_two_and_three_workers_give_the_results_of_one_bit_for_bit(make_trial, run):
+    expected, expected_arrays, _, settings = run
+    for n in (2, 3):
+        trial = make_trial(num_workers=n, cpus_per_worker=0.5, **settings)
+        assert [untimed(trial.train()) for _ in expected] == [untimed(result) for result in expected]
+        assert_same(trial.get_arrays(), expected_arrays)
+
+
+@REINFORCE
+def test_blocks_give_bit_identical_results_for_any_number_of_workers_and_fewer_bytes(make_trial, run):
     one, two = (make_trial(block_size=2, num_workers=n, cpus_per_worker=0.5) for n in (1, 2))
     first, second = one.train(), two.train()
     assert_same(one.get_arrays(), two.get_arrays())
     assert untimed(first) == untimed(second)
-    single = make_trial().train()
+    (single, _), *_ = run
     assert first["episode_reward_batch_mean"] == single["episode_reward_batch_mean"], "the same games"
     assert first["perf/bytes_received"] == second["perf/bytes_received"] < 0.9 * single["perf/bytes_received"]
     assert first["perf/bytes_between_nodes"] == 0
 
 
-def test_another_seed_gives_other_results(make_trial):
-    assert not np.array_equal(*(make_trial(seed=seed).get_arrays()["theta"] for seed in (4, 5)))
+def test_another_seed_gives_other_results():
+    assert not np.array_equal(*(untrained(seed=seed).get_arrays()["theta"] for seed in (4, 5)))
 
 
-@pytest.mark.parametrize(("method", "optimiser"), [("reinforce", "rmsprop"), ("reinforce", "adam"), ("ppo", "adam")])
-def test_save_restore_step_equals_step(make_trial, tmp_path, method, optimiser):
-    undisturbed = make_trial(method=method, optimiser=optimiser)
-    undisturbed.train()
-    undisturbed.save(str(tmp_path / "checkpoint"))
-    continued = make_trial(num_workers=2, method=method, optimiser=optimiser)
-    continued.restore(str(tmp_path / "checkpoint"))
+def test_save_restore_step_equals_step(make_trial, run):
+    (first, second), arrays, checkpoint, settings = run
+    continued = make_trial(num_workers=2, **settings)
+    continued.restore(str(checkpoint))
     assert continued.iteration == 1
-    first, second = undisturbed.train(), continued.train()
-    assert_same(undisturbed.get_arrays(), continued.get_arrays())
-    assert untimed(first) == untimed(second)
+    result = continued.train()
+    assert_same(continued.get_arrays(), arrays)
+    assert untimed(result) == untimed(second)
+    assert [*first] == [*second] == [*result], "the same metrics in the same order: the columns of Tune's table"
     assert len(untimed(first)) > 15
 
 
+@pytest.mark.slow
 def test_tunes_own_check_of_save_and_restore(home, ray_cluster):
     assert validate_save_restore(PongPG, SMALL, num_gpus=0)
 
 
-@METHODS
-def test_metrics_have_the_same_keys_in_the_same_order_and_are_plain_numbers(make_trial, tmp_path, method):
-    trial = make_trial(method=method)
-    first = trial.step()
-    trial.save(str(tmp_path / "c"))
-    other = make_trial(method=method)
-    other.restore(str(tmp_path / "c"))
-    assert [*first] == [*trial.step()] == [*other.step()]
-    assert {type(value) for value in first.values()} <= {int, float}
-    assert json.loads(json.dumps(first)) == first
+@pytest.mark.parametrize("settings", METHODS.values(), ids=METHODS)
+def test_metrics_are_plain_numbers(make_trial, settings):
+    metrics = make_trial(**settings).step()
+    assert {type(value) for value in metrics.values()} <= {int, float}
+    assert json.loads(json.dumps(metrics)) == metrics
 
 
-def test_the_metrics_count_what_was_played(make_trial):
-    trial = make_trial()
-    results = [trial.train() for _ in range(2)]
+def test_the_metrics_count_what_was_played(run):
+    results, *_ = run
     assert [result["episodes_total"] for result in results] == [3, 6]
     assert results[1]["timesteps_total"] == sum(result["timesteps_this_iter"] for result in results)
     assert results[1]["episode_reward_mean"] == pytest.approx(
@@ -98,10 +112,11 @@ def test_bad_settings_are_refused_by_the_trainable_too(home):
         PongPG(config={"num_worker": 2})
 
 
-def test_a_checkpoint_of_another_network_size_is_refused(make_trial, tmp_path):
-    make_trial().save(str(tmp_path / "c"))
+@REINFORCE
+def test_a_checkpoint_of_another_network_size_is_refused(run):
+    _, _, checkpoint, _ = run
     with pytest.raises(CheckpointError, match="theta"):
-        make_trial(hidden_size=9).restore(str(tmp_path / "c"))
+        untrained(hidden_size=9).restore(str(checkpoint))
 
 
 def test_stopping_a_trial_gives_the_cpus_back(make_trial):

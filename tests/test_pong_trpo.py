@@ -22,11 +22,9 @@ PONG = {"hidden_sizes": (8, 8), "timesteps_per_batch": 2000, "num_workers": 1, "
 
 
 @pytest.fixture(scope="module")
-def learner(ray_cluster, tmp_path_factory):
+def learner(ray_cluster, home):
     """A trial after its first iteration, for tests that only ask it things."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
-        trial = PongTRPO(config=SMALL | {"gae_lambda": 1.0})
+    trial = PongTRPO(config=SMALL | {"gae_lambda": 1.0})
     trial.train()
     yield trial
     trial.stop()
@@ -37,7 +35,7 @@ def make_trial(make_trial):
     return partial(make_trial, PongTRPO, SMALL)
 
 
-@pytest.mark.parametrize(("settings", "counts"), [(SMALL, (1, 2, 3)), (PONG, (1, 3))], ids=["CartPole", "Pong"])
+@pytest.mark.parametrize(("settings", "counts"), [(SMALL, (1, 3)), (PONG, (1, 2))], ids=["CartPole", "Pong"])
 def test_any_number_of_workers_gives_bit_identical_results(make_trial, settings, counts):
     defaults = TRPOConfig().to_dict() | settings
     runs = [trained(make_trial(**defaults | {"num_workers": n, "cpus_per_worker": 0.5}), 2) for n in counts]
@@ -56,6 +54,7 @@ def test_save_restore_step_equals_step(make_trial, tmp_path):
     first, second = undisturbed.train(), continued.train()
     assert_same(undisturbed.get_arrays(), continued.get_arrays())
     assert untimed(first) == untimed(second)
+    assert [*first] == [*second] == [*undisturbed.train()], "the columns of Tune's table"
     assert len(untimed(first)) > 20
 
 
@@ -63,17 +62,12 @@ def test_tunes_own_check_of_save_and_restore(home, ray_cluster):
     assert validate_save_restore(PongTRPO, SMALL, num_gpus=0)
 
 
-def test_metrics_have_the_same_keys_in_the_same_order_and_are_plain_finite_numbers(make_trial, tmp_path):
-    trial = make_trial()
-    first = trial.step()
-    trial.save(str(tmp_path / "c"))
-    other = make_trial()
-    other.restore(str(tmp_path / "c"))
-    assert [*first] == [*trial.step()] == [*other.step()]
-    assert {type(value) for value in first.values()} <= {int, float}
-    assert np.isfinite([*first.values()]).all()
-    assert json.loads(json.dumps(first)) == first
-    assert {key.split("/")[0] for key in first if "/" in key} == {"policy", "baseline", "perf"}
+def test_metrics_are_plain_finite_numbers(make_trial):
+    metrics = make_trial().step()
+    assert {type(value) for value in metrics.values()} <= {int, float}
+    assert np.isfinite([*metrics.values()]).all()
+    assert json.loads(json.dumps(metrics)) == metrics
+    assert {key.split("/")[0] for key in metrics if "/" in key} == {"policy", "baseline", "perf"}
 
 
 def test_games_hold_about_the_steps_asked_for_and_all_are_used(make_trial):
@@ -114,8 +108,8 @@ def test_a_game_that_was_cut_off_is_worth_its_last_state(learner):
     np.testing.assert_allclose(of_cut.return_n - of_ended.return_n, worth * 0.99 ** np.arange(5, 0, -1), rtol=1e-5)
 
 
-def test_pongs_returns_and_time_restart_at_each_point(make_trial):
-    trial = make_trial(**PONG | {"env_id": "ALE/Pong-v5", "reset_on_reward": True, "gamma": 0.5})
+def test_pongs_returns_and_time_restart_at_each_point():
+    trial = PongTRPO.untrained(TRPOConfig(**PONG | {"gamma": 0.5}))
     reward_n = np.array([0, -1, 0, 0, 1], np.float32)
     game = Trajectory(np.zeros((5, 128), np.uint8), np.zeros(5, np.int8), reward_n, False, np.zeros(128, np.uint8))
     batch = trial.batch([game], trial.moments.filter())
@@ -141,10 +135,10 @@ def test_settings_that_do_not_fit_are_refused(make_trial):
         make_trial(env_id="Pendulum-v1")
 
 
-def test_a_checkpoint_of_another_network_size_is_refused(learner, make_trial, tmp_path):
+def test_a_checkpoint_of_another_network_size_is_refused(learner, tmp_path):
     learner.save(str(tmp_path / "c"))
     with pytest.raises(CheckpointError, match="theta"):
-        make_trial(hidden_sizes=(9,)).restore(str(tmp_path / "c"))
+        PongTRPO.untrained(TRPOConfig(**SMALL | {"hidden_sizes": (9,)})).restore(str(tmp_path / "c"))
 
 
 def batch_returns(trial) -> Iterator[float]:

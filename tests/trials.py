@@ -16,7 +16,7 @@ def assert_same(left, right):
         np.testing.assert_array_equal(array, right[name], err_msg=name)
 
 
-def wait_until(condition, complaint, seconds=15):
+def wait_until(condition, complaint, seconds=60):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, complaint

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table as RichTable
 
-from trainables.checks import Bounds, check_fields
+from trainables.checks import Bounds, ConfigError, check_fields
 from trainables.sampling.pong import UP, PongConsole
 
 FRAMES = 6000
@@ -30,8 +30,10 @@ class OutputFlags:
     """Write the tables as JSON, too."""
 
     def __post_init__(self) -> None:
-        """Check every flag."""
+        """Check every flag, before minutes are spent."""
         check_fields(self)
+        if self.json and not self.json.absolute().parent.is_dir():
+            raise ConfigError(f"--json {self.json}: there is no folder {self.json.parent}")
 
 
 @dataclass(frozen=True)

@@ -26,13 +26,24 @@ def require_free(storage_path: Path, name: str | None) -> None:
         raise ConfigError(f"--confirm needs the name {name + SUFFIX!r}, which exists already in {storage_path}")
 
 
+def pending(sweep: Experiment) -> str:
+    """The state of a sweep that is over, while the confirmation that it was started with is not; else empty."""
+    if sweep.running or not _wanted(sweep):
+        return ""
+    again = sweep.folder.with_name(sweep.name + SUFFIX)
+    found = read_experiment(again) if (again / folders.RECORD).is_file() else None
+    if found and found.running:
+        return "confirming"
+    return "" if found and found.over else "unconfirmed"
+
+
 def confirm(learner: Learner, folder: Path, verbose: bool) -> int:
     """Run, or go on with, the confirmation that a sweep was started with; print what it says.
 
     Does nothing if none was asked for, or if the sweep has not come to its end. Returns an exit status.
     """
-    sweep, wanted = read_experiment(folder), Record.read(folder).confirm
-    if not wanted or not sweep.over or not candidates(sweep, 1):
+    sweep = read_experiment(folder)
+    if not (wanted := _wanted(sweep)):
         return 0
     again = folder.with_name(folder.name + SUFFIX)
     run = RunFlags(storage_path=folder.parent, name=again.name, verbose=verbose)
@@ -44,6 +55,11 @@ def confirm(learner: Learner, folder: Path, verbose: bool) -> int:
     if status in (0, 1):
         _show(confirmations(sweep, read_experiment(again)), folder, again)
     return status
+
+
+def _wanted(sweep: Experiment) -> dict[str, int] | None:
+    """The confirmation that was asked for, once it can begin."""
+    return sweep.record.get("confirm") if sweep.over and candidates(sweep, 1) else None
 
 
 def _record(record: Record, sweep: Experiment, wanted: dict[str, int]) -> Record:
@@ -64,7 +80,8 @@ def _record(record: Record, sweep: Experiment, wanted: dict[str, int]) -> Record
 
 def _show(found: list[Confirmation], sweep: Path, again: Path) -> None:
     """The table of both scores, and what it says."""
-    table = Table(title="Mean return of the last 100 games: the sweep's, and fresh seeds'", title_justify="left")
+    title = "Mean return of the last 100 games: the sweep's, and fresh seeds'"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("settings")
     for column in ("in the sweep", "fresh seeds", "95% interval", "drop"):
         table.add_column(column, justify="right")

@@ -4,7 +4,8 @@ import math
 import shlex
 import sys
 import time
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from experiments.common.flags import command_line, neighbour
+from experiments.common.flags import neighbour
 from experiments.common.folders import display
 from experiments.common.naming import trial_number
 from experiments.common.plan import duration
@@ -27,6 +28,14 @@ PLAIN_INTERVAL_S = 10.0
 
 TREND_ITERATIONS = 10
 """Iterations over which the live table says how a trial's return changed."""
+
+STATES = {Trial.RUNNING: "running", Trial.ERROR: "failed", Trial.TERMINATED: "done"}
+"""What Tune's states are called here, in the order in which they are worth a line; all others wait."""
+
+
+def say(text: str) -> None:
+    """Print prose: no word is cut at a terminal's edge, and a file gets whole lines."""
+    Console(markup=False, highlight=False).print(text, soft_wrap=not sys.stdout.isatty())
 
 
 class UpdateLines(tune.Callback):
@@ -66,7 +75,8 @@ class SweepView(tune.Callback):
         """Start the clock, and the live table if there is a terminal."""
         self._start = self._printed = time.monotonic()
         if sys.stdout.isatty():
-            self._live = Live(console=Console(), refresh_per_second=2)
+            self._printed = -math.inf  # draw at once
+            self._live = Live(console=Console(), refresh_per_second=2, transient=True)
             self._live.start()
 
     def on_trial_result(
@@ -83,32 +93,25 @@ class SweepView(tune.Callback):
         if self._live:
             if now - self._printed > 0.5:
                 self._printed = now
-                self._live.update(self._table(trials))
+                self._live.update(self._table(trials, self._live.console))
         elif now - self._printed > PLAIN_INTERVAL_S:
             self._printed = now
             print(self._status(trials), flush=True)
 
     def on_experiment_end(self, trials: list[Trial], **info: Any) -> None:
-        """Leave the last state on the screen."""
+        """Take the live table away: what it showed last is in the summary, too."""
         if self._live:
-            self._live.update(self._table(trials))
             self._live.stop()
             self._live = None
 
     def _status(self, trials: list[Trial]) -> str:
-        counts = {state: sum(trial.status == state for trial in trials) for state in (Trial.RUNNING, Trial.ERROR)}
-        done = sum(trial.is_finished() for trial in trials)
         scored = [trial for trial in trials if METRIC in trial.last_result]
         best = max(scored, key=lambda trial: trial.last_result[METRIC], default=None)
-        parts = [
-            f"{duration(time.monotonic() - self._start)} elapsed",
-            f"{counts[Trial.RUNNING]} running, {len(trials) - done - counts[Trial.RUNNING]} waiting, {done} done"
-            + (f" ({counts[Trial.ERROR]} failed)" if counts[Trial.ERROR] else ""),
-        ]
+        parts = [f"after {duration(time.monotonic() - self._start)}: {_counts(trials)}"]
         if best:
-            parts.append(f"best {best.last_result[METRIC]:.1f} (trial {trial_number(best)})")
+            parts.append(f"best {best.last_result[METRIC]:.1f} ({trial_number(best)})")
             parts.append(f"at most {duration(self._left(trials))} left")
-        return "  |  ".join(parts)
+        return " | ".join(parts)
 
     def _left(self, trials: list[Trial]) -> float:
         """Seconds if no trial is stopped early, at the pace so far, or until the time budget is spent."""
@@ -117,37 +120,43 @@ class SweepView(tune.Callback):
         played = sum(map(_iteration, trials)) - (self._restored or 0)
         return max(0.0, min(elapsed * left / max(1, played), self.time_budget_s - elapsed))
 
-    def _table(self, trials: list[Trial]) -> Group:
-        table = Table()
-        for column in ("trial", "state", "progress"):
-            table.add_column(column)
+    def _table(self, trials: list[Trial], console: Console) -> Group:
+        """One line a trial, names in full from 80 columns on; as many trials as the terminal has lines for."""
+        table = Table(box=None, pad_edge=False, padding=(0, 2 if console.width > 90 else 1, 0, 0))
+        for column in ("trial", "state"):
+            table.add_column(column, no_wrap=True)
+        table.add_column("")  # the one that gives way where it is narrow
         for column in ("iteration", "return", f"in {TREND_ITERATIONS} it.", "steps/s"):
-            table.add_column(column, justify="right")
-        for trial in trials:
+            table.add_column(column, justify="right", no_wrap=True)
+        shown = _most_telling(trials, max(1, console.height - 5))  # header, rest, status, which may wrap
+        for trial in shown:
             result, recent = trial.last_result, self._recent[trial.trial_id]
             table.add_row(
                 str(trial),
-                trial.status.lower(),
-                ProgressBar(self.iterations, _iteration(trial), width=16),
+                _state(trial),
+                ProgressBar(self.iterations, _iteration(trial), width=16 if console.width > 90 else 4),
                 f"{_iteration(trial)}/{self.iterations}",
                 f"{result[METRIC]:.1f}" if METRIC in result else "",
                 f"{recent[-1] - recent[0]:+.1f}" if len(recent) > 1 else "",
                 # A trial that starts from another one's checkpoint has a return, but no speed yet.
                 f"{result['perf/steps_per_s']:.0f}" if "perf/steps_per_s" in result else "",
             )
-        return Group(table, self._status(trials))
+        hidden = [trial for trial in trials if trial not in shown]
+        more = [f"and {_counts(hidden)}"] if hidden else []
+        return Group(table, *more, self._status(trials))
 
 
 def summarise(results: tune.ResultGrid, folder: Path) -> int:
-    """Print the table of trials, the best one, and the commands that go on from here.
+    """Print the table of trials, the best one, and the commands that look at them.
 
     Returns the program's exit status: 1 if a trial failed, else 0.
     """
-    table = Table(title="Trials", title_justify="left")
-    table.add_column("trial")
+    table = Table(box=None, pad_edge=False)
+    table.add_column("trial", no_wrap=True)
     for column in ("iterations", "steps", "return", "time"):
         table.add_column(column, justify="right")
-    table.add_column("")
+    if results.num_errors:
+        table.add_column("")
     trials = [results[index] for index in range(len(results))]
     for result in trials:
         metrics = result.metrics or {}
@@ -157,9 +166,9 @@ def summarise(results: tune.ResultGrid, folder: Path) -> int:
             f"{metrics.get('timesteps_total', 0):,}",
             f"{metrics[METRIC]:.1f}" if METRIC in metrics else "",
             duration(metrics.get("time_total_s", 0)),
-            "failed" if result.error else "",
+            *(["failed"] if result.error else []),
         )
-    Console().print(table)
+    Console().print(table, end="\n\n")
     # Tune's own get_best_result knows only what was reported in this session.
     scores = {
         i: result.metrics[METRIC] for i, result in enumerate(trials) if result.metrics and METRIC in result.metrics
@@ -176,8 +185,24 @@ def summarise(results: tune.ResultGrid, folder: Path) -> int:
     print(f"\nLook:    tensorboard --logdir {where}")
     print(f"Report:  {neighbour('results.py')} report {where}")
     print(f"Play:    {neighbour('watch.py')} {where}")
-    print(f"Resume:  {command_line()} --resume {where}")
     return 1 if results.num_errors else 0
+
+
+def _state(trial: Trial) -> str:
+    return STATES.get(trial.status, "waiting")
+
+
+def _counts(trials: Iterable[Trial]) -> str:
+    """``2 running, 5 done, 1 waiting``."""
+    found = Counter(map(_state, trials))
+    return ", ".join(f"{found[state]} {state}" for state in (*STATES.values(), "waiting") if found[state])
+
+
+def _most_telling(trials: list[Trial], count: int) -> list[Trial]:
+    """Those that run, then those that failed, then the best of those that are done; all in their usual order."""
+    states = [*STATES, Trial.PAUSED, Trial.PENDING]
+    ranked = sorted(trials, key=lambda trial: (states.index(trial.status), -trial.last_result.get(METRIC, -math.inf)))
+    return sorted(ranked[:count], key=trial_number)
 
 
 def _iteration(trial: Trial) -> int:

@@ -5,7 +5,7 @@ the checkpoints, a damaged one makes Tune start again in silence, and to read th
 trial's rows and checkpoints say all there is to know, as text and arrays.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,11 @@ def _require_same(config: dict[str, Any], past: Past, folder: Path) -> None:
             f"{folder / past.name / 'params.json'} differs from {RECORD}: {', '.join(changed)}. A trial keeps its"
             " settings; --fork starts a new one with others"
         )
+
+
+def all_over(pasts: Mapping[str, Past], record: Record) -> bool:
+    """Whether every trial has come to its end, so that there is nothing to resume."""
+    return len(pasts) == len(record.configs) and all(past.over for past in pasts.values())
 
 
 def describe(pasts: Iterable[Past]) -> list[str]:

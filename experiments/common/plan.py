@@ -46,7 +46,8 @@ class Plan:
 
     def table(self) -> Table:
         """Trials with what is swept, the CPUs they reserve, and their seeds."""
-        table = Table(title=f"{len(self.configs)} trials of {self.iterations} iterations", title_justify="left")
+        title = f"{len(self.configs)} trials of {self.iterations} iterations"
+        table = Table(title=title, title_justify="left", box=None, pad_edge=False)
         for name in ["trial", *self.swept, "CPUs", "seed"]:
             table.add_column(name, justify="right")
         for index, config in enumerate(self.configs):

@@ -11,7 +11,6 @@ import numpy as np
 
 from experiments.common import folders, lock
 from experiments.common.statistics import area_under
-from trainables.checkpoints import CheckpointError, load_state
 from trainables.metrics import METRIC
 
 OVER = ("TERMINATED", "ERROR")
@@ -71,16 +70,6 @@ class Trial:
     def score_at(self, iteration: int) -> float:
         """The mean return of the last 100 games after an iteration, or after the latest one before it."""
         return next((float(row[METRIC]) for row in self.rows[::-1] if row["training_iteration"] <= iteration), math.nan)
-
-    def checkpoints(self) -> list[tuple[Path, dict[str, Any]]]:
-        """Whole checkpoints with their states, the one with the best return first."""
-        found = []
-        for folder in self.folder.glob("checkpoint_*"):
-            try:
-                found.append((folder, load_state(folder)))
-            except CheckpointError:  # half-written, or replaced while we look
-                continue
-        return sorted(found, key=lambda item: (self.score_at(item[1]["iteration"]), item[1]["iteration"]), reverse=True)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Running an experiment, whether it is new or goes on: one way for sweeps and single runs alike."""
 
 import dataclasses
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,11 +12,11 @@ from ray import tune
 from experiments.common import folders
 from experiments.common.cluster import require_shared
 from experiments.common.console import SweepView, UpdateLines, summarise
-from experiments.common.flags import RunFlags
+from experiments.common.flags import RunFlags, command_line
 from experiments.common.launch import make_tuner, start_ray
 from experiments.common.learners import Learner
 from experiments.common.lock import exclusive
-from experiments.common.past import Past, describe, recall
+from experiments.common.past import Past, all_over, describe, recall
 from experiments.common.plan import require_room
 from experiments.common.preflight import require_disk
 from experiments.common.record import Record
@@ -62,7 +63,7 @@ def go_on(learner: Learner, run: RunFlags, iterations: int) -> tuple[int, Path]:
         past = recall(folder, record)
         print(f"Going on with {folders.display(folder)}, {record.iterations} iterations a trial")
         print("\n".join(describe(past.values())))
-        if past and len(past) == len(record.configs) and all(trial.over for trial in past.values()):
+        if all_over(past, record):
             print("Every trial has come to its end: --extend with more --iterations goes further.")
         if run.extend:
             record.update(folder)
@@ -84,7 +85,7 @@ def _extended(record: Record, folder: Path, iterations: int) -> Record:
 
 def _run(learner: Learner, folder: Path, record: Record, verbose: bool) -> int:
     """Run to the end and print what came out; return the program's exit status."""
-    print(f"Watch:   tensorboard --logdir {folders.display(folder)}\n", flush=True)
+    print(f"Look:    tensorboard --logdir {folders.display(folder)}\n", flush=True)
     signals = StopSignals()
     results = None
     for restarts in range(RESTARTS + 1):
@@ -99,7 +100,17 @@ def _run(learner: Learner, folder: Path, record: Record, verbose: bool) -> int:
                 break
             print("Going on from the last checkpoints.", file=sys.stderr, flush=True)
     status = summarise(results, folder) if results else UNFINISHED
+    print(_way_on(folder, record))
     return signals.status or status
+
+
+def _way_on(folder: Path, record: Record) -> str:
+    """The command that goes on from here: with what is left to do, or beyond the end."""
+    if not all_over(recall(folder, record), record):
+        sweep = folder.with_name(record.confirms or folder.name)  # which goes on with its confirmation, too
+        return f"Resume:  {command_line()} --resume {shlex.quote(folders.display(sweep))}"
+    where = shlex.quote(folders.display(folder))
+    return f"Extend:  {command_line()} --extend {where} --iterations {2 * record.iterations}"
 
 
 def _fit(
@@ -109,4 +120,7 @@ def _fit(
         book.unlink()  # Tune's own, of an earlier run: nobody reads it again
     view = UpdateLines(record.iterations) if len(record.configs) == 1 else SweepView(record)
     callbacks = [signals, DiskGuard(folder, signals), view]
-    return make_tuner(learner, folder, record, past, callbacks, verbose).fit()
+    try:
+        return make_tuner(learner, folder, record, past, callbacks, verbose).fit()
+    finally:
+        view.on_experiment_end([])  # which Tune leaves out where it gives up

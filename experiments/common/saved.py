@@ -1,5 +1,6 @@
 """Checkpoints on disk, found by what people call them, and the players that they hold."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,10 +55,11 @@ def find(storage_path: Path, name_or_path: str) -> list[Saved]:
             continue
         found = [folder] if (folder / checkpoints.STATE).is_file() else []
         found = found or [*folder.glob("checkpoint_*"), *folder.glob("*/checkpoint_*")]
-        saved = [Saved(path, state) for path in found if (state := _state(path))]
-        if not saved:
-            raise ConfigError(f"{name_or_path} holds no whole checkpoint (yet)")
-        return sorted(saved, key=lambda item: item.iteration)
+        if not (saved := whole(found)):
+            inside = folders.existing(folder)
+            hint = f"; the experiments in it: {', '.join(inside)}" if inside else " (yet)"
+            raise ConfigError(f"{name_or_path} holds no whole checkpoint{hint}")
+        return saved
     parent = next((p for p in (storage_path / name_or_path, Path(name_or_path)) if p.parent.is_dir()), None)
     known = folders.existing(storage_path)
     if parent and parent.parent not in (Path(), storage_path):  # a trial or checkpoint of what does exist
@@ -66,9 +68,20 @@ def find(storage_path: Path, name_or_path: str) -> list[Saved]:
     raise ConfigError(unknown("checkpoint, trial or experiment", name_or_path, known))
 
 
-def best_of(saved: list[Saved]) -> Saved:
-    """The one with the best mean return in training; of equals the oldest."""
-    return max(saved, key=lambda item: item.score)
+def of_trial(folder: Path) -> list[Saved]:
+    """A trial's whole checkpoints, by iteration."""
+    return whole(folder.glob("checkpoint_*"))
+
+
+def whole(folders: Iterable[Path]) -> list[Saved]:
+    """Those of these checkpoints that are whole, by iteration."""
+    found = [Saved(folder, state) for folder in folders if (state := _state(folder))]
+    return sorted(found, key=lambda item: item.iteration)
+
+
+def best_of(saved: Iterable[Saved]) -> Saved:
+    """The one with the best mean return in training; of equals the one that was trained longest."""
+    return max(saved, key=lambda item: (item.score, item.iteration))
 
 
 def player(saved: Saved) -> Player:
@@ -80,7 +93,7 @@ def player(saved: Saved) -> Player:
 
 
 def untrained_player(saved: Saved) -> Player:
-    """The policy with which the checkpoint's trial began."""
+    """The policy that the trial's settings and seed make before any training; all but forks began with it."""
     trainable = LEARNERS[saved.state["learner"]].trainable
     arrays = trainable.untrained(saved.settings).get_arrays()
     return Player(trainable.worker_factory(saved.settings)(), trainable.playing_weights(arrays))

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from experiments.common import runs
 from experiments.common.confirm import confirm, require_free
+from experiments.common.console import say
 from experiments.common.flags import RunFlags, fail, parse, program, refuse_settled
 from experiments.common.fork import changed, fork, forked
 from experiments.common.launch import start_ray
@@ -175,13 +176,13 @@ def _plan(learner: Learner, sweep: SweepFlags, room: Room) -> Plan:
 
 
 def _show(plan: Plan, sweep: SweepFlags) -> None:
-    Console().print(plan.table())
+    Console().print(plan.table(), end="\n\n")
     fixed = {name: value for name, value in plan.configs[0].to_dict().items() if name not in {*plan.swept, "seed"}}
-    print("Same in all: " + ", ".join(f"{name}={json.dumps(value)}" for name, value in fixed.items()))
+    say("Same in all: " + ", ".join(f"{name}={json.dumps(value)}" for name, value in fixed.items()))
     for note in plan.notes:
-        print(f"Note: {note}")
+        say(f"Note: {note}")
     seconds = plan.seconds()
-    print(
+    say(
         f"{plan.concurrent()} at once on {plan.room}, which leaves {plan.idle():g} idle."
         f" About {duration(seconds)} at an untrained policy's pace if no trial is stopped early; games grow two- to"
         f" fivefold as play improves. Ends after {duration(sweep.time_budget_s)} in any case (--time-budget-s)."
@@ -189,7 +190,7 @@ def _show(plan: Plan, sweep: SweepFlags) -> None:
     if sweep.confirm:
         best = min(sweep.confirm, len(plan.configs))
         runs_again = best * sweep.seeds
-        print(
+        say(
             f"Then the best {best} again, {sweep.seeds} fresh seeds each: {runs_again} trials of {plan.iterations}"
             f" iterations, about {duration(seconds / len(plan.configs) * runs_again)} more, beyond the time budget."
         )

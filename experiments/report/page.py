@@ -6,15 +6,14 @@ from io import BytesIO
 
 from matplotlib.figure import Figure
 
+from experiments.common import saved
 from experiments.common.groups import Group, group, varied
 from experiments.common.plan import duration
 from experiments.common.records import Experiment, Trial
 from experiments.report import tables
 from experiments.report.effects import effects, speed_figure, speeds
 from experiments.report.figures import learning_curves, over_steps, over_time
-
-GIF = "evaluation.gif"
-"""A filmed game, in the folder of the checkpoint that played it."""
+from trainables.evaluation import FILM
 
 
 @dataclass
@@ -81,12 +80,13 @@ def _summary(page: Page, experiments: Sequence[Experiment], trials: Sequence[Tri
     page.add(
         f"The best trial is {tables.code(f'{best.folder.parent.name}/{best.name}')} ({best.learner}). Trials: {counts}."
     )
-    for checkpoint, state in best.checkpoints():
-        if (checkpoint / GIF).is_file():
-            page.pictures[GIF] = (checkpoint / GIF).read_bytes()
-            page.add(f"![A game of the best trial, after iteration {state['iteration']}]({{figures}}/{GIF})")
-            page.add(f"*A game of the best trial, after iteration {state['iteration']}.*")
-            break
+    if filmed := [checkpoint for checkpoint in saved.of_trial(best.folder) if (checkpoint.folder / FILM).is_file()]:
+        chosen = saved.best_of(filmed)
+        page.pictures[FILM] = (chosen.folder / FILM).read_bytes()
+        # A checkpoint holds the film of the latest evaluation before it.
+        game = f"A game of the best trial, after iteration {chosen.state['evaluation']['eval/iteration']}"
+        page.add(f"![{game}]({{figures}}/{FILM})")
+        page.add(f"*{game}.*")
 
 
 def _by_learner(groups: Sequence[Group]) -> dict[str, list[Group]]:

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from experiments.common import saved
 from experiments.common.groups import Group, confirmations, varied
 from experiments.common.plan import duration
 from experiments.common.records import Experiment, Trial
@@ -138,4 +139,4 @@ def _environment(env_id: str) -> str:
 
 def _checkpoint_state(experiment: Experiment) -> dict[str, Any]:
     """A checkpoint knows the versions, too, where an older record does not."""
-    return next((trial.checkpoints()[0][1] for trial in experiment.trials if trial.checkpoints()), {})
+    return next((found[-1].state for trial in experiment.trials if (found := saved.of_trial(trial.folder))), {})

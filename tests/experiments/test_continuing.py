@@ -17,7 +17,7 @@ from experiments.common.launch import make_tuner
 from experiments.common.learners import TRPO
 from experiments.common.lock import exclusive
 from experiments.common.naming import trial_number
-from experiments.common.past import describe, recall
+from experiments.common.past import all_over, describe, recall
 from experiments.common.record import Record
 from tests.experiments.small import fit, flags, iterations, last_arrays, rows, small_record, trial_folders
 from tests.trials import CARTPOLE, assert_same
@@ -173,11 +173,10 @@ def test_extending_gives_finished_trials_more_iterations_without_a_gap(ray_clust
         runs.go_on(TRPO, flags(tmp_path, extend="short"), iterations=6)
 
 
-def test_an_extension_that_was_cut_off_before_it_began_is_not_forgotten(ray_cluster, tmp_path):
-    _, folder = runs.start(TRPO, dataclasses.replace(SIX, iterations=3), flags(tmp_path, name="short"))
-    record = dataclasses.replace(Record.read(folder), iterations=6, extended=[3])
-    record.update(folder)
-    assert [past.over for past in recall(folder, record).values()] == [False]
+def test_an_extension_that_was_cut_off_before_it_began_is_not_forgotten(undisturbed):
+    assert all_over(recall(undisturbed, SIX), SIX)
+    extended = dataclasses.replace(SIX, iterations=9, extended=[6])
+    assert not all_over(recall(undisturbed, extended), extended)
 
 
 def test_a_fork_with_the_same_settings_ends_where_its_origin_would(interrupted, undisturbed, tmp_path):

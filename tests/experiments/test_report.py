@@ -80,8 +80,9 @@ def test_the_report_groups_seeds_and_says_how_sure_their_mean_is(store, run_resu
 def test_the_html_stands_alone_and_shows_all_figures_failures_and_the_best_game(store, run_results, tmp_path):
     best = store / "pg-sweep" / "00001_seed=1"
     gif = b"GIF89a, of the best checkpoint"
-    (write_checkpoint(best, 2) / "evaluation.gif").write_bytes(b"of a worse checkpoint")
-    (write_checkpoint(best, 3) / "evaluation.gif").write_bytes(gif)
+    (write_checkpoint(best, "pg", 2, -12.0, evaluated=1) / "evaluation.gif").write_bytes(b"of a worse checkpoint")
+    (write_checkpoint(best, "pg", 3, -3.0, evaluated=2) / "evaluation.gif").write_bytes(gif)
+    write_checkpoint(best, "pg", 4, -1.0, evaluated=2)  # without a film
     with (store / "trpo-sweep" / "00000_seed=0" / "result.json").open("a") as file:
         file.write(json.dumps(row(3, -21.0, {"num_workers": 2}) | {"diverged": 1.0, "done": True}) + "\n")
     run_results("report", "pg-sweep", "trpo-sweep", "killed", "--out", "all.html")
@@ -98,7 +99,7 @@ def test_the_html_stands_alone_and_shows_all_figures_failures_and_the_best_game(
     for picture in re.findall(r"\]\((all_figures/[^)]*)\)", markdown):
         assert (tmp_path / picture).stat().st_size > 0
     assert (tmp_path / "all_figures" / "evaluation.gif").read_bytes() == gif
-    assert "after iteration 3" in html
+    assert "after iteration 2" in html, "where the evaluation was"
     assert "RuntimeError: a `rollout` worker | died &lt;4&gt; times" in html
     assert "<code>00000_seed=0</code> diverged at iteration 3" in html
     assert "python experiments/sweep_pong.py --name pg-sweep" in html

@@ -64,7 +64,7 @@ def test_a_stopped_program_saves_says_how_to_go_on_and_goes_on(number, status, t
     wait_for_rows(experiment, saved + 3, process, tmp_path)
     process.send_signal(number)
     process.send_signal(number)  # now for good
-    assert process.wait(20) == status
+    assert process.wait(60) == status
     assert iterations(trial) == list(range(1, len(iterations(trial)) + 1))
 
 

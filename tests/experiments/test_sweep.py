@@ -11,6 +11,7 @@ from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.hparams import plugin_data_pb2
 
+from experiments import train
 from experiments.common.tensorboard import LAYOUT, tag
 from tests.experiments.small import rows, trial_folders
 
@@ -41,7 +42,8 @@ def test_the_smoke_test_runs_two_trials_and_says_how_to_go_on(smoke):
     assert [len(rows(trial)) for trial in trials] == [2, 2]
     assert "tensorboard --logdir results/smoke" in output
     assert "watch.py results/smoke" in output
-    assert "--resume results/smoke" in output
+    assert "sweep_" in output.splitlines()[-1]
+    assert output.endswith("--extend results/smoke --iterations 4\n"), "there is nothing to resume"
     assert "Best trial: 0000" in output
     assert f"Checkpoint: results/smoke/{trials[0].name[:4]}" in output
     for trial in trials:
@@ -87,14 +89,27 @@ def test_tensorboards_own_reader_finds_curves_over_steps_hyperparameters_and_pic
             assert value == (shown.string_value if isinstance(value, str) else type(value)(shown.number_value)), name
 
 
-def test_train_prints_a_line_per_update(tmp_path):
-    flags = ["--iterations", 2, "--batch-size", 2, "--hidden-size", 10, "--num-workers", 2, "--cpus-per-worker", 0.5]
-    flags += ["--eval-interval", 0]
-    output = run(TRAIN, "pg", *flags, "--name", "run1", "--storage-path", tmp_path / "store", cwd=tmp_path)
+@pytest.fixture
+def run_train(ray_cluster, tmp_path, monkeypatch, capsys):
+    """Calls train.py in this process, on the shared Ray; returns what it prints."""
+
+    def call(*flags):
+        where = ["--address", "auto", "--storage-path", tmp_path / "store"]
+        monkeypatch.setattr(sys, "argv", ["train.py", "pg", *map(str, [*flags, *where])])
+        with pytest.raises(SystemExit) as stop:
+            train.main()
+        assert stop.value.code == 0
+        return capsys.readouterr().out
+
+    return call
+
+
+def test_train_prints_a_line_per_update(run_train):
+    flags = ["--iterations", 2, "--batch-size", 2, "--hidden-size", 10, "--num-workers", 1, "--eval-interval", 0]
+    output = run_train(*flags, "--name", "run1")
     lines = [line for line in output.splitlines() if line.startswith("update ")]
     assert len(lines) == 2
     assert "games     4" in lines[1]
     assert "running mean" in lines[1]
     # A finished experiment has nothing left to do, and says again how it ended.
-    output = run(TRAIN, "pg", "--resume", "run1", "--storage-path", tmp_path / "store", cwd=ROOT)
-    assert "Best trial: 00000" in output
+    assert "Best trial: 00000" in run_train("--resume", "run1")

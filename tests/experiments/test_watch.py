@@ -123,6 +123,7 @@ def test_an_environment_without_a_console_is_played_but_not_filmed(run):
         (f"pixels/{TRIAL}/checkpoint_000009", "Known: checkpoint_000001, checkpoint_000002, checkpoint_000003"),
         ("/nowhere/at/all", "Known: cartpole, fresh, memory, pixels"),
         ("fresh", "fresh holds no whole checkpoint (yet)"),
+        ("results", "no whole checkpoint; the experiments in it: cartpole, fresh, memory, pixels"),
         ("pixels --episodes 0", "episodes=0: accepted is a number >= 1"),
         ("pixels --out film.png", "accepted is a file name that ends in .gif"),
         ("pixels --out no/film.gif", "there is no folder no"),

@@ -45,9 +45,11 @@ def row(iteration, value, config):
     }
 
 
-def write_checkpoint(trial, iteration):
-    """The part of a checkpoint that readers look at."""
+def write_checkpoint(trial, learner, iteration, mean_return, evaluated):
+    """The part of a checkpoint that readers look at; its last evaluation was after the iteration ``evaluated``."""
     folder = trial / f"checkpoint_{iteration:06d}"
     folder.mkdir()
-    (folder / "state.json").write_text(json.dumps({"format_version": 1, "iteration": iteration}))
+    state = {"format_version": 1, "learner": learner, "iteration": iteration}
+    state |= {"episodes": {"recent_returns": [mean_return]}, "evaluation": {"eval/iteration": evaluated}}
+    (folder / "state.json").write_text(json.dumps(state))
     return folder

@@ -12,34 +12,38 @@ from trainables.sampling.memory_worker import FilteredWeights, TrajectoryWorker
 from trainables.sampling.pixel_workers import GradientWorker
 from trainables.sampling.rollout import GameNumber
 
-PIXELS = GradientWorker("ALE/Pong-v5", 10, 0.99)
-PIXEL_WEIGHTS = PIXELS.policy.mlp.init(np.random.default_rng(0))
-MEMORY = TrajectoryWorker("ALE/Pong-v5", (8,))
-MEMORY_WEIGHTS = FilteredWeights(
-    MEMORY.policy.init(np.random.default_rng(0)),
-    Moments.of(np.random.default_rng(0).integers(0, 256, (9, 128)).astype(np.uint8)).filter(),
-)
-BOTH = pytest.mark.parametrize(
-    ("worker", "weights"), [(PIXELS, PIXEL_WEIGHTS), (MEMORY, MEMORY_WEIGHTS)], ids=["pixels", "memory"]
-)
 NUMBER = evaluation_numbers(seed=3, iteration=7, count=1)[0]
+PIXELS_ONLY = pytest.mark.parametrize("player", ["pixels"], indirect=True)
+
+
+@pytest.fixture(scope="module", params=["pixels", "memory"])
+def player(request):
+    """A worker, and weights to play with."""
+    rng = np.random.default_rng(0)
+    if request.param == "pixels":
+        worker = GradientWorker("ALE/Pong-v5", 10, 0.99)
+        return worker, worker.policy.mlp.init(rng)
+    worker = TrajectoryWorker("ALE/Pong-v5", (8,))
+    seen = np.random.default_rng(0).integers(0, 256, (9, 128)).astype(np.uint8)
+    return worker, FilteredWeights(worker.policy.init(rng), Moments.of(seen).filter())
 
 
 @pytest.fixture(scope="module")
-def filmed():
-    return {id(w): measure(w, t, NUMBER, filmed=True) for w, t in ((PIXELS, PIXEL_WEIGHTS), (MEMORY, MEMORY_WEIGHTS))}
+def filmed(player):
+    return measure(*player, NUMBER, filmed=True)
 
 
-@BOTH
-def test_a_sampled_game_is_the_game_that_training_would_play_filmed_or_not(worker, weights, filmed):
-    played = worker.play(weights, NUMBER)[0]
-    for game in (measure(worker, weights, NUMBER), filmed[id(worker)]):
+def test_a_sampled_game_is_the_game_that_training_would_play_filmed_or_not(player, filmed):
+    worker, weights = player
+    played, *_ = worker.play(weights, NUMBER)
+    for game in (measure(worker, weights, NUMBER), filmed):
         assert (game.episode_return, game.length) == (played.episode_return, len(played.action_n))
 
 
-@pytest.mark.parametrize("worker", [PIXELS, MEMORY], ids=["pixels", "memory"])
-def test_probabilities_are_those_that_actions_are_drawn_with(worker):
-    weights = 20 * PIXEL_WEIGHTS if worker is PIXELS else MEMORY_WEIGHTS._replace(theta_p=9 * MEMORY_WEIGHTS.theta_p)
+def test_probabilities_are_those_that_actions_are_drawn_with(player):
+    worker, weights = player
+    pixels = isinstance(worker, GradientWorker)
+    weights = 20 * weights if pixels else weights._replace(theta_p=9 * weights.theta_p)
     env = worker.env
     env.reset(np.random.default_rng(0))
     for _ in range(60):
@@ -52,16 +56,17 @@ def test_probabilities_are_those_that_actions_are_drawn_with(worker):
     assert np.all(np.abs(share - probability) < 4 * np.sqrt(probability * (1 - probability) / n) + 1e-9)
 
 
-@BOTH
-def test_a_greedy_game_takes_the_most_probable_action_of_the_dense_network_each_time(worker, weights):
+def test_a_greedy_game_takes_the_most_probable_action_of_the_dense_network_each_time(player):
+    worker, weights = player
+    pixels = isinstance(worker, GradientWorker)
     env_rng, _ = NUMBER.generators()
-    env = PongPixels() if worker is PIXELS else PongRAM()
+    env = PongPixels() if pixels else PongRAM()
     observation, total, length, done = env.reset(env_rng), 0.0, 0, False
     while not done:
         matrix = env.stack([observation])
-        x_nd = matrix.toarray() if worker is PIXELS else weights.filter(matrix)
-        logits = worker.policy.mlp.forward(weights if worker is PIXELS else weights.theta_p, x_nd)[0][0]
-        action = int(logits[0] > 0) if worker is PIXELS else int(logits.argmax())
+        x_nd = matrix.toarray() if pixels else weights.filter(matrix)
+        logits = worker.policy.mlp.forward(weights if pixels else weights.theta_p, x_nd)[0][0]
+        action = int(logits[0] > 0) if pixels else int(logits.argmax())
         observation, reward, terminated, truncated = env.step(action)
         total, length, done = total + reward, length + 1, terminated or truncated
     game = measure(worker, weights, NUMBER, greedy=True)
@@ -75,10 +80,10 @@ def test_evaluation_shares_no_randomness_with_training_nor_with_another_evaluati
     assert len(draws) == 2 * len(numbers) == 64
 
 
-@BOTH
-def test_a_film_shows_the_real_console_and_is_a_small_animated_gif(worker, weights, filmed):
-    film = filmed[id(worker)].film
-    gif = film.gif(caption(filmed[id(worker)], "somewhere"))
+def test_a_film_shows_the_real_console_and_is_a_small_animated_gif(player, filmed):
+    worker, weights = player
+    film = filmed.film
+    gif = film.gif(caption(filmed, "somewhere"))
     assert len(gif) < 400_000
     image = Image.open(io.BytesIO(gif))
     assert image.n_frames == len(film.shots) > 100
@@ -93,25 +98,29 @@ def test_a_film_shows_the_real_console_and_is_a_small_animated_gif(worker, weigh
             np.testing.assert_array_equal(shown, env.console.ale.getScreenRGB())
 
 
+@PIXELS_ONLY
 def test_a_film_shows_what_the_network_sees_beside_the_court(filmed):
-    shots = filmed[id(PIXELS)].film.shots
+    shots = filmed.film.shots
     assert {value for shot in shots for value in np.unique(shot.view)} == {-16, 0, 16}
-    image = Image.open(io.BytesIO(filmed[id(PIXELS)].film.gif(["", "", ""])))
+    image = Image.open(io.BytesIO(filmed.film.gif(["", "", ""])))
     image.seek(30)
     seen = np.asarray(image.convert("RGB")).astype(int)[70:390:4, 328:648:4]
     np.testing.assert_array_equal(np.sign(seen[..., 0] - seen[..., 2]), np.sign(shots[30].view))
 
 
-def test_a_policy_that_diverged_is_filmed_without_probabilities():
+@PIXELS_ONLY
+def test_a_policy_that_diverged_is_filmed_without_probabilities(player):
+    worker, weights = player
     with np.errstate(all="ignore"):
-        game = measure(PIXELS, PIXEL_WEIGHTS * np.nan, NUMBER, filmed=True)
+        game = measure(worker, weights * np.nan, NUMBER, filmed=True)
     assert game.film.gif(["", "", ""])
     assert set(game.film.shots[9].probability.values()) == {0.0}
 
 
-def test_only_the_first_game_of_an_evaluation_is_filmed_and_the_last_are_greedy():
-    numbers = evaluation_numbers(0, 1, 4)
-    games = [evaluate(PIXELS, PIXEL_WEIGHTS, [number], sampled=2) for number in numbers]
-    assert [game.gif is not None for game in games] == [True, False, False, False]
-    expected = [measure(PIXELS, PIXEL_WEIGHTS, number, greedy=index > 1)[:2] for index, number in enumerate(numbers)]
+@PIXELS_ONLY
+def test_only_the_first_game_of_an_evaluation_is_filmed_and_the_last_are_greedy(player):
+    numbers = evaluation_numbers(0, 1, 3)
+    games = [evaluate(*player, [number], sampled=2) for number in numbers]
+    assert [game.gif is not None for game in games] == [True, False, False]
+    expected = [measure(*player, number, greedy=index > 1)[:2] for index, number in enumerate(numbers)]
     assert [game[:2] for game in games] == expected

@@ -82,7 +82,7 @@ def weights():
 @pytest.mark.parametrize("fault", [faults.die, pytest.param(faults.freeze, marks=pytest.mark.slow)])
 def test_a_worker_that_dies_or_freezes_is_replaced_and_its_game_replayed(make_pool, weights, tmp_path, fault):
     make_faulty = partial(FaultyWorker, CARTPOLE, fault, (0, 1), tmp_path / "happened")
-    pool = make_pool(make_faulty, 2, game_timeout_s=2.0)
+    pool = make_pool(make_faulty, 2, game_timeout_s=15.0)
     results = list(pool.play(weights, NUMBERS))
     assert pool.counts["worker_restarts"] == 1
     pid = int((tmp_path / "happened").read_text())
@@ -93,12 +93,12 @@ def test_a_worker_that_dies_or_freezes_is_replaced_and_its_game_replayed(make_po
 
 
 def test_a_game_that_always_hangs_ends_in_an_error_with_worker_game_and_cause(make_pool, weights):
-    pool = make_pool(partial(FaultyWorker, CARTPOLE, faults.hang, (0, 3), None), 1, game_timeout_s=1.0)
+    pool = make_pool(partial(FaultyWorker, CARTPOLE, faults.hang, (0, 3), None), 1, game_timeout_s=0.5)
     message = (
-        r"worker 0 in game 3 of iteration 0 \(seed 0\) failed 3 times, at last because it did not finish within 1 s"
+        r"worker 0 in game 3 of iteration 0 \(seed 0\) failed 3 times, at last because it did not finish within 0.5 s"
     )
     with pytest.raises(RuntimeError, match=message):
-        list(pool.play(weights, NUMBERS))
+        list(pool.play(weights, NUMBERS[3:4]))  # no other game, which a slow machine could take for hung, too
     assert pool.counts["worker_restarts"] == 2
 
 
@@ -154,6 +154,6 @@ def test_every_actor_has_one_thread_in_every_blas(make_pool):
 
 
 def test_closing_gives_the_cpus_back(make_pool):
-    pool = make_pool(EchoWorker, 4)
+    pool = make_pool(EchoWorker, 2)
     pool.close()
     wait_until(lambda: ray.available_resources().get("CPU", 0) == 4, "CPUs are still held")
