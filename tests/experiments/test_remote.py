@@ -1,5 +1,6 @@
 """Experiments whose home is a URI: on a second file system, and on a real S3 server."""
 
+import dataclasses
 import json
 import os
 import shutil
@@ -8,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from experiments.common import remote, runs
+from experiments.common.fork import fork, forked
 from experiments.common.learners import TRPO
 from experiments.common.lock import exclusive
 from experiments.common.records import read_experiment
 from experiments.common.remote import Remote, Uploads
 from experiments.common.saved import find
-from tests.experiments.small import fit, flags, small_record
+from tests.experiments.small import fit, flags, last_arrays, trial_folders
 from tests.experiments.test_continuing import (  # noqa: F401 - a fixture
     SIX,
     InterruptAt,
@@ -21,9 +23,8 @@ from tests.experiments.test_continuing import (  # noqa: F401 - a fixture
     undisturbed,
 )
 from tests.experiments.written import write_experiment
-from tests.trials import CARTPOLE
+from tests.trials import assert_same
 from trainables.checks import ConfigError
-from trainables.config import TRPOConfig
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def lose_the_machine():
 def test_an_interrupted_experiment_goes_on_from_its_uri_on_another_machine(storage, undisturbed):  # noqa: F811
     folder = Path("results/interrupted").absolute()
     folder.mkdir(parents=True)
-    record = small_record("trpo", [TRPOConfig(**CARTPOLE)], iterations=6, storage_uri=storage)
+    record = dataclasses.replace(SIX, storage_uri=storage)
     (folder / "experiment.json").write_text(json.dumps(record.to_dict()))
     home = Remote(storage, folder)
     home.publish()
@@ -70,7 +71,7 @@ def test_an_interrupted_experiment_goes_on_from_its_uri_on_another_machine(stora
 
 def test_the_mirror_shows_what_lies_there_and_extends_it(storage, undisturbed):  # noqa: F811
     run = flags(storage, name="short")
-    record = small_record("trpo", [TRPOConfig(**CARTPOLE)], iterations=3, storage_uri=storage)
+    record = dataclasses.replace(SIX, iterations=3, storage_uri=storage)
     status, folder = runs.start(TRPO, record, run)
     assert (status, folder) == (0, Path("results/short").absolute())
     assert read_experiment(folder).state == "finished"
@@ -83,6 +84,19 @@ def test_the_mirror_shows_what_lies_there_and_extends_it(storage, undisturbed): 
     lose_the_machine()
     assert remote.find(flags(storage), "short", "trpo") == folder
     assert {path: path.read_bytes() for path in sorted(folder.rglob("[!.]*")) if path.is_file()} == here
+
+
+@pytest.mark.slow
+def test_a_fork_starts_from_checkpoints_that_lie_there(storage, undisturbed):  # noqa: F811
+    record = dataclasses.replace(SIX, iterations=3, storage_uri=storage)
+    runs.start(TRPO, record, flags(storage, name="origin"))
+    lose_the_machine()
+    run = flags(storage, fork="origin", name="fork")
+    record, pasts = forked(TRPO, run)
+    status, folder = fork(TRPO, dataclasses.replace(record, iterations=6), pasts, run)
+    assert status == 0
+    for trial, expected in zip(trial_folders(folder), trial_folders(undisturbed), strict=True):
+        assert_same(last_arrays(trial)[1], last_arrays(expected)[1])
 
 
 @pytest.fixture
