@@ -79,7 +79,7 @@ def go_on(learner: Learner, run: RunFlags, iterations: int) -> tuple[int, Path]:
         room = start_ray(run.address, run.verbose)
         for config in record.configs:
             require_room(learner.config_class.from_dict(config), room)
-        if run.address:
+        if run.address or home:
             require_shared(home.uri if home else str(folder))
         return _run(learner, folder, record, run.verbose), folder
 
