@@ -18,7 +18,7 @@ from tests.experiments.small import last_arrays, rows, trial_folders
 from tests.experiments.test_sweep import SWEEPS, TRAIN, command, run
 from tests.trials import assert_same, untimed, wait_until
 
-pytestmark = pytest.mark.cluster
+pytestmark = pytest.mark.slow
 
 SMALL = ["--batch-size", 6, "--checkpoint-frequency", 1]
 
@@ -111,8 +111,9 @@ def refused(program, *flags, cwd, **options):
     return done.stderr
 
 
-def test_the_dry_run_plans_against_the_nodes_that_live(cluster, tmp_path):
-    flags = ["--dry-run", "--address", cluster.address]
+def test_the_dry_run_plans_against_the_nodes_that_live(cluster, tmp_path, monkeypatch):
+    monkeypatch.setenv("RAY_ADDRESS", cluster.address)  # where "auto" looks first
+    flags = ["--dry-run", "--address", "auto"]
     node = cluster.add_node(num_cpus=8)
     cluster.remove_node(node, allow_graceful=False)  # Ray believes in it for a while
     plan = run(SWEEPS["pg"], *flags, cwd=tmp_path)
