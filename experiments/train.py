@@ -106,7 +106,7 @@ def _default(learner: Learner, args: list[str]) -> Config:
     scout = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     for flag in ("--preset", "--fork"):
         scout.add_argument(flag)
-    scout.add_argument("--storage-path", type=Path, default=RunFlags.storage_path)
+    scout.add_argument("--storage-path", default=RunFlags.storage_path)
     found = scout.parse_known_args(args)[0]
     settings = learner.preset(found.preset or TrainFlags.preset)
     if found.fork:
@@ -136,6 +136,7 @@ def _start(learner: Learner, arguments: Arguments[Any]) -> tuple[int, Path]:
         configs=[config.to_dict()],
         checkpoint_frequency=run.checkpoint_frequency,
         interval=decision_interval(run.iterations),
+        storage_uri=run.uri,
     )
     if run.fork:
         _, past = _origin(learner, run)

@@ -45,7 +45,7 @@ def test_the_cluster_file_installs_this_project_and_ends_with_a_sweep_that_parse
     program, arguments = parsed(command)
     assert (ROOT / program).is_file()
     assert arguments.run.address == "auto"
-    assert arguments.run.storage_path == Path("/mnt/shared/results")
+    assert arguments.run.storage_path == "/mnt/shared/results"
 
 
 def test_the_job_runs_a_sweep_that_parses_on_a_volume_that_all_pods_mount(parsed):
@@ -60,7 +60,7 @@ def test_the_job_runs_a_sweep_that_parses_on_a_volume_that_all_pods_mount(parsed
         (container,), (volume,) = pod["containers"], pod["volumes"]
         (mount,) = container["volumeMounts"]
         assert volume["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
-        assert (mount["name"], mount["mountPath"]) == (volume["name"], str(arguments.run.storage_path))
+        assert (mount["name"], mount["mountPath"]) == (volume["name"], arguments.run.storage_path)
 
 
 def test_the_image_holds_the_installed_ray_and_every_package():

@@ -30,7 +30,7 @@ def untrained(**changes):
 
 @pytest.fixture(scope="module", params=METHODS)
 def run(request, ray_cluster, home, tmp_path_factory):
-    """Two iterations on one worker: results of both, arrays after the second, a checkpoint between them, the settings."""
+    """Two iterations on one worker: their results, the last arrays, a checkpoint between them, and the settings."""
     checkpoint = tmp_path_factory.mktemp("run") / "checkpoint"
     settings = METHODS[request.param]
     trial = PongPG(config=SMALL | settings)

@@ -17,10 +17,12 @@ def assert_same(left, right):
 
 
 def wait_until(condition, complaint, seconds=60):
+    """The first true value of a condition."""
     deadline = time.monotonic() + seconds
-    while not condition():
+    while not (value := condition()):
         assert time.monotonic() < deadline, complaint
         time.sleep(0.05)
+    return value
 
 
 def untimed(result):

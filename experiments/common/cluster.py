@@ -3,18 +3,20 @@
 import importlib.metadata
 import platform
 import socket
-import tempfile
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import ray
+from pyarrow.fs import FileSelector, FileSystem
 from ray.exceptions import GetTimeoutError, RayError, RaySystemError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 import experiments
 import search_spaces
 import trainables
+from experiments.common.places import locate
 from trainables.base import PACKAGES
 from trainables.checks import ConfigError
 
@@ -67,34 +69,42 @@ def _require_same_versions() -> None:
             )
 
 
-def require_shared(folder: Path) -> None:
-    """Raise ConfigError unless every node reads what is written into ``folder`` here, and the other way round."""
+def require_shared(storage: str) -> None:
+    """Raise ConfigError unless every node reads what is written there from here, and the other way round.
 
-    def exchange(probe: Path) -> tuple[str, str | None]:
+    ``storage`` is a folder or a URI, of experiments or of one of them.
+    """
+
+    def exchange(filesystem: FileSystem, probe: str) -> tuple[str, str | None]:
         node = ray.get_runtime_context().get_node_id()
         try:
-            (probe / node).write_text((probe / "driver").read_text())
+            with filesystem.open_input_stream(f"{probe}/driver") as source:
+                here = source.read()
+            with filesystem.open_output_stream(f"{probe}/{node}") as target:
+                target.write(here)
         except OSError as error:
-            return node, error.strerror
+            return node, str(error)
         return node, None
 
-    folder = folder.absolute()
+    filesystem, root = locate(storage)
+    probe = f"{root}/.probe-{uuid.uuid4().hex}"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".probe-", dir=folder) as name:
-            probe = Path(name)
-            probe.chmod(0o777)  # a node's Ray may run as another user
-            (probe / "driver").write_text("here")
-            answers = _on_every_node(exchange, probe)
-            written = {path.name for path in probe.iterdir()}
+        filesystem.create_dir(probe)
+        if filesystem.type_name == "local":
+            Path(probe).chmod(0o777)  # a node's Ray may run as another user
+        with filesystem.open_output_stream(f"{probe}/driver") as target:
+            target.write(b"here")
+        answers = _on_every_node(exchange, filesystem, probe)
+        written = {info.base_name for info in filesystem.get_file_info(FileSelector(probe))}
+        filesystem.delete_dir(probe)
     except OSError as error:
-        raise ConfigError(f"--storage-path {folder} cannot be written: {error.strerror}") from None
+        raise ConfigError(f"--storage-path {storage} cannot be written: {error}") from None
     for node, (name, complaint) in answers.items():
         if complaint or name not in written:
             raise ConfigError(
-                f"--storage-path {folder}: node {node} has not the same folder there"
+                f"--storage-path {storage}: node {node} has not the same folder there"
                 f" ({complaint or 'what it writes does not arrive'}); on a cluster of {len(answers)} nodes accepted is"
-                " a folder that all of them share, for example on NFS"
+                " a folder that all of them share, for example on NFS, or a URI as s3://bucket/folder"
             )
 
 
@@ -102,19 +112,27 @@ def _on_every_node(probe: Callable[..., Any], *args: Any) -> dict[str, Any]:
     """What a function returns on each node, by node; it waits for no CPU, so a busy cluster answers too.
 
     It has to be a function within a function, which travels whole: one of a module would be looked up on the node, in a
-    module whose imports may be what is missing there. Raises ConfigError if a node does not answer.
+    module whose imports may be what is missing there. A node that dies meanwhile is left out: Ray believes in it for
+    half a minute after its death. Raises ConfigError if a living node does not answer.
     """
-    task, answers = ray.remote(num_cpus=0, max_retries=1)(probe), {}
-    for node in ray.nodes():
-        if node["Alive"]:
-            where = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-            name = f"{node['NodeManagerAddress']} ({node['NodeID'][:8]})"
-            answers[name] = task.options(scheduling_strategy=where).remote(*args)
-    for name, answer in answers.items():
+    task, nodes, answers = ray.remote(num_cpus=0, max_retries=1)(probe), _living(), {}
+    asked = {
+        node: task.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)).remote(*args)
+        for node in nodes
+    }
+    for node, name in nodes.items():
         try:
-            answers[name] = ray.get(answer, timeout=PROBE_TIMEOUT_S)
-        except GetTimeoutError:
-            raise ConfigError(f"node {name} has not answered for {PROBE_TIMEOUT_S:.0f} s") from None
+            answers[name] = ray.get(asked[node], timeout=PROBE_TIMEOUT_S)
         except RayError as error:
+            if node not in _living():
+                continue
+            if isinstance(error, GetTimeoutError):
+                raise ConfigError(f"node {name} has not answered for {PROBE_TIMEOUT_S:.0f} s") from None
             raise ConfigError(f"node {name} cannot run tasks: {' '.join(str(error).split())}") from None
     return answers
+
+
+def _living() -> dict[str, str]:
+    """The nodes that Ray believes in, and what to call them."""
+    nodes = (node for node in ray.nodes() if node["Alive"])
+    return {node["NodeID"]: f"{node['NodeManagerAddress']} ({node['NodeID'][:8]})" for node in nodes}

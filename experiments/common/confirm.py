@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from experiments.common import folders, runs
+from experiments.common import folders, remote, runs
 from experiments.common.flags import RunFlags, neighbour
 from experiments.common.groups import Confirmation, candidates, confirmations, varied
 from experiments.common.learners import Learner
@@ -20,10 +20,10 @@ from trainables.checks import ConfigError
 SUFFIX = "-confirm"
 
 
-def require_free(storage_path: Path, name: str | None) -> None:
+def require_free(run: RunFlags) -> None:
     """Raise ConfigError if the confirmation of a sweep of this name would find its own name taken, hours later."""
-    if name and (storage_path / (name + SUFFIX)).exists():
-        raise ConfigError(f"--confirm needs the name {name + SUFFIX!r}, which exists already in {storage_path}")
+    if run.name and remote.taken(run, again := run.name + SUFFIX):
+        raise ConfigError(f"--confirm needs the name {again!r}, which exists already in {run.storage_path}")
 
 
 def pending(sweep: Experiment) -> str:
@@ -42,16 +42,16 @@ def confirm(learner: Learner, folder: Path, verbose: bool) -> int:
 
     Does nothing if none was asked for, or if the sweep has not come to its end. Returns an exit status.
     """
-    sweep = read_experiment(folder)
+    sweep, record = read_experiment(folder), Record.read(folder)
     if not (wanted := _wanted(sweep)):
         return 0
     again = folder.with_name(folder.name + SUFFIX)
-    run = RunFlags(storage_path=folder.parent, name=again.name, verbose=verbose)
+    run = RunFlags(storage_path=record.storage_uri or str(folder.parent), name=again.name, verbose=verbose)
     print(f"\nThe best {wanted['best']} again, with fresh seeds: {folders.display(again)}")
-    if again.exists():
-        status, _ = runs.go_on(learner, dataclasses.replace(run, name=None, resume=again.name), 0)
+    if remote.taken(run, again.name):
+        status, again = runs.go_on(learner, dataclasses.replace(run, name=None, resume=again.name), 0)
     else:
-        status, _ = runs.start(learner, _record(Record.read(folder), sweep, wanted), run)
+        status, again = runs.start(learner, _record(record, sweep, wanted), run)
     if status in (0, 1):
         _show(confirmations(sweep, read_experiment(again)), folder, again)
     return status

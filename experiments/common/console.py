@@ -177,7 +177,7 @@ def summarise(results: tune.ResultGrid, folder: Path) -> int:
         best = trials[max(scores, key=scores.__getitem__)]
         print(f"Best trial: {Path(best.path).name}, mean return of its last 100 games {max(scores.values()):.1f}")
         if best.checkpoint:
-            print(f"Checkpoint: {display(Path(best.checkpoint.path))}")
+            print(f"Checkpoint: {display(folder / Path(best.path).name / Path(best.checkpoint.path).name)}")
     for result in trials:
         if result.error:
             print(f"Failed: {Path(result.path).name}: {str(result.error).strip().splitlines()[-1]}", file=sys.stderr)

@@ -13,6 +13,7 @@ from typing import Annotated, Any, NoReturn
 
 import tyro
 
+from experiments.common.places import MIRRORS, is_uri, locate
 from trainables.checks import Bounds, ConfigError, check_fields
 
 
@@ -25,25 +26,25 @@ class RunFlags:
     )
     """The experiment's name, and its folder's."""
 
-    storage_path: Annotated[Path, tyro.conf.arg(metavar="DIR")] = Path("results")
-    """Folder that holds experiments; with --address, one that all nodes of the cluster share."""
+    storage_path: Annotated[str, tyro.conf.arg(metavar="DIR|URI")] = "results"
+    """Folder of experiments, shared by all nodes of a cluster; or s3://... or gs://..., which ./results mirrors."""
 
     checkpoint_frequency: Annotated[int, Bounds(1)] = 5
     """Iterations between checkpoints: a kill costs at most these."""
 
     resume: Annotated[
-        str | None, tyro.conf.arg(metavar="NAME_OR_PATH", help_behavior_hint="(default: start a new one)")
+        str | None, tyro.conf.arg(metavar="NAME|PATH|URI", help_behavior_hint="(default: start a new one)")
     ] = None
     """Continue an interrupted experiment with the settings it was started with."""
 
-    extend: Annotated[str | None, tyro.conf.arg(metavar="NAME_OR_PATH", help_behavior_hint="(with --iterations)")] = (
+    extend: Annotated[str | None, tyro.conf.arg(metavar="NAME|PATH|URI", help_behavior_hint="(with --iterations)")] = (
         None
     )
     """Give the trials of an experiment more iterations, in place; those that were stopped early stay stopped."""
 
-    fork: Annotated[str | None, tyro.conf.arg(metavar="NAME_OR_PATH", help_behavior_hint="(with changed settings)")] = (
-        None
-    )
+    fork: Annotated[
+        str | None, tyro.conf.arg(metavar="NAME|PATH|URI", help_behavior_hint="(with changed settings)")
+    ] = None
     """Start a new experiment from the best checkpoints of another one's trials."""
 
     address: Annotated[
@@ -57,13 +58,20 @@ class RunFlags:
     def __post_init__(self) -> None:
         """Check every flag."""
         check_fields(self)
-        if uri := re.match(r"(\w+):/", str(self.storage_path)):
-            raise ConfigError(
-                f"--storage-path {uri[1]}://...: accepted is a folder; on a cluster one that all nodes share, for"
-                " example on NFS"
-            )
+        if self.uri:
+            locate(self.uri)
         if sum(value is not None for value in (self.resume, self.extend, self.fork)) > 1:
             raise ConfigError("--resume, --extend and --fork exclude each other: an experiment goes on in one way")
+
+    @property
+    def uri(self) -> str | None:
+        """The storage path if it is a URI."""
+        return self.storage_path if is_uri(self.storage_path) else None
+
+    @property
+    def folder(self) -> Path:
+        """Where experiments lie on this machine."""
+        return MIRRORS if self.uri else Path(self.storage_path)
 
 
 CONTINUING = {"resume", "extend", "storage_path", "address", "verbose"}

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from experiments.common import folders, runs
+from experiments.common import folders, remote, runs
 from experiments.common.flags import RunFlags
 from experiments.common.learners import Learner
 from experiments.common.naming import trial_name
@@ -21,7 +21,7 @@ def forked(learner: Learner, run: RunFlags) -> tuple[Record, list[Past]]:
 
     Raises ConfigError if there is no such experiment of this learner, or no checkpoint in it.
     """
-    folder = folders.find(run.storage_path, run.fork or "", learner.name)
+    folder = remote.find(run, run.fork or "", learner.name)
     record = Record.read(folder)
     pasts = [past for _, past in sorted(recall(folder, record).items()) if past.checkpoints]
     if not pasts:

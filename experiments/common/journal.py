@@ -8,6 +8,7 @@ from ray.tune.experiment import Trial
 from ray.tune.logger import JsonLoggerCallback
 from ray.tune.utils.util import SafeFallbackEncoder
 
+from experiments.common.naming import trial_folder
 from experiments.common.records import read_rows
 
 RESULTS, PARAMS = "result.json", "params.json"
@@ -21,8 +22,9 @@ class Journal(JsonLoggerCallback):
     went back to a checkpoint) takes the place of that row and of all after it, so no iteration is there twice.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, experiment: Path) -> None:
         super().__init__()
+        self._experiment = experiment
         self._files: dict[Trial, TextIO] = {}
         self._latest: dict[Trial, int] = {}
 
@@ -30,7 +32,7 @@ class Journal(JsonLoggerCallback):
         """Open the trial's file, and write its settings: pbt changes them on the way."""
         self.log_trial_end(trial)
         trial.init_local_path()
-        folder = _folder(trial)
+        folder = trial_folder(self._experiment, trial)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / PARAMS).write_text(json.dumps(trial.config, indent=2, sort_keys=True, cls=SafeFallbackEncoder))
         self._rewrite(trial, read_rows(folder / RESULTS))
@@ -41,7 +43,7 @@ class Journal(JsonLoggerCallback):
             self.log_trial_start(trial)
         row = result["training_iteration"]
         if row <= self._latest[trial]:
-            rows = read_rows(_folder(trial) / RESULTS)
+            rows = read_rows(trial_folder(self._experiment, trial) / RESULTS)
             self._rewrite(trial, [earlier for earlier in rows if earlier["training_iteration"] < row])
         self._files[trial].write(json.dumps(result, cls=SafeFallbackEncoder) + "\n")
         self._files[trial].flush()
@@ -55,14 +57,9 @@ class Journal(JsonLoggerCallback):
     def _rewrite(self, trial: Trial, rows: list[dict[str, Any]]) -> None:
         """Replace the file by one of whole rows, and go on from its end."""
         self.log_trial_end(trial)
-        path = _folder(trial) / RESULTS
+        path = trial_folder(self._experiment, trial) / RESULTS
         temporary = path.with_suffix(".tmp")
         temporary.write_text("".join(json.dumps(row) + "\n" for row in rows))
         temporary.replace(path)
         self._files[trial] = path.open("a")
         self._latest[trial] = rows[-1]["training_iteration"] if rows else 0
-
-
-def _folder(trial: Trial) -> Path:
-    assert trial.path, "a trial that starts has a folder"
-    return Path(trial.path)

@@ -14,7 +14,9 @@ from experiments.common.journal import Journal
 from experiments.common.learners import Learner
 from experiments.common.naming import TrialName
 from experiments.common.past import Past
+from experiments.common.places import locate
 from experiments.common.record import Record
+from experiments.common.remote import Remote
 from experiments.common.room import Room, local_cpus
 from experiments.common.schedulers import make_scheduler
 from experiments.common.tensorboard import TensorBoard
@@ -61,6 +63,10 @@ def make_tuner(
 ) -> tune.Tuner:
     """A Tuner that runs exactly the recorded configurations; trials with a past go on from there."""
     points = [past[number].config if number in past else config for number, config in _numbered(record.configs)]
+    storage_path, filesystem = str(folder.parent), None
+    if record.storage_uri:
+        filesystem, root = locate(Remote(record.storage_uri, folder).uri)
+        storage_path = str(Path(root).parent)
     names = TrialName(record.swept, {number: old.name for number, old in past.items()})
     return tune.Tuner(
         learner.trainable,
@@ -77,7 +83,8 @@ def make_tuner(
         ),
         run_config=tune.RunConfig(
             name=folder.name,
-            storage_path=str(folder.parent),
+            storage_path=storage_path,
+            storage_filesystem=filesystem,
             stop={"training_iteration": record.iterations},
             checkpoint_config=tune.CheckpointConfig(
                 checkpoint_frequency=record.checkpoint_frequency,
@@ -87,7 +94,7 @@ def make_tuner(
                 checkpoint_score_order=MODE,
             ),
             failure_config=tune.FailureConfig(max_failures=MAX_FAILURES),
-            callbacks=[Journal(), TensorBoard(), *callbacks],
+            callbacks=[Journal(folder), TensorBoard(folder), *callbacks],
             verbose=1 if verbose else 0,
         ),
     )

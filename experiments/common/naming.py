@@ -1,6 +1,7 @@
 """Trial names that a person can read: ``00003_lr=2e-3_h=200_g=0.99_w=2``."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ray.tune.experiment import Trial
@@ -39,6 +40,13 @@ def trial_name(number: str, config: Mapping[str, Any], swept: Sequence[str]) -> 
 def trial_number(trial: Trial) -> str:
     """The trial's number within its experiment, five digits."""
     return trial.trial_id.rpartition("_")[2]
+
+
+def trial_folder(experiment: Path, trial: Trial) -> Path:
+    """A started trial's folder on this machine. (``trial.path`` is where its nodes save, which may be a bucket.)"""
+    assert trial.storage
+    assert trial.storage.trial_dir_name
+    return experiment / trial.storage.trial_dir_name
 
 
 def short(value: Any) -> str:

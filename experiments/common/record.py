@@ -27,6 +27,7 @@ class Record:
     confirm: dict[str, int] | None = None  # how many of the best to run again, and with how many seeds
     confirms: str | None = None  # the sweep that this one confirms
     extended: list[int] = field(default_factory=list)  # what ``iterations`` was before --extend, once or more
+    storage_uri: str | None = None  # beneath which the experiment lies, where its folder here is a mirror
     fork_of: dict[str, Any] | None = None  # the experiment that this one went on from, and each trial's iteration
 
     @classmethod

@@ -9,7 +9,7 @@ from pathlib import Path
 import ray
 from ray import tune
 
-from experiments.common import folders
+from experiments.common import folders, remote
 from experiments.common.cluster import require_shared
 from experiments.common.console import SweepView, UpdateLines, summarise
 from experiments.common.flags import RunFlags, command_line
@@ -20,6 +20,7 @@ from experiments.common.past import Past, all_over, describe, recall
 from experiments.common.plan import require_room
 from experiments.common.preflight import require_disk
 from experiments.common.record import Record
+from experiments.common.remote import Remote, Uploads
 from experiments.common.stopping import DiskGuard, StopSignals
 from trainables.checks import ConfigError
 
@@ -37,13 +38,19 @@ def start(
 
     Returns the program's exit status and the experiment's folder.
     """
-    if run.address:
-        require_shared(run.storage_path)
-    require_disk(run.storage_path, learner, record)
-    folder = folders.create(run.storage_path, run.name, learner.name, record.to_dict())
+    if run.name and remote.taken(run, run.name):
+        raise ConfigError(f"--name {run.name!r} exists already in {run.storage_path}; --resume {run.name} continues it")
+    if run.uri:
+        start_ray(run.address, run.verbose)
+    if run.uri or run.address:
+        require_shared(run.uri or str(run.folder.absolute()))
+    require_disk(run.folder, learner, record)
+    folder = folders.create(run.folder, run.name, learner.name, record.to_dict())
     with exclusive(folder):
         if prepare:
             prepare(folder)
+        if home := Remote.of(folder):
+            home.publish()
         if not run.address:
             start_ray(None, run.verbose)
         return _run(learner, folder, record, run.verbose), folder
@@ -55,7 +62,7 @@ def go_on(learner: Learner, run: RunFlags, iterations: int) -> tuple[int, Path]:
     Returns the program's exit status and the experiment's folder. Raises ConfigError if there is no such experiment of
     this learner, if another program runs it, or if its files contradict each other.
     """
-    folder = folders.find(run.storage_path, run.resume or run.extend or "", learner.name)
+    folder = remote.find(run, run.resume or run.extend or "", learner.name)
     with exclusive(folder):
         record = Record.read(folder)
         if run.extend:
@@ -65,13 +72,16 @@ def go_on(learner: Learner, run: RunFlags, iterations: int) -> tuple[int, Path]:
         print("\n".join(describe(past.values())))
         if all_over(past, record):
             print("Every trial has come to its end: --extend with more --iterations goes further.")
+        home = Remote.of(folder)
         if run.extend:
             record.update(folder)
+            if home:
+                home.push(folder / folders.RECORD)
         room = start_ray(run.address, run.verbose)
         for config in record.configs:
             require_room(learner.config_class.from_dict(config), room)
-        if run.address:
-            require_shared(folder)
+        if run.address or home:
+            require_shared(home.uri if home else str(folder))
         return _run(learner, folder, record, run.verbose), folder
 
 
@@ -101,6 +111,8 @@ def _run(learner: Learner, folder: Path, record: Record, verbose: bool) -> int:
             print("Going on from the last checkpoints.", file=sys.stderr, flush=True)
     status = summarise(results, folder) if results else UNFINISHED
     print(_way_on(folder, record))
+    if home := Remote.of(folder):
+        status = status if home.settle() else UNFINISHED
     return signals.status or status
 
 
@@ -120,6 +132,8 @@ def _fit(
         book.unlink()  # Tune's own, of an earlier run: nobody reads it again
     view = UpdateLines(record.iterations) if len(record.configs) == 1 else SweepView(record)
     callbacks = [signals, DiskGuard(folder, signals), view]
+    if home := Remote.of(folder):
+        callbacks.append(Uploads(home))
     try:
         return make_tuner(learner, folder, record, past, callbacks, verbose).fit()
     finally:

@@ -124,10 +124,10 @@ def _start(learner: Learner, arguments: Arguments) -> tuple[int, Path | None]:
     room = start_ray(run.address, run.verbose) if run.address else Room.here()
     plan = _plan(learner, sweep, room)
     if sweep.confirm:
-        require_free(run.storage_path, run.name)
+        require_free(run)
     record = _record(learner, arguments, plan.configs, plan.swept, plan.iterations)
     _show(plan, sweep)
-    print(f"Checkpoints take {require_disk(run.storage_path, learner, record) / 1e6:,.0f} MB at most.")
+    print(f"Checkpoints take {require_disk(run.folder, learner, record) / 1e6:,.0f} MB at most.")
     if sweep.dry_run:
         return 0, None
     return runs.start(learner, record, run)
@@ -158,6 +158,7 @@ def _record(
         scheduler="fifo" if sweep.smoke_test else sweep.scheduler,
         max_concurrent=sweep.max_concurrent,
         time_budget_s=sweep.time_budget_s,
+        storage_uri=run.uri,
         confirm={"best": sweep.confirm, "seeds": sweep.seeds} if sweep.confirm else None,
     )
 

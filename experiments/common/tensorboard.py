@@ -1,5 +1,6 @@
 """Tune's results as TensorBoard event files: short tags by family, hyperparameters from the first minute, pictures."""
 
+from pathlib import Path
 from typing import Any
 
 from ray.tune import Checkpoint
@@ -9,6 +10,7 @@ from tensorboardX import SummaryWriter
 from tensorboardX.proto.summary_pb2 import Summary
 from tensorboardX.summary import hparams
 
+from experiments.common.naming import trial_folder
 from experiments.common.pictures import Picture, pictures_of
 
 SKIPPED = (
@@ -54,6 +56,10 @@ class TensorBoard(TBXLoggerCallback):
     Ray's own logger writes hyperparameters only when a trial ends, and only those that were swept.
     """
 
+    def __init__(self, experiment: Path) -> None:
+        super().__init__()
+        self._experiment = experiment
+
     def log_trial_start(self, trial: Trial) -> None:
         """Open the trial's event file; write its hyperparameters and the layout of charts.
 
@@ -62,7 +68,8 @@ class TensorBoard(TBXLoggerCallback):
         self.log_trial_end(trial)
         trial.init_local_path()
         behind = trial.latest_checkpoint_result.metrics["timesteps_total"] if trial.latest_checkpoint_result else 0
-        self._trial_writer[trial] = SummaryWriter(trial.path, flush_secs=30, purge_step=behind + 1)
+        folder = str(trial_folder(self._experiment, trial))
+        self._trial_writer[trial] = SummaryWriter(folder, flush_secs=30, purge_step=behind + 1)
         # A number must be a float for TensorBoard to sort by it.
         config = {
             name: float(value) if isinstance(value, (int, float)) else value for name, value in trial.config.items()

@@ -36,8 +36,8 @@ def _give_back(trial: Trial, past: Past) -> None:
     assert manager
     assert storage
     for path, row in past.checkpoints:
-        result = _TrainingResult(Checkpoint(str(path)), dict(row))
-        manager.register_checkpoint(result)
+        checkpoint = Checkpoint(f"{storage.trial_fs_path}/{path.name}", storage.storage_filesystem)
+        manager.register_checkpoint(_TrainingResult(checkpoint, dict(row)))
     storage.current_checkpoint_index = past.newest_index
     if past.over:
         trial.set_status(Trial.TERMINATED)

@@ -27,7 +27,7 @@ def fit(learner, folder, record, *callbacks):
 
 def flags(storage_path, **changes):
     """Flags of a program that finds its Ray running."""
-    return RunFlags(storage_path=storage_path, address="auto", **changes)
+    return RunFlags(storage_path=str(storage_path), address="auto", **changes)
 
 
 def trial_folders(experiment):

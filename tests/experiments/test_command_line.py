@@ -41,7 +41,8 @@ CASES = {
     "address without a port": ("--address 127.0.0.1:", "--address 127.0.0.1:: nobody answers there"),
     "name that exists": ("--name first", "'first' exists already"),
     "name that is a path": ("--name a/b", "not a folder name"),
-    "storage path that is a URI": ("--storage-path s3://bucket/pong", "--storage-path s3://...: accepted is a folder"),
+    "a URI of no storage": ("--storage-path http://host/pong", "http://host/pong: Unrecognized filesystem type"),
+    "a URI of nothing": ("--resume {file_uri}/pong", "/pong is no experiment"),
     "storage path that is a file": ("--storage-path {file}", "cannot be written"),
 }
 
@@ -50,7 +51,7 @@ CASES = {
 def storage(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("first", "second"):
-        create(RunFlags().storage_path, name, "pg", {"learner": "pg"})
+        create(RunFlags().folder, name, "pg", {"learner": "pg"})
     (tmp_path / "file").touch()
     return tmp_path
 
@@ -65,7 +66,7 @@ def run(monkeypatch, capsys, main, *argv):
 @pytest.mark.parametrize("case", CASES)
 def test_bad_input_to_a_sweep_is_answered_in_one_line(case, storage, monkeypatch, capsys):
     flags, message = CASES[case]
-    argv = flags.format(file=storage / "file").split()
+    argv = flags.format(file=storage / "file", file_uri=storage.absolute().as_uri()).split()
     before = sorted(storage.rglob("*"))
     code, output = run(monkeypatch, capsys, lambda: sweep.main(PG, sweep_pong.DESCRIPTION), "sweep_pong.py", *argv)
     assert code == 2

@@ -13,7 +13,7 @@ import pytest
 from experiments.common.confirm import require_free
 from experiments.common.groups import candidates, confirmations
 from experiments.common.records import read_experiment
-from tests.experiments.small import rows, trial_folders
+from tests.experiments.small import flags, rows, trial_folders
 from tests.experiments.test_sweep import ROOT, SWEEPS, command, run
 from tests.experiments.written import write_experiment
 from trainables.checks import ConfigError
@@ -83,10 +83,10 @@ def test_a_drop_is_counted_at_the_iteration_where_the_sweeps_trial_ended(tmp_pat
 
 
 def test_a_name_that_the_confirmation_would_find_taken_is_refused_at_the_start(tmp_path):
-    require_free(tmp_path, "sweep")
+    require_free(flags(tmp_path, name="sweep"))
     write_experiment(tmp_path, "sweep-confirm", "pg", [({}, [-20], None)])
     with pytest.raises(ConfigError, match="'sweep-confirm', which exists already"):
-        require_free(tmp_path, "sweep")
+        require_free(flags(tmp_path, name="sweep"))
 
 
 @pytest.mark.slow
