@@ -168,7 +168,7 @@ def summarise(results: tune.ResultGrid, folder: Path) -> int:
             duration(metrics.get("time_total_s", 0)),
             *(["failed"] if result.error else []),
         )
-    Console().print(table, end="\n\n")
+    Console().print(table, "")
     # Tune's own get_best_result knows only what was reported in this session.
     scores = {
         i: result.metrics[METRIC] for i, result in enumerate(trials) if result.metrics and METRIC in result.metrics

@@ -177,7 +177,7 @@ def _plan(learner: Learner, sweep: SweepFlags, room: Room) -> Plan:
 
 
 def _show(plan: Plan, sweep: SweepFlags) -> None:
-    Console().print(plan.table(), end="\n\n")
+    Console().print(plan.table(), "")
     fixed = {name: value for name, value in plan.configs[0].to_dict().items() if name not in {*plan.swept, "seed"}}
     say("Same in all: " + ", ".join(f"{name}={json.dumps(value)}" for name, value in fixed.items()))
     for note in plan.notes:
