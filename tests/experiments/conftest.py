@@ -1,12 +1,16 @@
-"""Experiments on disk, and the program that looks at them."""
+"""Experiments on disk, the program that looks at them, and a cluster to run them on."""
 
 import json
 import pickle
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from ray.cluster_utils import Cluster
 
 from experiments import results
+from tests.experiments.programs import command
 from tests.experiments.written import row, write_experiment
 
 FAST, SLOW = {"learning_rate": 3e-3, "num_workers": 2}, {"learning_rate": 1e-3, "num_workers": 1}
@@ -62,3 +66,33 @@ def run_results(monkeypatch, capsys):
         return status, *capsys.readouterr()
 
     return call
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A head without CPUs, as on Kubernetes, and three nodes of two CPUs each."""
+    with pytest.MonkeyPatch.context() as patch:
+        if Path("~/.ray/auth_token").expanduser().is_file():
+            patch.setenv("RAY_AUTH_MODE", "token")
+        patch.setenv("RAY_debug_dump_period_milliseconds", "1000")
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+        for _ in range(3):
+            cluster.add_node(num_cpus=2)
+        yield cluster
+        cluster.shutdown()
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts a program in the background."""
+    programs = []
+
+    def begin(program, *flags):
+        with (tmp_path / f"log{len(programs)}").open("w") as log:
+            programs.append(subprocess.Popen(command(program, *flags), cwd=tmp_path, stdout=log, stderr=log))
+        return programs[-1]
+
+    yield begin
+    for program in programs:
+        program.kill()
+        program.wait()

@@ -1,10 +1,8 @@
 """A cluster of several nodes on one machine: real Ray nodes with pretended CPUs, and the programs as users run them."""
 
-import contextlib
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -12,72 +10,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from ray.cluster_utils import Cluster
 
+from tests.experiments.nodes import SMALL, cpus
+from tests.experiments.programs import SWEEPS, command, run
 from tests.experiments.small import last_arrays, rows, trial_folders
-from tests.experiments.test_sweep import SWEEPS, TRAIN, command, run
-from tests.trials import assert_same, untimed, wait_until
+from tests.trials import assert_same, wait_until
 
 pytestmark = pytest.mark.slow
-
-SMALL = ["--batch-size", 6, "--checkpoint-frequency", 1]
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    """A head without CPUs, as on Kubernetes, and three nodes of two CPUs each."""
-    with pytest.MonkeyPatch.context() as patch:
-        if Path("~/.ray/auth_token").expanduser().is_file():
-            patch.setenv("RAY_AUTH_MODE", "token")
-        patch.setenv("RAY_debug_dump_period_milliseconds", "1000")
-        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-        for _ in range(3):
-            cluster.add_node(num_cpus=2)
-        yield cluster
-        cluster.shutdown()
-
-
-@pytest.fixture
-def start(tmp_path):
-    """Starts a program in the background."""
-    programs = []
-
-    def begin(program, *flags):
-        with (tmp_path / f"log{len(programs)}").open("w") as log:
-            programs.append(subprocess.Popen(command(program, *flags), cwd=tmp_path, stdout=log, stderr=log))
-        return programs[-1]
-
-    yield begin
-    for program in programs:
-        program.kill()
-        program.wait()
-
-
-def cpus(cluster):
-    """CPUs of the whole cluster that nobody holds, as a program that attaches sees them."""
-    code = (
-        "import experiments, ray; ray.init(address=%r, log_to_driver=False, logging_level='ERROR');"
-        "print(ray.available_resources().get('CPU', 0))"
-    )
-    done = subprocess.run([sys.executable, "-c", code % cluster.address], capture_output=True, text=True, timeout=60)
-    return float(done.stdout.splitlines()[0])  # Ray may add what it noticed of nodes
-
-
-def processes(cluster, name):
-    """Processes of Ray that have this name now, and their nodes: those whose raylets are their parents."""
-    raylets = {node.all_processes["raylet"][0].process.pid: node for node in cluster.worker_nodes}
-    found = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it ended meanwhile
-            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            if parent in raylets and (folder / "cmdline").read_text().startswith(f"ray::{name}"):
-                found[int(folder.name)] = raylets[parent]
-    return found
-
-
-def players(cluster):
-    """The nodes of all rollout actors that are in a game now."""
-    return [*processes(cluster, "_RolloutActor.play").values()]
 
 
 @pytest.fixture(scope="module")
@@ -210,61 +149,3 @@ def test_a_node_with_other_versions_is_refused(cluster, tmp_path):
     finally:
         cluster.remove_node(node)
     assert "has other versions than this machine: gymnasium 0.1 for" in complaint
-
-
-def test_a_waiting_trial_uses_a_node_that_is_added(cluster, start, tmp_path):
-    flags = ["--num-samples", 4, "--iterations", 1000, "--scheduler", "fifo", "--set", "hidden_size=10", *SMALL]
-    program = start(SWEEPS["pg"], *flags, "--num-workers", 2, "--address", cluster.address, "--name", "s")
-    folder = tmp_path / "results" / "s"
-    wait_until(lambda: len([*folder.glob("*/result.json")]) == 3, "three trials have room", seconds=90)
-    node = cluster.add_node(num_cpus=2)
-    try:
-        wait_until(lambda: node in players(cluster), "nobody uses it", seconds=90)
-        program.send_signal(signal.SIGINT)
-        assert program.wait(timeout=90) == 130, (tmp_path / "log0").read_text()
-    finally:
-        cluster.remove_node(node)
-    assert len(trial_folders(folder)) == 4
-
-
-TRAINING = ["pg", "--iterations", 4, "--hidden-size", 10, "--seed", 3, "--eval-interval", 0, *SMALL]
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
-    """A training run on this machine alone."""
-    folder = tmp_path_factory.mktemp("undisturbed")
-    run(TRAIN, *TRAINING, "--num-workers", 2, "--cpus-per-worker", 0.5, "--name", "t", cwd=folder)
-    (trial,) = trial_folders(folder / "results" / "t")
-    return trial
-
-
-@pytest.mark.parametrize(
-    ("victim", "workers"),
-    [("worker", 3), ("worker", 6), ("learner", 3)],
-    ids=["workers move", "workers find no room", "learner moves"],
-)
-def test_a_node_that_dies_in_mid_iteration_costs_no_trial_and_changes_no_bit(
-    cluster, undisturbed, start, tmp_path, victim, workers
-):
-    flags = [*TRAINING, "--num-workers", workers, "--placement", "spread"]
-    program = start(TRAIN, *flags, "--address", cluster.address, "--name", "t")
-    folder = tmp_path / "results" / "t"
-    wait_until(lambda: [*folder.glob("*/checkpoint_*/state.json")] or program.poll(), "no first iteration", seconds=90)
-    assert program.poll() is None, (tmp_path / "log0").read_text()
-    (trial,) = trial_folders(folder)
-    (learner,) = processes(cluster, "PongPG").values()
-    playing = wait_until(lambda: len(found := players(cluster)) == workers and found, "workers are not playing")
-    assert Counter(playing) == dict.fromkeys(cluster.worker_nodes, workers // 3), "spread"
-    dead = learner if victim == "learner" else next(node for node in playing if node != learner)
-    cluster.remove_node(dead, allow_graceful=False)
-    try:
-        assert program.wait(timeout=150) == 0, (tmp_path / "log0").read_text()
-    finally:
-        cluster.add_node(num_cpus=2)
-    assert_same(last_arrays(trial)[1], last_arrays(undisturbed)[1])
-    assert [untimed(row) for row in rows(trial)] == [untimed(row) for row in rows(undisturbed)]
-    restarts = sum(row["perf/worker_restarts"] for row in rows(trial))
-    assert restarts == (workers // 3 if victim == "worker" else 0)
-    assert len({row["pid"] for row in rows(trial)}) == (1 if victim == "worker" else 2)
-    wait_until(lambda: cpus(cluster) == 6, "CPUs are still held", seconds=60)

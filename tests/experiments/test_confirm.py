@@ -13,8 +13,8 @@ import pytest
 from experiments.common.confirm import require_free
 from experiments.common.groups import candidates, confirmations
 from experiments.common.records import read_experiment
+from tests.experiments.programs import ROOT, SWEEPS, command, run
 from tests.experiments.small import flags, rows, trial_folders
-from tests.experiments.test_sweep import ROOT, SWEEPS, command, run
 from tests.experiments.written import write_experiment
 from trainables.checks import ConfigError
 

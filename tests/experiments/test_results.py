@@ -113,7 +113,8 @@ def test_the_list_shows_every_experiments_state_and_how_to_go_on(tmp_path, monke
     assert run_results("list", "--storage-path", store)[1].count("interrupted") == 3, "the lock was given back"
 
 
-def test_the_list_tells_a_sweep_whose_confirmation_is_not_over(tmp_path, run_results):
+def test_the_list_tells_a_sweep_whose_confirmation_is_not_over(tmp_path, run_results, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     settings, wanted = {"command": ["sweep_pong.py"]}, {"confirm": {"best": 1, "seeds": 2}}
     write_experiment(tmp_path, "sweep", "pg", [({}, [-20], None), ({"gamma": 0.9}, [-19], None)], **settings, **wanted)
 
@@ -122,15 +123,14 @@ def test_the_list_tells_a_sweep_whose_confirmation_is_not_over(tmp_path, run_res
         states = re.findall(r"^(sweep\S*) +(\w+)", output, re.MULTILINE)
         return dict(states), re.findall(r"Resume (\S+):  .* --resume (\S+)", output)
 
-    path = str(tmp_path / "sweep")
-    assert listed() == ({"sweep": "unconfirmed"}, [("sweep", path)])
+    assert listed() == ({"sweep": "unconfirmed"}, [("sweep", "sweep")])
     fresh = ({"gamma": 0.9, "seed": 2}, [-20], None)
     confirm = write_experiment(tmp_path, "sweep-confirm", "pg", [fresh], planned=2, **settings, confirms="sweep")
     with exclusive(confirm):
         assert listed() == ({"sweep": "confirming", "sweep-confirm": "running"}, [])
     states, resume = listed()
     assert states == {"sweep": "unconfirmed", "sweep-confirm": "interrupted"}
-    assert sorted(resume) == [("sweep", path), ("sweep-confirm", path)], "the sweep goes on with its confirmation"
+    assert sorted(resume) == [("sweep", "sweep"), ("sweep-confirm", "sweep")], "the sweep goes on with its confirmation"
     shutil.rmtree(confirm)
     write_experiment(tmp_path, "sweep-confirm", "pg", [fresh], **settings, confirms="sweep")
     assert listed() == ({"sweep": "finished", "sweep-confirm": "finished"}, [])

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from tests.experiments.programs import SWEEPS, TRAIN, command, run
 from tests.experiments.small import iterations, last_arrays, trial_folders
-from tests.experiments.test_sweep import SWEEPS, TRAIN, assert_tensorboard_shows, command, run
+from tests.experiments.test_sweep import assert_tensorboard_shows
 from tests.trials import assert_same, wait_until
 
 pytestmark = pytest.mark.slow

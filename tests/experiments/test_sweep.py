@@ -2,9 +2,7 @@
 
 import io
 import json
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -13,21 +11,8 @@ from tensorboard.plugins.hparams import plugin_data_pb2
 
 from experiments import train
 from experiments.common.tensorboard import LAYOUT, tag
+from tests.experiments.programs import SWEEPS, run
 from tests.experiments.small import rows, trial_folders
-
-ROOT = Path(__file__).parents[2]
-SWEEPS = {learner: ROOT / "experiments" / f"sweep_{name}.py" for learner, name in (("pg", "pong"), ("trpo", "trpo"))}
-TRAIN = ROOT / "experiments" / "train.py"
-
-
-def command(program, *flags):
-    return [sys.executable, str(program), *map(str, flags)]
-
-
-def run(program, *flags, cwd, status=0):
-    done = subprocess.run(command(program, *flags), cwd=cwd, capture_output=True, text=True, timeout=200)
-    assert done.returncode == status, done.stdout + done.stderr
-    return done.stdout
 
 
 @pytest.fixture(scope="module", params=["pg", pytest.param("trpo", marks=pytest.mark.slow)])

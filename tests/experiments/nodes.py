@@ -1,0 +1,36 @@
+"""What tests on several nodes ask of a cluster."""
+
+import contextlib
+import subprocess
+import sys
+from pathlib import Path
+
+SMALL = ["--batch-size", 6, "--checkpoint-frequency", 1]
+"""Flags of short iterations, each with a checkpoint."""
+
+
+def cpus(cluster):
+    """CPUs of the whole cluster that nobody holds, as a program that attaches sees them."""
+    code = (
+        "import experiments, ray; ray.init(address=%r, log_to_driver=False, logging_level='ERROR');"
+        "print(ray.available_resources().get('CPU', 0))"
+    )
+    done = subprocess.run([sys.executable, "-c", code % cluster.address], capture_output=True, text=True, timeout=60)
+    return float(done.stdout.splitlines()[0])  # Ray may add what it noticed of nodes
+
+
+def processes(cluster, name):
+    """Processes of Ray that have this name now, and their nodes: those whose raylets are their parents."""
+    raylets = {node.all_processes["raylet"][0].process.pid: node for node in cluster.worker_nodes}
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent in raylets and (folder / "cmdline").read_text().startswith(f"ray::{name}"):
+                found[int(folder.name)] = raylets[parent]
+    return found
+
+
+def players(cluster):
+    """The nodes of all rollout actors that are in a game now."""
+    return [*processes(cluster, "_RolloutActor.play").values()]
