@@ -164,7 +164,7 @@ def resume_command(experiment: Experiment) -> str:
         return ""
     learner = [word for word in words[:1] if not word.startswith("-")]  # train.py's; sweeps have none
     # A confirmation is gone on with by its sweep, which then compares the two.
-    folder = experiment.folder.with_name(experiment.record.get("confirms", experiment.name))
+    folder = experiment.folder.with_name(experiment.record.get("confirms") or experiment.name)
     where = folders.display(folder)
     return shlex.join(["python", folders.display(PROGRAMS / program), *learner, "--resume", where])
 

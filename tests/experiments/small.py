@@ -1,15 +1,29 @@
 """Small experiments, run in the test's own process on the shared Ray."""
 
 import json
+import os
+import signal
 from pathlib import Path
 
 import numpy as np
+from ray import tune
 
 from experiments.common.flags import RunFlags
 from experiments.common.launch import make_tuner
 from experiments.common.past import recall
 from experiments.common.record import Record
 from trainables import checkpoints
+
+
+class InterruptAt(tune.Callback):
+    """Interrupts the experiment, as Ctrl-C does, when any trial comes to an iteration."""
+
+    def __init__(self, iteration):
+        self.iteration = iteration
+
+    def on_trial_result(self, iteration, trials, trial, result, **info):
+        if result["training_iteration"] == self.iteration:
+            os.kill(os.getpid(), signal.SIGUSR1)
 
 
 def small_record(learner, configs, **changes):

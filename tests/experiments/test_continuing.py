@@ -2,40 +2,24 @@
 
 import dataclasses
 import json
-import os
 import shutil
-import signal
 
 import pytest
-from ray import tune
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from experiments.common import runs
 from experiments.common.fork import changed, fork, forked
 from experiments.common.journal import Journal
-from experiments.common.launch import make_tuner
 from experiments.common.learners import TRPO
 from experiments.common.lock import exclusive
-from experiments.common.naming import trial_number
 from experiments.common.past import all_over, describe, recall
 from experiments.common.record import Record
-from tests.experiments.small import fit, flags, iterations, last_arrays, rows, small_record, trial_folders
+from tests.experiments.small import InterruptAt, fit, flags, iterations, last_arrays, rows, small_record, trial_folders
 from tests.trials import CARTPOLE, assert_same
 from trainables.checks import ConfigError
 from trainables.config import TRPOConfig
 
 SIX = small_record("trpo", [TRPOConfig(**CARTPOLE)], iterations=6)
-
-
-class InterruptAt(tune.Callback):
-    """Interrupts the experiment, as Ctrl-C does, when any trial comes to an iteration."""
-
-    def __init__(self, iteration):
-        self.iteration = iteration
-
-    def on_trial_result(self, iteration, trials, trial, result, **info):
-        if result["training_iteration"] == self.iteration:
-            os.kill(os.getpid(), signal.SIGUSR1)
 
 
 @pytest.fixture(scope="module")
@@ -202,61 +186,3 @@ def test_a_fork_takes_new_settings_but_none_that_its_checkpoints_do_not_fit(inte
         changed(pasts[0], {"hidden_sizes": "4"}, TRPOConfig)
     with pytest.raises(ConfigError, match="gamma=2"):
         changed(pasts[0], {"gamma": 2.0}, TRPOConfig)
-
-
-class Capture(tune.Callback):
-    """Notes what a scheduler knows once all trials that were there before are there again."""
-
-    def __init__(self, look):
-        self.look = look
-
-    def on_step_end(self, iteration, trials, **info):
-        if iteration == 1:
-            self.seen = self.look(self.tuner._local_tuner._tune_config.scheduler)
-
-
-def captured_on_resume(folder, record, look):
-    capture = Capture(look)
-    capture.tuner = make_tuner(TRPO, folder, record, recall(folder, record), [capture])
-    capture.tuner.fit()
-    return capture.seen
-
-
-def rungs(asha):
-    """(milestone, trial's number, score) of every trial that came by."""
-    (bracket,) = asha._brackets
-    return {(at, trial.rpartition("_")[2], score) for at, known in bracket._rungs for trial, score in known.items()}
-
-
-@pytest.mark.slow
-def test_ashas_rungs_are_after_a_resume_what_they_were_before(ray_cluster, tmp_path):
-    """Tune forgets them: trials that lagged would be carried on."""
-    configs = [TRPOConfig(**CARTPOLE | {"seed": seed, "cpus_per_worker": 2.0}) for seed in range(5)]
-    record = small_record("trpo", configs, iterations=9, interval=1, scheduler="asha")
-    folder = tmp_path / "asha"
-    folder.mkdir()
-    (folder / "experiment.json").write_text(json.dumps(record.to_dict()))
-    tuner = make_tuner(TRPO, folder, record, {}, [InterruptAt(5)])
-    tuner.fit()
-    before = rungs(tuner._local_tuner._tune_config.scheduler)
-    assert len(before) >= 3
-    assert captured_on_resume(folder, record, rungs) == before
-
-
-@pytest.mark.slow
-def test_pbts_population_has_after_a_resume_the_scores_that_it_had_before(ray_cluster, tmp_path):
-    """Tune forgets them: every trial would be at its first exchange."""
-    record = dataclasses.replace(SIX, scheduler="pbt", interval=2)
-    folder = tmp_path / "pbt"
-    fit(TRPO, folder, record, InterruptAt(5))
-    expected = {}
-    for number, past in recall(folder, record).items():
-        exchange = [row for row in past.rows if row["training_iteration"] % 2 == 0][-1]
-        expected[number] = (exchange["training_iteration"], exchange["episode_reward_mean"])
-    assert expected["00000"][0] == 4
-
-    def population(pbt):
-        states = {trial_number(trial): state for trial, state in pbt._trial_state.items()}
-        return {number: (state.last_perturbation_time, state.last_score) for number, state in states.items()}
-
-    assert captured_on_resume(folder, record, population) == expected

@@ -1,0 +1,72 @@
+"""What ASHA and PBT know of trials that ran before."""
+
+import json
+
+import pytest
+from ray import tune
+
+from experiments.common.launch import make_tuner
+from experiments.common.learners import TRPO
+from experiments.common.naming import trial_number
+from experiments.common.past import recall
+from tests.experiments.small import InterruptAt, fit, small_record
+from tests.trials import CARTPOLE
+from trainables.config import TRPOConfig
+
+pytestmark = pytest.mark.slow
+
+
+class Capture(tune.Callback):
+    """Notes what a scheduler knows once all trials that were there before are there again."""
+
+    def __init__(self, look):
+        self.look = look
+
+    def on_step_end(self, iteration, trials, **info):
+        if iteration == 1:
+            self.seen = self.look(self.tuner._local_tuner._tune_config.scheduler)
+
+
+def captured_on_resume(folder, record, look):
+    capture = Capture(look)
+    capture.tuner = make_tuner(TRPO, folder, record, recall(folder, record), [capture])
+    capture.tuner.fit()
+    return capture.seen
+
+
+def rungs(asha):
+    """(milestone, trial's number, score) of every trial that came by."""
+    (bracket,) = asha._brackets
+    return {(at, trial.rpartition("_")[2], score) for at, known in bracket._rungs for trial, score in known.items()}
+
+
+def test_ashas_rungs_are_after_a_resume_what_they_were_before(ray_cluster, tmp_path):
+    """Tune forgets them: trials that lagged would be carried on."""
+    configs = [TRPOConfig(**CARTPOLE | {"seed": seed, "cpus_per_worker": 2.0}) for seed in range(5)]
+    record = small_record("trpo", configs, iterations=9, interval=1, scheduler="asha")
+    folder = tmp_path / "asha"
+    folder.mkdir()
+    (folder / "experiment.json").write_text(json.dumps(record.to_dict()))
+    tuner = make_tuner(TRPO, folder, record, {}, [InterruptAt(5)])
+    tuner.fit()
+    before = rungs(tuner._local_tuner._tune_config.scheduler)
+    assert len(before) >= 3
+    assert captured_on_resume(folder, record, rungs) == before
+
+
+def test_pbts_population_has_after_a_resume_the_scores_that_it_had_before(ray_cluster, tmp_path):
+    """Tune forgets them: every trial would be at its first exchange."""
+    record = small_record("trpo", [TRPOConfig(**CARTPOLE)], iterations=6, scheduler="pbt", interval=2)
+    folder = tmp_path / "pbt"
+    fit(TRPO, folder, record, InterruptAt(5))
+    expected = {}
+    for number, past in recall(folder, record).items():
+        exchange = [row for row in past.rows if row["training_iteration"] % 2 == 0][-1]
+        expected[number] = (exchange["training_iteration"], exchange["episode_reward_mean"])
+    assert expected["00000"][0] == 4
+
+    def population(pbt):
+        states = {trial_number(trial): state for trial, state in pbt._trial_state.items()}
+        return {number: (state.last_perturbation_time, state.last_score) for number, state in states.items()}
+
+    assert captured_on_resume(folder, record, population) == expected

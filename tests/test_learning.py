@@ -1,0 +1,24 @@
+"""Presets learn: a mean return within so many agent steps, never within so many seconds."""
+
+import pytest
+
+from search_spaces import pong_pg, pong_trpo
+from trainables.metrics import METRIC
+from trainables.pong_pg import PongPG
+from trainables.pong_trpo import PongTRPO
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("trainable", "settings", "expected", "steps"),
+    [(PongPG, pong_pg.PRESETS["fast"], -16, 600_000), (PongTRPO, pong_trpo.PRESETS["fast"], -16, 600_000)],
+    ids=["pg", "trpo"],
+)
+def test_the_fast_preset_climbs(make_trial, trainable, settings, expected, steps):
+    """Untrained, both are at -20.4."""
+    trial = make_trial(trainable, settings, num_workers=2, eval_interval=0, seed=0)
+    result = trial.train()
+    while result[METRIC] < expected and result["timesteps_total"] < steps:
+        result = trial.train()
+    assert result[METRIC] >= expected
