@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.parametrize(
     ("trainable", "settings", "expected", "steps"),
-    [(PongPG, pong_pg.PRESETS["fast"], -16, 600_000), (PongTRPO, pong_trpo.PRESETS["fast"], -16, 600_000)],
+    [(PongPG, pong_pg.PRESETS["fast"], -16, 800_000), (PongTRPO, pong_trpo.PRESETS["fast"], -16, 800_000)],
     ids=["pg", "trpo"],
 )
 def test_the_fast_preset_climbs(make_trial, trainable, settings, expected, steps):
