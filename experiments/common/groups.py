@@ -52,7 +52,7 @@ def group(experiments: Iterable[Experiment]) -> list[Group]:
     """
     found: dict[str, tuple[Group, dict[Any, Trial]]] = {}
     for experiment in experiments:
-        fresh = "confirms" in experiment.record
+        fresh = bool(experiment.record.get("confirms"))
         for trial in experiment.trials:
             config = without_seed(trial.config)
             key = repr((experiment.learner, fresh, sorted(config.items())))

@@ -115,7 +115,7 @@ def test_the_list_shows_every_experiments_state_and_how_to_go_on(tmp_path, monke
 
 def test_the_list_tells_a_sweep_whose_confirmation_is_not_over(tmp_path, run_results, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    settings, wanted = {"command": ["sweep_pong.py"]}, {"confirm": {"best": 1, "seeds": 2}, "confirms": None}
+    settings, wanted = {"command": ["sweep_pong.py"]}, {"confirm": {"best": 1, "seeds": 2}}
     write_experiment(tmp_path, "sweep", "pg", [({}, [-20], None), ({"gamma": 0.9}, [-19], None)], **settings, **wanted)
 
     def listed():

@@ -4,6 +4,7 @@ import json
 
 from experiments.common import folders
 from experiments.common.learners import LEARNERS
+from experiments.common.record import Record
 
 
 def write_experiment(storage, name, learner, trials, planned=None, **record):
@@ -14,9 +15,9 @@ def write_experiment(storage, name, learner, trials, planned=None, **record):
     """
     configs = [LEARNERS[learner].config_class.from_dict(settings).to_dict() for settings, *_ in trials]
     command = ["train.py", learner, "--name", name] if len(trials) == 1 else ["sweep_pong.py", "--name", name]
-    record = {"learner": learner, "command": command, "iterations": 10, "configs": configs} | record
-    record["configs"] = record["configs"] + [configs[0]] * ((planned or len(trials)) - len(trials))
-    folder = folders.create(storage, name, learner, record)
+    configs_planned = configs + [configs[0]] * ((planned or len(trials)) - len(trials))
+    whole = Record(learner, command, 10, [], configs_planned, checkpoint_frequency=1, interval=1).to_dict() | record
+    folder = folders.create(storage, name, learner, whole)
     for index, (config, (_, returns, ending)) in enumerate(zip(configs, trials, strict=True)):
         trial = folder / f"{index:05d}_seed={config['seed']}"
         trial.mkdir()
