@@ -70,7 +70,7 @@ class Experience(NamedTuple):
     x_nd: Any  # observations, a sparse matrix
     action_n: Array  # int8
     log_prob_n: Array  # of the action, under the policy that played
-    adv_n: Array  # standardised advantage
+    adv_n: Array  # advantage, in the end standardised over the batch
     return_n: Array  # what the value should have been
 
     @classmethod
