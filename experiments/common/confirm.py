@@ -80,8 +80,8 @@ def _record(record: Record, sweep: Experiment, wanted: dict[str, int]) -> Record
 
 def _show(found: list[Confirmation], sweep: Path, again: Path) -> None:
     """The table of both scores, and what it says."""
-    title = "Mean return of the last 100 games: the sweep's, and fresh seeds'"
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    print("Mean return of the last 100 games: the sweep's, and fresh seeds'")  # a Table's own title wraps at its width
+    table = Table(box=None, pad_edge=False)
     table.add_column("settings")
     for column in ("in the sweep", "fresh seeds", "95% interval", "drop"):
         table.add_column(column, justify="right")
