@@ -15,14 +15,15 @@ from rich import filesize
 from rich.console import Console
 from rich.table import Table
 
-from experiments.common import folders
+from experiments.common import folders, saved
 from experiments.common.confirm import pending
-from experiments.common.flags import fail, parse
+from experiments.common.flags import fail, neighbour, parse
 from experiments.common.groups import candidates
 from experiments.common.learners import LEARNERS
 from experiments.common.plan import duration
 from experiments.common.records import Experiment, read_experiment
 from experiments.train import TrainFlags
+from trainables.checkpoints import CheckpointError
 from trainables.checks import ConfigError, unknown
 from trainables.config import Config
 
@@ -33,6 +34,7 @@ Examples:
   python experiments/results.py report first                    figures and tables: first/report.html, report.md
   python experiments/results.py report pg-1 trpo-1 --out both.html
   python experiments/results.py best first                      the command that trains the best configuration
+  python experiments/results.py export first --out policy       the best policy alone, small enough to give away
 """
 
 PROGRAMS = Path(__file__).parent
@@ -112,6 +114,35 @@ class Best(Storage):
             return
         scores = {"score": best.score, "seeds": best.seeds, "iterations": trial.iterations}
         print(json.dumps({"learner": experiment.learner, "config": config.to_dict()} | scores | {"command": command}))
+
+
+@dataclass(frozen=True)
+class Export(Storage):
+    """Write the best policy alone into a new folder, in half precision: watch.py plays it, and it can be given away.
+
+    Example: python experiments/results.py export first --out policy
+    """
+
+    target: Annotated[
+        tyro.conf.Positional[str],
+        tyro.conf.arg(metavar="CHECKPOINT|TRIAL|EXPERIMENT", help_behavior_hint=""),
+    ] = ""
+    """A path, or the name of an experiment in the storage path."""
+
+    out: Annotated[Path, tyro.conf.arg(metavar="DIR")] = Path("policy")
+    """The new folder."""
+
+    def run(self) -> None:
+        """Write the policy."""
+        best = saved.best_of(saved.find(self.storage_path, self.target))
+        try:
+            size = saved.export(best, self.out)
+        except OSError as error:
+            raise ConfigError(f"--out {self.out} cannot be written: {error.strerror}") from None
+        print(
+            f"{folders.display(best.folder)}: iteration {best.iteration}, {best.score:.1f} in training (last 100 games)"
+        )
+        print(f"Watch:  {neighbour('watch.py')} {folders.display(self.out.absolute())}  ({filesize.decimal(size)})")
 
 
 @dataclass(frozen=True)
@@ -199,13 +230,13 @@ def _age(experiment: Experiment) -> float:
 
 def main() -> None:
     """Do what the command line says."""
-    commands: Any = Report | Best | List
+    commands: Any = Report | Best | Export | List
     name = sys.argv[1] if len(sys.argv) > 1 else "--help"
     try:
-        if not name.startswith("-") and name not in ("report", "best", "list"):
-            raise ConfigError(unknown("command", name, ("report", "best", "list")))
+        if not name.startswith("-") and name not in ("report", "best", "export", "list"):
+            raise ConfigError(unknown("command", name, ("report", "best", "export", "list")))
         parse(commands, DESCRIPTION, args=sys.argv[1:] or [name]).run()
-    except ConfigError as error:
+    except (ConfigError, CheckpointError) as error:
         fail(str(error))
 
 

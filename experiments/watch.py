@@ -101,7 +101,7 @@ def watch(arguments: Arguments) -> None:
         print(f"No film: {chosen.settings.env_id} has no console")
         return
     kind = "progress" if arguments.film else f"iteration-{chosen.iteration}"
-    out = arguments.out or Path(f"{chosen.folder.parent.name}-{kind}.gif")
+    out = arguments.out or Path(f"{chosen.name}-{kind}.gif")
     if arguments.film:
         out.write_bytes(_progress(found, chosen, film, games[0], arguments))
     else:

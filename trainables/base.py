@@ -45,6 +45,8 @@ class PongTrainable(tune.Trainable):
 
     learner: ClassVar[str]
     config_class: ClassVar[type[Config]]
+    playing_arrays: ClassVar[tuple[str, ...]] = ("theta",)
+    """Names of the arrays that ``playing_weights`` reads."""
 
     @classmethod
     def default_resource_request(cls, config: dict[str, Any]) -> tune.PlacementGroupFactory:

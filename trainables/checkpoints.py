@@ -46,7 +46,7 @@ def save(directory: str | Path, arrays: dict[str, np.ndarray], state: dict[str, 
         "arrays_bytes": (directory / ARRAYS).stat().st_size,
         "arrays_sha256": _sha256(directory / ARRAYS),
     }
-    whole = header | state
+    whole = header | state | header  # a state that was loaded brings the header of another file along
     with _replacing(directory / STATE) as file:
         file.write(json.dumps(whole | {"state_sha256": _state_sha256(whole)}, indent=1).encode())
 

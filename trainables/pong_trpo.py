@@ -54,6 +54,7 @@ class PongTRPO(PongTrainable):
 
     learner = "trpo"
     config_class = TRPOConfig
+    playing_arrays = ("theta", *(f"filter.{name}" for name in Moments._fields))
 
     def build(self) -> None:
         settings: TRPOConfig = self.settings

@@ -1,6 +1,6 @@
 """Checkpoints on disk, found by what people call them, and the players that they hold."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,9 +9,13 @@ import numpy as np
 from experiments.common import folders
 from experiments.common.learners import LEARNERS
 from trainables import checkpoints
+from trainables.base import PongTrainable
 from trainables.checks import ConfigError, unknown
 from trainables.config import Config
 from trainables.sampling.worker import Worker
+
+POLICY_ALONE = "policy_alone"
+"""Key of the state of a checkpoint that can play, and not go on learning."""
 
 
 class Saved(NamedTuple):
@@ -19,6 +23,12 @@ class Saved(NamedTuple):
 
     folder: Path
     state: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Its trial's name, or its own if it stands alone."""
+        folder = self.folder.parent if self.folder.name.startswith("checkpoint_") else self.folder
+        return folder.name
 
     @property
     def iteration(self) -> int:
@@ -88,8 +98,27 @@ def player(saved: Saved) -> Player:
     """The checkpoint's policy, ready to play. Raises CheckpointError if its arrays are damaged or of other shapes."""
     trainable = LEARNERS[saved.state["learner"]].trainable
     expected = trainable.untrained(saved.settings).get_arrays()
+    if saved.state.get(POLICY_ALONE):
+        expected = _policy_alone(trainable, expected)
     arrays, _ = checkpoints.load(saved.folder, trainable.learner, expected)
+    arrays["theta"] = arrays["theta"].astype(np.float32)
     return Player(trainable.worker_factory(saved.settings)(), trainable.playing_weights(arrays))
+
+
+def export(saved: Saved, folder: Path) -> int:
+    """Write a checkpoint's policy alone, to play and not to train on, into a new folder: theta in half precision.
+
+    Returns the bytes written. Raises CheckpointError if the checkpoint is damaged, and OSError.
+    """
+    trainable = LEARNERS[saved.state["learner"]].trainable
+    arrays, state = checkpoints.load(saved.folder, trainable.learner)
+    folder.mkdir(parents=True)
+    checkpoints.save(folder, _policy_alone(trainable, arrays), state | {POLICY_ALONE: True})
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+def _policy_alone(trainable: type[PongTrainable], arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name: arrays[name] for name in trainable.playing_arrays} | {"theta": arrays["theta"].astype(np.float16)}
 
 
 def untrained_player(saved: Saved) -> Player:

@@ -48,6 +48,7 @@ def test_an_experiment_is_found_by_name_and_by_any_path(where, store, tmp_path, 
         ("repot pg-sweep", "unknown command 'repot'; did you mean 'report'?"),
         ("best pg-sweep --jsn", "did you mean --json?"),
         ("report pg-sweep --out nowhere/all.html", "--out nowhere/all.html cannot be written"),
+        ("export pg-swep", "did you mean 'pg-sweep'?"),
     ],
 )
 def test_a_wrong_call_is_answered_in_one_line_that_says_what_there_is(argv, message, store, tmp_path, run_results):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from experiments import watch
+from experiments import results, watch
 from experiments.common.folders import create
 from trainables.config import PGConfig, TRPOConfig
 from trainables.pong_pg import PongPG
@@ -87,6 +87,23 @@ def test_paths_may_be_absolute_and_the_same_games_are_played_again(run, storage,
     by_name, by_path = run("pixels", *flags), run(storage / "results" / "pixels", *flags)
     assert by_name.out == by_path.out
     assert run("pixels", "--seed", 1, *flags).out != by_name.out
+
+
+@pytest.mark.parametrize("name", ["pixels", "memory"])
+def test_an_exported_policy_is_half_as_large_and_plays_the_same_games(
+    run, storage, tmp_path, name, monkeypatch, capsys
+):
+    flags = ["--episodes", 3, "--out", tmp_path / "film.gif"]
+    played = run(name, *flags).out.splitlines()[1:]
+    monkeypatch.setattr(sys, "argv", ["results.py", "export", name, "--out", str(tmp_path / "policy")])
+    results.main()
+    assert not capsys.readouterr().err
+    assert run(tmp_path / "policy", *flags).out.splitlines()[1:] == played
+    origin = next((storage / "results" / name).glob("*/checkpoint_000002"))
+    small, whole = (np.load(folder / "arrays.npz") for folder in (tmp_path / "policy", origin))
+    assert set(small) < set(whole)
+    assert small["theta"].nbytes == whole["theta"].nbytes / 2
+    np.testing.assert_allclose(small["theta"], whole["theta"], rtol=1e-3, atol=1e-7)
 
 
 def test_greedy_play_is_named_and_the_film_goes_to_the_working_directory(run, storage):
