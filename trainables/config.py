@@ -88,7 +88,8 @@ class PGConfig(Config):
 
     method: Literal["reinforce", "ppo"] = "reinforce"
     """reinforce takes one step along the gradient of its games, as in the seeds (Williams 1992). ppo takes many small
-    ones, up a clipped objective, with a value baseline (Schulman et al. 2017)."""
+    ones, up a clipped objective, with a value baseline (Schulman et al. 2017). Its paddle may rest as well as move, and
+    beside the difference of two frames it sees the present one, in which a paddle that rests is visible."""
 
     hidden_size: Count = 200
     """Hidden ReLU units."""

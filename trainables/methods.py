@@ -8,12 +8,13 @@ import numpy as np
 
 from trainables.config import PGConfig
 from trainables.learning.baselines import explained_variance
-from trainables.learning.distributions import Bernoulli
+from trainables.learning.distributions import Categorical
 from trainables.learning.optimisers import Adam, Optimiser, RMSProp, State
-from trainables.learning.policies import BernoulliPolicy
+from trainables.learning.policies import BernoulliPolicy, SparsePolicy
 from trainables.learning.ppo import PPO, ActorCritic, Experience
 from trainables.learning.returns import generalised_advantages, standardise
-from trainables.sampling.frames import NUM_PIXELS
+from trainables.sampling.environments import DoublePixels
+from trainables.sampling.frames import NUM_PIXELS, DoubleFrames
 from trainables.sampling.pixel_workers import BlockGradient, FrameWorker, GradientWorker, PackedBlock, PackedGame
 from trainables.sampling.worker import GameSummary, Worker
 
@@ -31,6 +32,10 @@ class Method(Protocol):
 
     def init(self, rng: np.random.Generator) -> Arrays:
         """The state before the first game."""
+        ...
+
+    def votes(self, theta_p: Array) -> tuple[Array, Array]:
+        """What each hidden unit looks for in the difference of two frames (6400, h), and how much it speaks for up."""
         ...
 
     def gather(self, arrays: Arrays, blocks: Iterable[Any]) -> tuple[Any, list[GameSummary]]:
@@ -57,6 +62,10 @@ class Reinforce:
         theta_p = self.policy.mlp.init(rng)
         return {"theta": theta_p} | _stored(self.optimiser.init(len(theta_p)))
 
+    def votes(self, theta_p: Array) -> tuple[Array, Array]:
+        (w1, _), (w2_h1, _) = self.policy.mlp.layers(theta_p)
+        return w1, w2_h1[:, 0]
+
     def gather(self, arrays: Arrays, blocks: Iterable[BlockGradient]) -> tuple[Array, list[GameSummary]]:
         gradient_p, games = np.zeros_like(arrays["theta"]), []
         for block in blocks:
@@ -79,7 +88,8 @@ class Clipped:
 
     def __init__(self, settings: PGConfig) -> None:
         self.settings = settings
-        self.network = ActorCritic(NUM_PIXELS, settings.hidden_size)
+        self.policy = SparsePolicy(DoubleFrames.num_pixels, settings.hidden_size, len(DoublePixels.MOVES))
+        self.network = ActorCritic(self.policy)
         self.optimiser = _optimiser(settings)
         self.ppo = PPO(
             self.network,
@@ -98,6 +108,11 @@ class Clipped:
         theta_p = self.network.mlp.init(rng)
         return self._arrays(theta_p, self.optimiser.init(len(theta_p)))
 
+    def votes(self, theta_p: Array) -> tuple[Array, Array]:
+        (w1, _), (w2_hk, _) = self.policy.mlp.layers(theta_p)
+        up, down = (DoublePixels.MOVES.index(move) for move in ("up", "down"))
+        return w1[:NUM_PIXELS], w2_hk[:, up] - w2_hk[:, down]
+
     def gather(self, arrays: Arrays, blocks: Iterable[PackedBlock]) -> tuple[list[Experience], list[GameSummary]]:
         theta_p = self.network.join(arrays["theta"], arrays["value"])
         judged = [self._judge(theta_p, game) for block in blocks for game in block.games]
@@ -105,14 +120,14 @@ class Clipped:
 
     def _judge(self, theta_p: Array, game: PackedGame) -> tuple[Experience, GameSummary]:
         settings, x_nd = self.settings, game.frames
-        logit_n, value_n = self.network.evaluate(theta_p, x_nd)
+        logit_nk, value_n = self.network.evaluate(theta_p, x_nd)
         last_value = float(value_n[-1]) if game.truncated else 0.0
-        x_nd, logit_n, value_n = x_nd[:-1], logit_n[:-1], value_n[:-1]
+        x_nd, logit_nk, value_n = x_nd[:-1], logit_nk[:-1], value_n[:-1]
         adv_n = generalised_advantages(
             game.reward_n, value_n, last_value, settings.gamma, settings.gae_lambda, game.reward_n != 0
         )
-        log_prob_n = Bernoulli.log_prob(logit_n, game.action_n)
-        entropy = float(Bernoulli.entropy(logit_n).mean())
+        log_prob_n = Categorical.log_prob(logit_nk, game.action_n)
+        entropy = float(Categorical.entropy(logit_nk).mean())
         summary = GameSummary(float(game.reward_n.sum()), len(game.action_n), entropy, game.seconds)
         return Experience(x_nd, game.action_n, log_prob_n, adv_n, adv_n + value_n), summary
 

@@ -19,7 +19,7 @@ from trainables.learning.returns import discounted_returns, standardise
 from trainables.learning.running_stats import Moments
 from trainables.sampling.frames import NUM_PIXELS, preprocess
 from trainables.sampling.memory_worker import FilteredWeights, TrajectoryWorker
-from trainables.sampling.pixel_workers import GradientWorker
+from trainables.sampling.pixel_workers import FrameWorker, GradientWorker
 from trainables.sampling.pong import DOWN, UP, PongConsole
 from trainables.sampling.rollout import GameNumber, rollout
 
@@ -37,10 +37,13 @@ def benchmark_rollout(flags: RoundsFlags) -> Iterator[Table]:
     config = PGConfig()
     worker = GradientWorker(config.env_id, config.hidden_size, config.gamma)
     theta = worker.policy.mlp.init(np.random.default_rng(0))
+    frames = FrameWorker(config.env_id, config.hidden_size)
+    frames_theta = frames.policy.mlp.init(np.random.default_rng(0))
     memory = TrajectoryWorker(TRPOConfig().env_id, TRPOConfig().hidden_sizes)
     sides: dict[str, Callable[[], float]] = {
         "emulator": lambda: emulate(worker.env.console),
         "PongPG": _timed(lambda game: worker.play_block(theta, [GameNumber(0, 0, game)]).summaries[0].length),
+        "PongPG, PPO": _timed(lambda game: len(frames.play(frames_theta, GameNumber(0, 0, game))[0].action_n)),
         "PongTRPO": _timed(_memory_player(memory)),
         "dense oracle": _timed(lambda game: _dense_game(worker.env.console, worker.policy, theta, game)),
         "notebook": _timed(_notebook_player(worker, theta)),

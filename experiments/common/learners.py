@@ -6,18 +6,13 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
 from search_spaces import pong_pg, pong_trpo
 from trainables.base import PongTrainable
 from trainables.checks import ConfigError, unknown
 from trainables.config import Config, PGConfig, TRPOConfig
-from trainables.learning.policies import BernoulliPolicy
-from trainables.learning.running_stats import Moments
 from trainables.pong_pg import PongPG
 from trainables.pong_trpo import PongTRPO
-from trainables.sampling.frames import NUM_PIXELS
-from trainables.sampling.memory_worker import FilteredWeights, TrajectoryWorker
+from trainables.sampling.evaluation import measure
 from trainables.sampling.rollout import GameNumber
 
 
@@ -39,30 +34,28 @@ class Learner:
         return self.space.PRESETS[name]
 
 
-def _pg_iteration_seconds(config: PGConfig) -> float:
-    """Play one real game with an untrained policy and multiply."""
-    worker = PongPG.worker_factory(config)()
-    theta = BernoulliPolicy(NUM_PIXELS, config.hidden_size).mlp.init(np.random.default_rng(0))
+def _seconds_per_step(trainable: type[PongTrainable], config: Config) -> tuple[float, int]:
+    """A real game of an untrained policy: seconds per agent step, and how many steps it had."""
+    weights = trainable.playing_weights(trainable.untrained(config).get_arrays())
+    worker = trainable.worker_factory(config)()
     start = time.perf_counter()
-    worker.play_block(theta, [GameNumber(0, 0, 0)])
-    return config.batch_size * (time.perf_counter() - start)
+    game = measure(worker, weights, GameNumber(0, 0, 0))
+    return (time.perf_counter() - start) / game.length, game.length
+
+
+def _pg_iteration_seconds(config: PGConfig) -> float:
+    """So many games."""
+    seconds, length = _seconds_per_step(PongPG, config)
+    return config.batch_size * length * seconds
 
 
 def _trpo_iteration_seconds(config: TRPOConfig) -> float:
-    """Play one real game with an untrained policy and scale it to the steps of a batch.
-
-    Raises ConfigError if the environment has another form than the learner takes.
-    """
+    """So many steps. Raises ConfigError if the environment has another form than the learner takes."""
     try:
-        worker = TrajectoryWorker(config.env_id, config.hidden_sizes)
+        seconds, _ = _seconds_per_step(PongTRPO, config)
     except ValueError as error:
         raise ConfigError(str(error)) from None
-    weights = FilteredWeights(
-        worker.policy.init(np.random.default_rng(0)), Moments.empty(worker.policy.num_inputs).filter()
-    )
-    start = time.perf_counter()
-    game = worker.play(weights, GameNumber(0, 0, 0))
-    return config.timesteps_per_batch / game.summary.length * (time.perf_counter() - start)
+    return config.timesteps_per_batch * seconds
 
 
 PG = Learner("pg", PongPG, PGConfig, pong_pg, "batch_size", _pg_iteration_seconds)

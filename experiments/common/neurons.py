@@ -6,8 +6,8 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from trainables.config import PGConfig
-from trainables.learning.policies import BernoulliPolicy
-from trainables.sampling.frames import HEIGHT, NUM_PIXELS, WIDTH
+from trainables.methods import METHODS
+from trainables.sampling.frames import HEIGHT, WIDTH
 
 Array = np.ndarray
 
@@ -23,8 +23,7 @@ def neurons_png(settings: PGConfig, theta_p: Array) -> bytes:
     They stand in the order of their output weights: the first vote for up, the last for down. Every unit has a scale
     of its own, symmetric about 0 and cut at the 99.5th percentile of its weights' sizes.
     """
-    (w1, _), (w2, _) = BernoulliPolicy(NUM_PIXELS, settings.hidden_size).mlp.layers(theta_p)
-    vote_h = w2.ravel()
+    w1, vote_h = METHODS[settings.method](settings).votes(theta_p)
     largest = np.argsort(-np.abs(vote_h), kind="stable")[: ROWS * COLUMNS]
     shown = largest[np.argsort(-vote_h[largest], kind="stable")]
     cell = np.array([HEIGHT, WIDTH]) * ZOOM + GAP

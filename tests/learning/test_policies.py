@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.special import expit, softmax
 
 from trainables.learning.distributions import Bernoulli
-from trainables.learning.policies import BernoulliPolicy, CategoricalPolicy
+from trainables.learning.policies import BernoulliPolicy, CategoricalPolicy, SparsePolicy
 
 DRAWS = 20_000
 
@@ -60,6 +60,20 @@ def test_bernoulli_sampler_draws_with_the_policys_probability():
         x_1d[0, row[0]] = row[1]
         p = expit(float(policy.mlp.forward(theta_p, x_1d)[0][0, 0]))
         assert abs(ups - DRAWS * p) < 3 * np.sqrt(DRAWS * p * (1 - p))
+
+
+def test_the_sparse_policys_sampler_draws_with_its_probabilities():
+    policy, rng = SparsePolicy(num_inputs=50, num_hidden=8, num_actions=3), np.random.default_rng(0)
+    theta_p = 2 * policy.mlp.init(rng)
+    for columns, values in [((3, 7, 9), (1, -0.5, 0.5)), ((4,), (-1,)), ((), ())]:
+        row = np.array(columns, np.intp), np.array(values, np.float32)
+        sample = policy.sampler(theta_p, np.random.default_rng(2))
+        counts = np.bincount([sample(row) for _ in range(DRAWS)], minlength=3)
+        x_1d = np.zeros((1, 50), np.float32)
+        x_1d[0, row[0]] = row[1]
+        (p_k,) = policy.probabilities(theta_p, x_1d)
+        np.testing.assert_allclose(p_k, softmax(policy.mlp.forward(theta_p, x_1d)[0][0]))
+        assert (np.abs(counts - DRAWS * p_k) < 3 * np.sqrt(DRAWS * p_k * (1 - p_k))).all()
 
 
 @pytest.mark.parametrize("hidden_sizes", [(8,), (8, 6), (8, 7, 6)])

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from trainables.learning.distributions import Bernoulli
+from trainables.learning.distributions import Categorical
 from trainables.learning.optimisers import Adam
-from trainables.learning.policies import BernoulliPolicy
+from trainables.learning.policies import SparsePolicy
 from trainables.learning.ppo import PPO, VALUE_WEIGHT, ActorCritic, Experience
 
-NETWORK = ActorCritic(num_inputs=12, num_hidden=3)
+POLICY = SparsePolicy(num_inputs=12, num_hidden=3, num_actions=3)
+NETWORK = ActorCritic(POLICY)
 
 
 def make_ppo(**settings):
@@ -22,17 +23,17 @@ def played(theta_p, n=30, seed=1):
     """Steps that the policy of ``theta_p`` has played, as float64."""
     rng = np.random.default_rng(seed)
     x_nd = sparse.csr_matrix(rng.choice([-1.0, 1.0], (n, 12)) * (rng.random((n, 12)) < 0.3))
-    action_n = rng.integers(0, 2, n)
-    log_prob_n = Bernoulli.log_prob(NETWORK.evaluate(theta_p, x_nd)[0], action_n)
+    action_n = rng.integers(0, 3, n)
+    log_prob_n = Categorical.log_prob(NETWORK.evaluate(theta_p, x_nd)[0], action_n)
     return Experience(x_nd, action_n, log_prob_n, rng.standard_normal(n), rng.standard_normal(n))
 
 
 def objective(ppo, theta_p, batch):
     """Equations 7 and 9 of the paper, as they stand there."""
-    logit_n, value_n = NETWORK.evaluate(theta_p, batch.x_nd)
-    ratio_n = np.exp(Bernoulli.log_prob(logit_n, batch.action_n) - batch.log_prob_n)
+    logit_nk, value_n = NETWORK.evaluate(theta_p, batch.x_nd)
+    ratio_n = np.exp(Categorical.log_prob(logit_nk, batch.action_n) - batch.log_prob_n)
     clipped_n = np.minimum(ratio_n * batch.adv_n, np.clip(ratio_n, 1 - ppo.clip, 1 + ppo.clip) * batch.adv_n)
-    bonus_n = ppo.entropy_bonus * Bernoulli.entropy(logit_n)
+    bonus_n = ppo.entropy_bonus * Categorical.entropy(logit_nk)
     return np.mean(clipped_n + bonus_n - VALUE_WEIGHT * 0.5 * (batch.return_n - value_n) ** 2)
 
 
@@ -53,9 +54,11 @@ def test_the_first_step_is_reinforces():
     batch = played(theta_p)
     gradient_p, info = make_ppo(entropy_bonus=0.0).gradient(theta_p, batch, total=30)
     actor_p, _ = NETWORK.split(theta_p)
-    score_p, _ = BernoulliPolicy(12, 3).score_gradient(actor_p, batch.x_nd, batch.action_n, batch.adv_n)
+    logit_nk, tape = POLICY.mlp.forward(actor_p, batch.x_nd)
+    score_nk = Categorical.score(logit_nk, batch.action_n) * batch.adv_n[:, None]
     (_, _), (w2_gradient, _) = NETWORK.mlp.layers(gradient_p)
-    np.testing.assert_allclose(w2_gradient[:, 0], score_p[-3:] / 30)
+    (_, _), (w2_score, _) = POLICY.mlp.layers(POLICY.mlp.vjp(actor_p, tape, score_nk))
+    np.testing.assert_allclose(w2_gradient[:, :-1], w2_score / 30)
     assert info == (pytest.approx(0, abs=1e-12), 0)
 
 
@@ -64,8 +67,8 @@ def test_join_and_split_are_inverse():
     np.testing.assert_array_equal(NETWORK.join(*NETWORK.split(theta_p)), theta_p)
     actor_p, critic_h = NETWORK.split(theta_p)
     x_nd = played(theta_p).x_nd
-    logit_n, value_n = NETWORK.evaluate(theta_p, x_nd)
-    np.testing.assert_allclose(BernoulliPolicy(12, 3).mlp.forward(actor_p, x_nd)[0][:, 0], logit_n)
+    logit_nk, value_n = NETWORK.evaluate(theta_p, x_nd)
+    np.testing.assert_allclose(POLICY.mlp.forward(actor_p, x_nd)[0], logit_nk)
     np.testing.assert_allclose(NETWORK.evaluate(NETWORK.join(actor_p, 2 * critic_h), x_nd)[1], 2 * value_n)
 
 

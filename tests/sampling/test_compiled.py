@@ -8,7 +8,13 @@ import pytest
 
 from trainables.learning.compiled import COMPILED
 from trainables.learning.logistic import logistic_layers, noisy_argmax, noisy_argmax_numpy
-from trainables.learning.policies import CategoricalPolicy, sparse_logit, sparse_logit_numpy
+from trainables.learning.policies import (
+    CategoricalPolicy,
+    sparse_argmax,
+    sparse_argmax_numpy,
+    sparse_logit,
+    sparse_logit_numpy,
+)
 from trainables.learning.returns import discounted_sum, discounted_sum_numpy
 from trainables.learning.running_stats import filtered_row, filtered_row_numpy
 
@@ -21,13 +27,17 @@ from trainables.learning.compiled import COMPILED
 from trainables.learning.running_stats import Moments
 from trainables.sampling.rollout import GameNumber
 from trainables.sampling.memory_worker import FilteredWeights, TrajectoryWorker
-from trainables.sampling.pixel_workers import GradientWorker
+from trainables.sampling.pixel_workers import FrameWorker, GradientWorker
 assert COMPILED == (sys.argv[1] == "numba")
 worker = GradientWorker("ALE/Pong-v5", hidden_size=200, gamma=0.98)
 theta = 3 * worker.policy.mlp.init(np.random.default_rng(0))  # further from an even policy than a first theta is
 number = GameNumber(seed=0, iteration=0, game=0)
 block = worker.play_block(theta, [number])
 print(block.summaries[0][:2], hashlib.sha256(b"".join(part.tobytes() for part in block.gradient)).hexdigest())
+worker = FrameWorker("ALE/Pong-v5", hidden_size=200)
+theta = 3 * worker.policy.mlp.init(np.random.default_rng(0))
+(game,) = worker.play_block(theta, [number]).games
+print(len(game.action_n), hashlib.sha256(b"".join(part.tobytes() for part in game[:5])).hexdigest())
 worker = TrajectoryWorker("ALE/Pong-v5", hidden_sizes=(64, 64))
 theta = worker.policy.init(np.random.default_rng(0))
 seen = worker.play(FilteredWeights(theta, Moments.empty(128).filter()), number)
@@ -43,10 +53,10 @@ def test_games_and_gradients_are_bit_identical_with_and_without_numba():
         for form in ("numba", "numpy")
     )
     assert with_numba == without
-    assert without.count("\n") == 2
+    assert without.count("\n") == 3
 
 
-def test_both_forms_of_the_logit_add_in_the_same_order():
+def test_both_forms_of_the_sparse_networks_outputs_add_in_the_same_order():
     assert COMPILED, "the test extra brings numba"
     rng = np.random.default_rng(0)
     for hidden in (2, 3, 7, 200, 513):  # with one unit, NumPy sums pairwise
@@ -55,6 +65,15 @@ def test_both_forms_of_the_logit_add_in_the_same_order():
             columns, values = rng.permutation(900)[:lit], rng.choice([-1, 1], lit).astype(np.float32)
             room = np.empty(hidden, np.float32)
             assert sparse_logit(w1, w2, columns, values, room) == sparse_logit_numpy(w1, w2, columns, values, room)
+            w2_k, noise, logits = (
+                rng.standard_normal((hidden, 3), np.float32),
+                rng.gumbel(size=3).astype(np.float32),
+                np.empty((2, 3), np.float32),
+            )
+            call = w1, w2_k, columns, values, room
+            action = sparse_argmax(*call, logits[0], noise)
+            assert action == sparse_argmax_numpy(*call, logits[1], noise)
+            np.testing.assert_array_equal(*logits)
 
 
 @pytest.mark.parametrize("hidden_sizes", [(64, 64), (2,), (3, 2), (8, 8, 8), (513,)])  # one unit NumPy sums pairwise

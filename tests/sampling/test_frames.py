@@ -2,40 +2,42 @@ import gymnasium
 import numpy as np
 import pytest
 
-from trainables.sampling.environments import PongPixels
-from trainables.sampling.frames import NUM_PIXELS, preprocess, stack_rows
+from trainables.sampling.environments import DoublePixels, PongPixels
+from trainables.sampling.frames import preprocess
 from trainables.sampling.pong import DOWN, UP, PongConsole
 
 
-def dense(row):
-    x = np.zeros(NUM_PIXELS, np.float32)
+def dense(row, env):
+    x = np.zeros(env.FRAMES.num_pixels, np.float32)
     columns, values = row
     np.add.at(x, columns, values)
     return x
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_difference_frames_equal_the_dense_preprocessing_on_a_whole_game(seed):
-    env = PongPixels()
+@pytest.mark.parametrize(("environment", "lit"), [(PongPixels, (15, 40)), (DoublePixels, (45, 90))])
+def test_frames_equal_the_dense_preprocessing_on_a_whole_game(environment, lit, seed):
+    env = environment()
     ale = env.console.ale
     before = preprocess(ale.getScreenRGB())
     rng = np.random.default_rng(seed)
     row = env.reset(rng)
-    assert not dense(row).any()
-    rows, frames = [row], [dense(row)]
+    present = environment is DoublePixels
+    np.testing.assert_array_equal(dense(row, env), np.append(0 * before, before) if present else 0 * before)
+    rows, frames = [row], [dense(row, env)]
     done = False
     while not done:
-        row, _, terminated, truncated = env.step(int(rng.integers(2)))
+        row, _, terminated, truncated = env.step(int(rng.integers(len(env.MOVES))))
         done = terminated or truncated
         now = preprocess(ale.getScreenRGB())
-        np.testing.assert_array_equal(dense(row), now - before)
+        np.testing.assert_array_equal(dense(row, env), np.append(now - before, now) if present else now - before)
         before = now
         rows.append(row)
-        frames.append(dense(row))
-    matrix = stack_rows(rows)
+        frames.append(dense(row, env))
+    matrix = env.stack(rows)
     np.testing.assert_array_equal(matrix.toarray(), np.array(frames))
     assert (matrix.data != 0).all()
-    assert 15 < matrix.nnz / len(rows) < 40, "about 25 lit pixels a frame"
+    assert lit[0] < matrix.nnz / len(rows) < lit[1]
 
 
 def test_preprocess_follows_the_seed_and_leaves_the_picture_alone():

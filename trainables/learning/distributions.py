@@ -24,11 +24,6 @@ class Bernoulli:
         """Entropy in nats, between 0 and log 2."""
         return -(expit(logit_n) * log_expit(logit_n) + expit(-logit_n) * log_expit(-logit_n))
 
-    @staticmethod
-    def entropy_slope(logit_n: Array) -> Array:
-        """d entropy / d logit  =  -logit * p * (1 - p),   p = sigmoid(logit)."""
-        return -logit_n * expit(logit_n) * expit(-logit_n)
-
 
 class Categorical:
     """k actions: action a with probability p_a = exp(logit_a) / sum_b exp(logit_b)."""
@@ -50,6 +45,13 @@ class Categorical:
         """Entropy in nats, between 0 and log k."""
         log_p_nk = log_softmax(logit_nk, axis=1)
         return -(np.exp(log_p_nk) * log_p_nk).sum(axis=1)
+
+    @staticmethod
+    def entropy_slope(logit_nk: Array) -> Array:
+        """d entropy / d logits  =  -p * (log p + entropy)   (n, k)."""
+        log_p_nk = log_softmax(logit_nk, axis=1)
+        p_nk = np.exp(log_p_nk)
+        return -p_nk * (log_p_nk - (p_nk * log_p_nk).sum(axis=1, keepdims=True))
 
     @staticmethod
     def kl(old_logit_nk: Array, new_logit_nk: Array) -> Array:

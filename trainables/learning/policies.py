@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.special import expit, softmax
 
 from trainables.learning.alike import alike_columns
 from trainables.learning.compiled import compiled
@@ -64,6 +65,37 @@ def sparse_logit(w1: Array, w2: Array, columns: Array, values: Array, hidden: Ar
     return logit
 
 
+def sparse_argmax_numpy(
+    w1: Array, w2: Array, columns: Array, values: Array, hidden: Array, logits: Array, noise: Array
+) -> int:
+    """``sparse_argmax`` in NumPy, with einsum and a mask for the reasons above."""
+    np.einsum("k,kh->h", values, w1.take(columns, axis=0), out=hidden)
+    hidden *= hidden > 0
+    logits[:] = np.add.accumulate(hidden[:, None] * w2, axis=0)[-1]
+    logits += noise
+    return int(logits.argmax())
+
+
+@compiled(otherwise=sparse_argmax_numpy)
+def sparse_argmax(
+    w1: Array, w2: Array, columns: Array, values: Array, hidden: Array, logits: Array, noise: Array
+) -> int:
+    """The action a with the largest (relu(x W1) W2)_a + noise_a; ``hidden`` (h,) and ``logits`` (k,) are room."""
+    hidden[:] = 0
+    for k in range(len(columns)):
+        row, value = w1[columns[k]], values[k]
+        for h in range(len(hidden)):
+            hidden[h] += value * row[h]
+    logits[:] = 0
+    for h in range(len(hidden)):
+        if hidden[h] > 0:
+            for a in range(len(logits)):
+                logits[a] += hidden[h] * w2[h, a]
+    for a in range(len(logits)):
+        logits[a] += noise[a]
+    return int(logits.argmax())
+
+
 @dataclass(frozen=True)
 class BernoulliPolicy:
     """Karpathy's Pong policy: d inputs, h ReLU units, one logit, no biases (seed document 002, ``Model``)."""
@@ -91,6 +123,11 @@ class BernoulliPolicy:
             return int(threshold() < sparse_logit(w1, w2, columns, values, hidden))
 
         return sample
+
+    def probabilities(self, theta_p: Array, x_nd: Inputs) -> Array:
+        """Probabilities (n, 2) of both actions at n observations."""
+        up_n1 = expit(self.mlp.forward(theta_p, x_nd)[0])
+        return np.hstack([1 - up_n1, up_n1])
 
     def score_gradient(self, theta_p: Array, x_nd: Inputs, action_n: Array, weight_n: Array) -> tuple[Array, Array]:
         """The REINFORCE gradient of n steps, and the policy's entropy at each, in nats.
@@ -123,6 +160,36 @@ class BernoulliPolicy:
         # Columns are unique, so fancy indexing adds each row once.
         w1_total[gradient.columns] += gradient.sign[:, None] * w1[gradient.group]
         w2_total += w2[:, None]
+
+
+@dataclass(frozen=True)
+class SparsePolicy:
+    """PPO's policy: Karpathy's network with a logit for each of k actions."""
+
+    num_inputs: int
+    num_hidden: int
+    num_actions: int
+
+    @cached_property
+    def mlp(self) -> MLP:
+        """The network; its ``theta`` is the policy's."""
+        return MLP((self.num_inputs, self.num_hidden, self.num_actions), activation="relu", bias=False)
+
+    def sampler(self, theta_p: Array, rng: np.random.Generator) -> Callable[[SparseRow], int]:
+        """A function that draws an action for one sparse observation, as ``CategoricalPolicy``'s does."""
+        (w1, _), (w2, _) = self.mlp.layers(theta_p)
+        hidden, logits = np.empty(self.num_hidden, theta_p.dtype), np.empty(self.num_actions, theta_p.dtype)
+        noise = _gumbel(rng, self.num_actions)
+
+        def sample(row: SparseRow) -> int:
+            columns, values = row
+            return sparse_argmax(w1, w2, columns, values, hidden, logits, noise())
+
+        return sample
+
+    def probabilities(self, theta_p: Array, x_nd: Inputs) -> Array:
+        """Probabilities (n, k) of all actions at n observations."""
+        return softmax(self.mlp.forward(theta_p, x_nd)[0], axis=1)
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,10 @@ import numpy as np
 from scipy import sparse
 
 from trainables.learning.alike import lit_columns
-from trainables.learning.distributions import Bernoulli
+from trainables.learning.distributions import Categorical
 from trainables.learning.mlp import MLP, Inputs
 from trainables.learning.optimisers import Optimiser, State
+from trainables.learning.policies import SparsePolicy
 
 Array = np.ndarray
 
@@ -31,30 +32,30 @@ PARTS = 2
 
 @dataclass(frozen=True)
 class ActorCritic:
-    """``BernoulliPolicy``'s network with a second output: the value of what is seen."""
+    """``SparsePolicy``'s network with one output more: the value of what is seen."""
 
-    num_inputs: int
-    num_hidden: int
+    policy: SparsePolicy
 
     @cached_property
     def mlp(self) -> MLP:
-        """The network; outputs are the logit of action 1 and the value."""
-        return MLP((self.num_inputs, self.num_hidden, 2), activation="relu", bias=False)
+        """The network; outputs are the k logits and the value."""
+        *shape, num_actions = self.policy.mlp.sizes
+        return replace(self.policy.mlp, sizes=(*shape, num_actions + 1))
 
     def join(self, actor_p: Array, critic_h: Array) -> Array:
         """Parameters of the whole network from the policy's and the value's output weights."""
-        w2_h2 = np.stack([actor_p[-self.num_hidden :], critic_h], axis=1)
-        return np.concatenate([actor_p[: -self.num_hidden], w2_h2.ravel()])
+        (w1, _), (w2_hk, _) = self.policy.mlp.layers(actor_p)
+        return np.concatenate([w1.ravel(), np.column_stack([w2_hk, critic_h]).ravel()])
 
     def split(self, theta_p: Array) -> tuple[Array, Array]:
         """The inverse of ``join``."""
-        (w1, _), (w2_h2, _) = self.mlp.layers(theta_p)
-        return np.concatenate([w1.ravel(), w2_h2[:, 0]]), w2_h2[:, 1].copy()
+        (w1, _), (w2, _) = self.mlp.layers(theta_p)
+        return np.concatenate([w1.ravel(), w2[:, :-1].ravel()]), w2[:, -1].copy()
 
     def evaluate(self, theta_p: Array, x_nd: Inputs) -> tuple[Array, Array]:
-        """Logits (n,) and values (n,) of n observations."""
-        logit_n, value_n = self.mlp.forward(theta_p, x_nd)[0].T
-        return logit_n, value_n
+        """Logits (n, k) and values (n,) of n observations."""
+        out = self.mlp.forward(theta_p, x_nd)[0]
+        return out[:, :-1], out[:, -1]
 
 
 class Info(NamedTuple):
@@ -107,7 +108,7 @@ class PPO:
         n, infos = len(batch.action_n), []
         lit, x_nd = lit_columns(batch.x_nd)
         _, index = self.network.mlp.narrow(lit)
-        narrow = replace(self, network=ActorCritic(len(lit), self.network.num_hidden))
+        narrow = replace(self, network=ActorCritic(replace(self.network.policy, num_inputs=len(lit))))
         narrow_theta_p, narrow_state = theta_p[index], {name: _at(index, array) for name, array in state.items()}
         batch, minibatches = batch._replace(x_nd=x_nd), max(1, round(n / self.minibatch_size))
         with ThreadPoolExecutor(min(self.threads, PARTS)) as cores:
@@ -147,16 +148,17 @@ class PPO:
 
         where ratio = p(action | theta) / p(action | the policy that played).
         """
-        out_n2, tape = self.network.mlp.forward(theta_p, batch.x_nd)
-        logit_n, value_n = out_n2.T
-        log_ratio_n = Bernoulli.log_prob(logit_n, batch.action_n) - batch.log_prob_n
+        out_n, tape = self.network.mlp.forward(theta_p, batch.x_nd)
+        logit_nk, value_n = out_n[:, :-1], out_n[:, -1]
+        log_ratio_n = Categorical.log_prob(logit_nk, batch.action_n) - batch.log_prob_n
         ratio_n = np.exp(log_ratio_n)
         free_n = np.where(batch.adv_n > 0, ratio_n < 1 + self.clip, ratio_n > 1 - self.clip)
-        score_n = free_n * ratio_n * batch.adv_n * Bernoulli.score(logit_n, batch.action_n)
-        slope_n = score_n + self.entropy_bonus * Bernoulli.entropy_slope(logit_n)
-        cotangent_n2 = np.column_stack([slope_n, VALUE_WEIGHT * (batch.return_n - value_n)]) / total
+        weight_n = free_n * ratio_n * batch.adv_n
+        slope_nk = weight_n[:, None] * Categorical.score(logit_nk, batch.action_n)
+        slope_nk += self.entropy_bonus * Categorical.entropy_slope(logit_nk)
+        cotangent_n = np.column_stack([slope_nk, VALUE_WEIGHT * (batch.return_n - value_n)]) / total
         info = Info(float(np.sum(ratio_n - 1 - log_ratio_n)) / total, float(np.sum(~free_n)) / total)
-        return self.network.mlp.vjp(theta_p, tape, cotangent_n2.astype(theta_p.dtype)), info
+        return self.network.mlp.vjp(theta_p, tape, cotangent_n.astype(theta_p.dtype)), info
 
 
 def _at(index: Array, array: Array) -> Array:

@@ -6,10 +6,11 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from scipy import sparse
 
-from trainables.sampling.frames import DifferenceFrames, SparseRow, stack_rows
+from trainables.sampling.frames import DifferenceFrames, DoubleFrames, SparseRow, stack_rows
 from trainables.sampling.pong import DOWN, UP, PongConsole
 
-STAY = ale_py.Action.NOOP.value
+JOYSTICK = {"stay": ale_py.Action.NOOP.value, "up": UP, "down": DOWN}
+"""Moves as ALE codes."""
 
 MAX_ACTIONS = 127
 """Actions of a game are stored as int8."""
@@ -18,26 +19,40 @@ MAX_ACTIONS = 127
 class PongPixels:
     """Pong seen as difference frames; action 1 moves up, action 0 down (the seeds' two actions)."""
 
-    MOVES = ("down", "up")
+    MOVES: tuple[str, ...] = ("down", "up")
+    FRAMES = DifferenceFrames
 
     def __init__(self, env_id: str = "ALE/Pong-v5") -> None:
         self.console = PongConsole(env_id)
-        self._frames = DifferenceFrames(self.console.ale)
+        self._frames = self.FRAMES(self.console.ale)
+        self._joystick = [JOYSTICK[move] for move in self.MOVES]
 
     def reset(self, rng: np.random.Generator) -> SparseRow:
-        """Start a game. The first difference frame is zero."""
+        """Start a game."""
         self.console.reset(rng)
         return self._frames.reset(self.console.start_screen)
 
     def step(self, action: int) -> tuple[SparseRow, float, bool, bool]:
-        """Move up (1) or down (0) for one agent step."""
+        """Make a move for one agent step."""
         console = self.console
-        reward = console.step(UP if action else DOWN)
+        reward = console.step(self._joystick[action])
         return self._frames.observe(), reward, console.terminated, console.truncated
 
     def stack(self, observations: list[SparseRow]) -> sparse.csr_matrix:
-        """Difference frames as a sparse matrix (n, 6400)."""
-        return stack_rows(observations)
+        """Frames as a sparse matrix (n, pixels)."""
+        return stack_rows(observations, self.FRAMES.num_pixels)
+
+
+class DoublePixels(PongPixels):
+    """Pong with the three moves that differ, seen so that what stands still can be seen: PPO's Pong.
+
+    With the seeds' two moves a paddle never rests. A good policy then loses its points in long slow rallies, in which
+    it cannot hold its paddle where the ball will come. A paddle that rests is invisible in the difference of two
+    frames, so the present frame stands beside it.
+    """
+
+    MOVES = ("stay", "up", "down")
+    FRAMES = DoubleFrames
 
 
 class PongRAM:
@@ -55,12 +70,12 @@ class PongRAM:
     SIGNED = (18, 19, 56, 58)
     """Addresses of numbers in two's complement; 56 and 58 are the ball's velocity (up or down, and across)."""
     MOVES = ("stay", "up", "down")
-    _JOYSTICK = (STAY, UP, DOWN)
 
     def __init__(self, env_id: str = "ALE/Pong-v5") -> None:
         self.console = PongConsole(env_id)
         self._sign_bits = np.zeros(self.num_inputs, np.uint8)
         self._sign_bits[[*self.SIGNED]] = 128
+        self._joystick = [JOYSTICK[move] for move in self.MOVES]
 
     def reset(self, rng: np.random.Generator) -> np.ndarray:
         """Start a game; return its memory, uint8 (128,)."""
@@ -70,7 +85,7 @@ class PongRAM:
     def step(self, action: int) -> tuple[np.ndarray, float, bool, bool]:
         """Stay (0) or move up (1) or down (2) for one agent step."""
         console = self.console
-        reward = console.step(self._JOYSTICK[action])
+        reward = console.step(self._joystick[action])
         return self._memory(), reward, console.terminated, console.truncated
 
     def _memory(self) -> np.ndarray:

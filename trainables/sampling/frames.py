@@ -1,7 +1,8 @@
 """What the pixel learner sees: the difference of two binary frames (seed document 002, ``preprocess``).
 
 ``preprocess`` is the definition, on dense pixels. ``DifferenceFrames`` computes the same thing from the few bytes of
-the screen that changed, because a difference frame has about 25 lit pixels of 6,400.
+the screen that changed, because a difference frame has about 25 lit pixels of 6,400. ``DoubleFrames`` puts the present
+frame beside it, some 35 pixels more.
 """
 
 import ale_py
@@ -18,6 +19,9 @@ NUM_PIXELS = HEIGHT * WIDTH
 TOP, BOTTOM = 35, 195
 BACKGROUND = (144, 109)
 """Red values that the seeds erase: the court, and the colour before the first serve."""
+
+_COURT = np.uint64(0x2222222222222222)
+"""Eight pixels of the court, palette index 34."""
 
 _BLACK_OR_BACKGROUND = [0, 34, 228]
 """ALE palette indices of red 0, 144 and 109 (``test_frames`` checks them on real games)."""
@@ -70,8 +74,40 @@ def changed_pixels(screen: Array, before: Array, lit: Array, columns: Array, val
     return count
 
 
+def present_pixels_numpy(screen: Array, lit: Array, columns: Array, values: Array, start: int) -> int:
+    """``present_pixels`` in NumPy, four bytes at a time as above."""
+    now_words = screen.view(np.uint32)
+    words = (now_words != _COURT.astype(np.uint32)).ravel().nonzero()[0]
+    frame = lit.take(now_words.ravel().take(words).view(np.uint8))[::2]
+    pixels = frame.nonzero()[0]
+    stop = start + len(pixels)
+    columns[start:stop] = NUM_PIXELS + 2 * words.take(pixels >> 1) + (pixels & 1)
+    values[start:stop] = 1
+    return stop
+
+
+@compiled(otherwise=present_pixels_numpy)
+def present_pixels(screen: Array, lit: Array, columns: Array, values: Array, start: int) -> int:
+    """Append the pixels that are lit, numbered from 6,400 on, and the value 1; return how many entries there are now.
+
+    ``screen`` (80, 20) are the kept rows of a picture, the rest is as for ``changed_pixels``.
+    """
+    count = start
+    for y in range(HEIGHT):
+        for x in range(screen.shape[1]):
+            if screen[y, x] != _COURT:  # seldom
+                for kept in range(4):
+                    if lit[screen[y, x] >> (16 * kept) & 255] != 0:
+                        columns[count] = NUM_PIXELS + y * WIDTH + 4 * x + kept
+                        values[count] = 1
+                        count += 1
+    return count
+
+
 class DifferenceFrames:
     """Watches a console and tells which pixels of the binary frame changed since the last look."""
+
+    num_pixels = NUM_PIXELS
 
     def __init__(self, ale: ale_py.ALEInterface) -> None:
         self._ale = ale
@@ -80,24 +116,44 @@ class DifferenceFrames:
         self._before = np.zeros((HEIGHT, 20), np.uint64)
         self._lit = np.ones(256, np.float32)
         self._lit[_BLACK_OR_BACKGROUND] = 0
-        self._columns, self._values = np.empty(NUM_PIXELS, np.intp), np.empty(NUM_PIXELS, np.float32)
+        self._columns, self._values = np.empty(self.num_pixels, np.intp), np.empty(self.num_pixels, np.float32)
 
     def reset(self, screen: Array) -> SparseRow:
-        """Start a game at ``screen`` (uint8 (210, 160) palette indices). The first difference is zero."""
+        """Start a game at ``screen`` (uint8 (210, 160) palette indices), as if it had not changed."""
         self._before[:] = screen.view(np.uint64)[TOP:BOTTOM:2]
-        return self._columns[:0].copy(), self._values[:0].copy()
+        return self._row(screen.view(np.uint64))
 
     def observe(self) -> SparseRow:
         """The console's present screen minus the last one: (pixel numbers, values in {-1, 1})."""
         self._ale.getScreen(self._screen)
-        count = changed_pixels(self._words, self._before, self._lit, self._columns, self._values)
+        return self._row(self._words)
+
+    def _row(self, words: Array) -> SparseRow:
+        count = self._look(words)
         return self._columns[:count].copy(), self._values[:count].copy()
 
+    def _look(self, words: Array) -> int:
+        """Fill in what is seen of a screen, put it in the place of the last one, and return how much it is."""
+        return changed_pixels(words, self._before, self._lit, self._columns, self._values)
 
-def stack_rows(rows: list[SparseRow]) -> sparse.csr_matrix:
-    """Difference frames of a game as one sparse matrix (n, 6400), float32, without stored zeros."""
+
+class DoubleFrames(DifferenceFrames):
+    """Watches a console and shows the difference of two frames, and beside it the present frame itself.
+
+    So what rests stays in sight. The difference is pixels 0 to 6,399, the present frame 6,400 to 12,799.
+    """
+
+    num_pixels = 2 * NUM_PIXELS
+
+    def _look(self, words: Array) -> int:
+        count = super()._look(words)
+        return present_pixels(self._before, self._lit, self._columns, self._values, count)
+
+
+def stack_rows(rows: list[SparseRow], num_pixels: int = NUM_PIXELS) -> sparse.csr_matrix:
+    """Frames of a game as one sparse matrix (n, ``num_pixels``), float32, without stored zeros."""
     columns, values = (np.concatenate(part) for part in zip(*rows, strict=True))
     starts = np.cumsum([0, *(len(part) for part, _ in rows)])
-    matrix = sparse.csr_matrix((values, columns, starts), (len(rows), NUM_PIXELS))
+    matrix = sparse.csr_matrix((values, columns, starts), (len(rows), num_pixels))
     matrix.eliminate_zeros()
     return matrix

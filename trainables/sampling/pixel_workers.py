@@ -6,22 +6,20 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit
 
-from trainables.learning.policies import BernoulliPolicy, RowGradient
+from trainables.learning.policies import BernoulliPolicy, RowGradient, SparsePolicy
 from trainables.learning.returns import discounted_returns, standardise
-from trainables.sampling.environments import PongPixels
-from trainables.sampling.frames import HEIGHT, NUM_PIXELS, WIDTH, SparseRow, stack_rows
+from trainables.sampling.environments import DoublePixels, PongPixels
+from trainables.sampling.frames import HEIGHT, NUM_PIXELS, WIDTH, DoubleFrames, SparseRow, stack_rows
 from trainables.sampling.rollout import GameNumber, Trajectory, rollout
 from trainables.sampling.worker import GameSummary
 
 
 class PixelWorker:
-    """Plays Pong from pixels. What it makes of its games, its subclasses say."""
+    """Plays Pong from pixels. What it sees, how it plays and what it makes of its games, its subclasses say."""
 
-    def __init__(self, env_id: str, hidden_size: int) -> None:
-        self.env = PongPixels(env_id)
-        self.policy = BernoulliPolicy(NUM_PIXELS, hidden_size)
+    env: PongPixels
+    policy: BernoulliPolicy | SparsePolicy
 
     def play(self, weights: np.ndarray, number: GameNumber) -> tuple[Trajectory, float]:
         """The numbered game, played by the policy of these weights, and the seconds that it took."""
@@ -34,14 +32,10 @@ class PixelWorker:
         return self.policy.sampler(weights, rng)
 
     def probabilities(self, weights: np.ndarray) -> Callable[[SparseRow], np.ndarray]:
-        def probabilities(row: SparseRow) -> np.ndarray:
-            up = expit(self.policy.mlp.forward(weights, stack_rows([row]))[0][0, 0])
-            return np.array([1 - up, up])
-
-        return probabilities
+        return lambda row: self.policy.probabilities(weights, self.env.stack([row]))[0]
 
     def view(self, weights: np.ndarray) -> Callable[[SparseRow], np.ndarray]:
-        return lambda row: stack_rows([row]).toarray().reshape(HEIGHT, WIDTH)
+        return lambda row: self.env.stack([row]).toarray().reshape(-1, HEIGHT, WIDTH).mean(axis=0)
 
 
 class BlockGradient(NamedTuple):
@@ -60,8 +54,8 @@ class GradientWorker(PixelWorker):
     """Returns the REINFORCE gradient of its games."""
 
     def __init__(self, env_id: str, hidden_size: int, gamma: float) -> None:
-        super().__init__(env_id, hidden_size)
-        self.gamma = gamma
+        self.env, self.gamma = PongPixels(env_id), gamma
+        self.policy: BernoulliPolicy = BernoulliPolicy(NUM_PIXELS, hidden_size)
 
     def play_block(self, weights: np.ndarray, block: Sequence[GameNumber]) -> BlockGradient:
         """The gradient of sum_t A[t] log p(a[t] | x[t]) over the games, A each game's standardised returns (document
@@ -87,7 +81,7 @@ class GradientWorker(PixelWorker):
 
 
 class PackedGame(NamedTuple):
-    """A game of n steps, as small as it can travel: about 80 bytes a step."""
+    """A game of n steps, as small as it can travel: about 200 bytes a step."""
 
     columns: np.ndarray  # int16, the lit pixels of n + 1 frames, one frame after the other
     values: np.ndarray  # int8, 1 or -1 each
@@ -100,7 +94,7 @@ class PackedGame(NamedTuple):
     @classmethod
     def of(cls, game: Trajectory, seconds: float) -> "PackedGame":
         """Pack a game; its last frame, which no action followed, comes along."""
-        x_nd = sparse.vstack([game.obs_nd, stack_rows([game.last_obs])], format="csr")
+        x_nd = sparse.vstack([game.obs_nd, stack_rows([game.last_obs], DoubleFrames.num_pixels)], format="csr")
         return cls(
             x_nd.indices.astype(np.int16),
             x_nd.data.astype(np.int8),
@@ -113,9 +107,9 @@ class PackedGame(NamedTuple):
 
     @property
     def frames(self) -> sparse.csr_matrix:
-        """Its difference frames (n + 1, 6400), float32."""
+        """Its double frames (n + 1, 12800), float32."""
         parts = self.values.astype(np.float32), self.columns.astype(np.int32), self.starts
-        return sparse.csr_matrix(parts, (len(self.starts) - 1, NUM_PIXELS))
+        return sparse.csr_matrix(parts, (len(self.starts) - 1, DoubleFrames.num_pixels))
 
     @property
     def nbytes(self) -> int:
@@ -135,7 +129,11 @@ class PackedBlock(NamedTuple):
 
 
 class FrameWorker(PixelWorker):
-    """Returns its games, frame by frame."""
+    """Plays with what PPO takes of the console, and returns its games, frame by frame."""
+
+    def __init__(self, env_id: str, hidden_size: int) -> None:
+        self.env = DoublePixels(env_id)
+        self.policy = SparsePolicy(DoubleFrames.num_pixels, hidden_size, len(DoublePixels.MOVES))
 
     def play_block(self, weights: np.ndarray, block: Sequence[GameNumber]) -> PackedBlock:
         """The numbered games."""
