@@ -76,7 +76,7 @@ def test_packed_games_are_the_games_and_small():
     np.testing.assert_array_equal(game.frames[-1:].toarray(), frames.env.stack([played.last_obs]).toarray())
     np.testing.assert_array_equal(game.action_n, played.action_n)
     np.testing.assert_array_equal(game.reward_n, played.reward_n)
-    assert game.nbytes < 240 * len(game.action_n)
+    assert game.nbytes < 200 * len(game.action_n)
 
 
 def test_the_number_decides_the_game_whatever_the_worker_played_before(worker, theta):

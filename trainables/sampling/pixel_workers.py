@@ -81,7 +81,7 @@ class GradientWorker(PixelWorker):
 
 
 class PackedGame(NamedTuple):
-    """A game of n steps, as small as it can travel: about 200 bytes a step."""
+    """A game of n steps, as small as it can travel: about 180 bytes a step."""
 
     columns: np.ndarray  # int16, the lit pixels of n + 1 frames, one frame after the other
     values: np.ndarray  # int8, 1 or -1 each
