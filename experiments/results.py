@@ -173,9 +173,9 @@ class List(Storage):
 
 
 def train_command(learner: str, config: Config, iterations: int) -> str:
-    """The command that trains this configuration; it names only what differs from the defaults."""
-    words = []
-    defaults: Any = [(config, type(config)()), (TrainFlags(iterations=iterations), TrainFlags())]
+    """The command that trains this configuration; it names only what differs from train.py's defaults."""
+    words, preset = [], LEARNERS[learner].preset(TrainFlags.preset)
+    defaults: Any = [(config, type(config).from_dict(preset)), (TrainFlags(iterations=iterations), TrainFlags())]
     for settings, default in defaults:
         for field in dataclasses.fields(settings):
             value, flag = getattr(settings, field.name), field.name.replace("_", "-")

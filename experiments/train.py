@@ -76,7 +76,7 @@ def main() -> None:
         if name not in LEARNERS:
             raise ConfigError(unknown("learner", name, LEARNERS))
         learner = LEARNERS[name]
-        default = _default(learner, sys.argv[2:])
+        default = default_config(learner, sys.argv[2:])
         arguments = parse(
             Arguments[learner.config_class],  # type: ignore[name-defined]
             HELP.format(learner=name, doc=learner.config_class.__doc__, presets=", ".join(learner.space.PRESETS)),
@@ -98,7 +98,7 @@ def main() -> None:
         sys.exit(130)  # before anything ran
 
 
-def _default(learner: Learner, args: list[str]) -> Config:
+def default_config(learner: Learner, args: list[str]) -> Config:
     """The configuration that flags start from: a preset's, or that of the run to be forked.
 
     It is looked up first, so that ``--help`` shows its values.

@@ -66,7 +66,9 @@ def test_a_wrong_call_is_answered_in_one_line_that_says_what_there_is(argv, mess
         ("pg", {}),
     ],
 )
-def test_the_best_configurations_command_trains_that_configuration(learner, settings, tmp_path, run_results):
+def test_the_best_configurations_command_trains_it_also_where_the_preset_differs(
+    learner, settings, tmp_path, run_results
+):
     trials = [(settings, [-20, -10], None), ({"gamma": 0.5}, [-5, -11], None), ({"gamma": 0.6}, [-1], "cut")]
     write_experiment(tmp_path, "sweep", learner, trials[: 3 - bool(settings)])
     name = "sweep" if settings else tmp_path / "sweep"
@@ -75,11 +77,15 @@ def test_the_best_configurations_command_trains_that_configuration(learner, sett
     assert (python, command) == ("python", learner)
     assert program.endswith("train.py")
     config_class = LEARNERS[learner].config_class
-    arguments = parse(train.Arguments[config_class], "", prog="", args=words, default=train.Arguments(config_class()))
+    default = train.default_config(LEARNERS[learner], words)
+    arguments = parse(train.Arguments[config_class], "", prog="", args=words, default=train.Arguments(default))
     best = settings or {"gamma": 0.6}
     assert arguments.config == config_class.from_dict(best)
     assert arguments.run.iterations == 10
-    assert len([word for word in words if word.startswith("--")]) == len(best) + 1, "defaults are left out"
+    flags = [word.removeprefix("--").removeprefix("no-") for word in words if word.startswith("--")]
+    given = {flag.replace("-", "_") for flag in flags} - {"iterations"}
+    preset = config_class.from_dict(LEARNERS[learner].preset("fast")).to_dict()
+    assert given == {name for name, value in arguments.config.to_dict().items() if value != preset[name]}
     answer = json.loads(run_results("best", name, "--storage-path", tmp_path, "--json")[1])
     assert answer["config"] == config_class.from_dict(best).to_dict()
     assert answer["command"] == output.strip()
