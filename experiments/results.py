@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from experiments.common import folders, saved
+from experiments.common.budget import Budget
 from experiments.common.confirm import pending
 from experiments.common.flags import fail, neighbour, parse
 from experiments.common.groups import candidates
@@ -108,7 +109,8 @@ class Best(Storage):
             raise ConfigError(f"{experiment.name} has no results yet")
         trial = max((trial for trial in best.trials if trial.rows), key=lambda trial: trial.last)
         config = LEARNERS[experiment.learner].config_class.from_dict(trial.config)
-        command = train_command(experiment.learner, config, experiment.record.get("iterations", trial.iterations))
+        budget = Budget(experiment.record.get("iterations"), experiment.record.get("timesteps"))
+        command = train_command(experiment.learner, config, budget if budget.limits else Budget(trial.iterations))
         if not self.json:
             print(command)
             return
@@ -172,10 +174,11 @@ class List(Storage):
                 print(f"\nResume {experiment.name}:  {command}")
 
 
-def train_command(learner: str, config: Config, iterations: int) -> str:
+def train_command(learner: str, config: Config, budget: Budget) -> str:
     """The command that trains this configuration; it names only what differs from train.py's defaults."""
     words, preset = [], LEARNERS[learner].preset(TrainFlags.preset)
-    defaults: Any = [(config, type(config).from_dict(preset)), (TrainFlags(iterations=iterations), TrainFlags())]
+    flags = TrainFlags(iterations=budget.iterations, timesteps=budget.timesteps)
+    defaults: Any = [(config, type(config).from_dict(preset)), (flags, TrainFlags())]
     for settings, default in defaults:
         for field in dataclasses.fields(settings):
             value, flag = getattr(settings, field.name), field.name.replace("_", "-")

@@ -9,7 +9,8 @@ from typing import Annotated, Any, Generic, TypeVar
 import tyro
 
 from experiments.common import runs
-from experiments.common.flags import RunFlags, fail, parse, program, refuse_settled
+from experiments.common.budget import BUDGET_HINT, Budget
+from experiments.common.flags import RunFlags, fail, parse, program, refuse_settled, require_positive
 from experiments.common.fork import changed, fork, forked
 from experiments.common.launch import start_ray
 from experiments.common.learners import LEARNERS, Learner
@@ -17,7 +18,7 @@ from experiments.common.past import Past
 from experiments.common.plan import duration, require_room
 from experiments.common.record import Record, decision_interval
 from experiments.common.room import Room
-from trainables.checks import Bounds, ConfigError, unknown
+from trainables.checks import ConfigError, unknown
 from trainables.config import Config
 
 USAGE = """usage: python experiments/train.py {learner} [flags]
@@ -47,11 +48,24 @@ Examples:
 class TrainFlags(RunFlags):
     """How long to train, where results go, and on which Ray."""
 
-    iterations: Annotated[int, Bounds(1)] = 150
+    iterations: Annotated[int | None, BUDGET_HINT] = None
     """Updates."""
+
+    timesteps: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="(default: no limit)")] = None
+    """Agent steps after which it ends, if it has not made all --iterations before."""
 
     preset: Annotated[str, tyro.conf.arg(metavar="NAME")] = "fast"
     """Named settings that the other flags then change."""
+
+    def __post_init__(self) -> None:
+        """Check every flag."""
+        super().__post_init__()
+        require_positive(self, "iterations", "timesteps")
+
+    @property
+    def budget(self) -> Budget:
+        """How long to train."""
+        return Budget.of(self.iterations, self.timesteps)
 
 
 ConfigT = TypeVar("ConfigT", bound=Config)
@@ -88,7 +102,7 @@ def main() -> None:
         if run.resume or run.extend:
             refuse_settled(run, run, TrainFlags())
             refuse_settled(run, arguments.config, default)
-            status, _ = runs.go_on(learner, run, run.iterations)
+            status, _ = runs.go_on(learner, run, run.budget)
         else:
             status, _ = _start(learner, arguments)
         sys.exit(status)
@@ -131,20 +145,21 @@ def _start(learner: Learner, arguments: Arguments[Any]) -> tuple[int, Path]:
     record = Record(
         learner=learner.name,
         command=[program(), *sys.argv[1:]],
-        iterations=run.iterations,
+        iterations=run.budget.iterations,
+        timesteps=run.budget.timesteps,
         swept=[],
         configs=[config.to_dict()],
         checkpoint_frequency=run.checkpoint_frequency,
-        interval=decision_interval(run.iterations),
+        interval=decision_interval(run.budget),
         storage_uri=run.uri,
     )
     if run.fork:
         _, past = _origin(learner, run)
         changed(past, config.to_dict(), learner.config_class)
         return fork(learner, record, [past], run)
-    seconds = learner.iteration_seconds(config) * run.iterations / (config.num_workers * min(1, config.cpus_per_worker))
+    seconds = learner.seconds(config, run.budget) / (config.num_workers * min(1, config.cpus_per_worker))
     print(
-        f"{run.iterations} updates, about {duration(seconds)} at an untrained policy's pace;"
+        f"{run.budget}, about {duration(seconds)} at an untrained policy's pace;"
         " games grow two- to fivefold as play improves"
     )
     return runs.start(learner, record, run)

@@ -49,7 +49,7 @@ def confirm(learner: Learner, folder: Path, verbose: bool) -> int:
     run = RunFlags(storage_path=record.storage_uri or str(folder.parent), name=again.name, verbose=verbose)
     print(f"\nThe best {wanted['best']} again, with fresh seeds: {folders.display(again)}")
     if remote.taken(run, again.name):
-        status, again = runs.go_on(learner, dataclasses.replace(run, name=None, resume=again.name), 0)
+        status, again = runs.go_on(learner, dataclasses.replace(run, name=None, resume=again.name))
     else:
         status, again = runs.start(learner, _record(record, sweep, wanted), run)
     if status in (0, 1):

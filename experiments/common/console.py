@@ -16,6 +16,7 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
+from experiments.common.budget import Budget
 from experiments.common.flags import neighbour
 from experiments.common.folders import display
 from experiments.common.naming import trial_number
@@ -41,17 +42,21 @@ def say(text: str) -> None:
 class UpdateLines(tune.Callback):
     """One line per update of a single trial, as the seeds' driver prints them, with the time left."""
 
-    def __init__(self, iterations: int) -> None:
-        self.iterations = iterations
-        self._recent_s: deque[float] = deque(maxlen=10)  # games grow, so only the latest updates foretell
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self._recent: deque[tuple[float, float]] = deque(maxlen=10)  # games grow, so only the latest updates foretell
 
     def on_trial_result(
         self, iteration: int, trials: list[Trial], trial: Trial, result: dict[str, Any], **info: Any
     ) -> None:
         """Print the update."""
         update = result["training_iteration"]
-        self._recent_s.append(result["time_this_iter_s"])
-        left = (self.iterations - update) * sum(self._recent_s) / len(self._recent_s)
+        steps, these = result["timesteps_total"], result["timesteps_this_iter"]
+        share = self.budget.share(result)
+        before = self.budget.share({"training_iteration": update - 1, "timesteps_total": steps - these})
+        self._recent.append((share - before, result["time_this_iter_s"]))
+        gained, seconds = map(sum, zip(*self._recent, strict=True))
+        left = (1 - share) * seconds / max(gained, 1e-9)
         print(
             f"update {update:4d}  games {result['episodes_total']:5d}  {result['time_this_iter_s']:5.1f} s"
             f"  batch mean {result['episode_reward_batch_mean']:6.1f}  mean of last 100 {result[METRIC]:6.1f}"
@@ -65,10 +70,10 @@ class SweepView(tune.Callback):
     """A table that follows all trials: live in a terminal, else a status line now and then."""
 
     def __init__(self, record: Record) -> None:
-        self.iterations, self.time_budget_s = record.iterations, record.time_budget_s or math.inf
+        self.budget, self.time_budget_s = record.budget, record.time_budget_s or math.inf
         self._live: Live | None = None
         self._start = self._printed = 0.0
-        self._restored: int | None = None  # iterations that a resumed experiment had when it went on
+        self._restored: float | None = None  # what of all budgets a resumed experiment had used up when it went on
         self._recent: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=TREND_ITERATIONS + 1))
 
     def setup(self, stop: Any = None, num_samples: Any = None, total_num_samples: Any = None, **info: Any) -> None:
@@ -89,7 +94,7 @@ class SweepView(tune.Callback):
         """Refresh."""
         now = time.monotonic()
         if self._restored is None:
-            self._restored = sum(map(_iteration, trials))
+            self._restored = sum(map(self._share, trials))
         if self._live:
             if now - self._printed > 0.5:
                 self._printed = now
@@ -116,9 +121,17 @@ class SweepView(tune.Callback):
     def _left(self, trials: list[Trial]) -> float:
         """Seconds if no trial is stopped early, at the pace so far, or until the time budget is spent."""
         elapsed = time.monotonic() - self._start
-        left = sum(self.iterations - _iteration(trial) for trial in trials if not trial.is_finished())
-        played = sum(map(_iteration, trials)) - (self._restored or 0)
-        return max(0.0, min(elapsed * left / max(1, played), self.time_budget_s - elapsed))
+        left = sum(1 - self._share(trial) for trial in trials if not trial.is_finished())
+        played = sum(map(self._share, trials)) - (self._restored or 0)
+        return max(0.0, min(elapsed * left / played if played else 0.0, self.time_budget_s - elapsed))
+
+    def _progress(self, trial: Trial) -> str:
+        if self.budget.timesteps:
+            return f"{trial.last_result.get('timesteps_total', 0) / 1e6:.2f}/{self.budget.timesteps / 1e6:g} M"
+        return f"{trial.last_result.get('training_iteration', 0)}/{self.budget.iterations}"
+
+    def _share(self, trial: Trial) -> float:
+        return self.budget.share(trial.last_result)
 
     def _table(self, trials: list[Trial], console: Console) -> Group:
         """One line a trial, names in full from 80 columns on; as many trials as the terminal has lines for."""
@@ -126,7 +139,8 @@ class SweepView(tune.Callback):
         for column in ("trial", "state"):
             table.add_column(column, no_wrap=True)
         table.add_column("")  # the one that gives way where it is narrow
-        for column in ("iteration", "return", f"in {TREND_ITERATIONS} it.", "steps/s"):
+        progress = "steps" if self.budget.timesteps else "iteration"
+        for column in (progress, "return", f"in {TREND_ITERATIONS} it.", "steps/s"):
             table.add_column(column, justify="right", no_wrap=True)
         shown = _most_telling(trials, max(1, console.height - 5))  # header, rest, status, which may wrap
         for trial in shown:
@@ -134,8 +148,8 @@ class SweepView(tune.Callback):
             table.add_row(
                 str(trial),
                 _state(trial),
-                ProgressBar(self.iterations, _iteration(trial), width=16 if console.width > 90 else 4),
-                f"{_iteration(trial)}/{self.iterations}",
+                ProgressBar(1.0, self._share(trial), width=16 if console.width > 90 else 4),
+                self._progress(trial),
                 f"{result[METRIC]:.1f}" if METRIC in result else "",
                 f"{recent[-1] - recent[0]:+.1f}" if len(recent) > 1 else "",
                 # A trial that starts from another one's checkpoint has a return, but no speed yet.
@@ -203,7 +217,3 @@ def _most_telling(trials: list[Trial], count: int) -> list[Trial]:
     states = [*STATES, Trial.PAUSED, Trial.PENDING]
     ranked = sorted(trials, key=lambda trial: (states.index(trial.status), -trial.last_result.get(METRIC, -math.inf)))
     return sorted(ranked[:count], key=trial_number)
-
-
-def _iteration(trial: Trial) -> int:
-    return int(trial.last_result.get("training_iteration", 0))

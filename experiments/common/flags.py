@@ -37,10 +37,10 @@ class RunFlags:
     ] = None
     """Continue an interrupted experiment with the settings it was started with."""
 
-    extend: Annotated[str | None, tyro.conf.arg(metavar="NAME|PATH|URI", help_behavior_hint="(with --iterations)")] = (
-        None
-    )
-    """Give the trials of an experiment more iterations, in place; those that were stopped early stay stopped."""
+    extend: Annotated[
+        str | None, tyro.conf.arg(metavar="NAME|PATH|URI", help_behavior_hint="(with --iterations or --timesteps)")
+    ] = None
+    """Give the trials of an experiment more to do, in place; those that were stopped early stay stopped."""
 
     fork: Annotated[
         str | None, tyro.conf.arg(metavar="NAME|PATH|URI", help_behavior_hint="(with changed settings)")
@@ -116,9 +116,16 @@ def fail(message: str, status: int = 2) -> NoReturn:
     raise SystemExit(status)
 
 
+def require_positive(flags: Any, *names: str) -> None:
+    """Raise ConfigError unless each of these flags is at least 1, or was left out."""
+    for name in names:
+        if (value := getattr(flags, name)) is not None and value < 1:
+            raise ConfigError(f"{name}={value}: accepted is a number >= 1")
+
+
 def refuse_settled(run: RunFlags, flags: Any, default: Any) -> None:
     """Raise ConfigError if any of ``flags`` was given that ``--resume`` or ``--extend`` would ignore."""
-    allowed = CONTINUING | ({"iterations"} if run.extend else set())
+    allowed = CONTINUING | ({"iterations", "timesteps"} if run.extend else set())
     for field in dataclasses.fields(flags):
         if field.name not in allowed and (given := getattr(flags, field.name)) != getattr(default, field.name):
             flag, way = "--" + field.name.replace("_", "-"), "--extend" if run.extend else "--resume"

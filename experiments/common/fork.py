@@ -55,10 +55,12 @@ def fork(learner: Learner, record: Record, pasts: list[Past], run: RunFlags) -> 
     """
     starts = [best_checkpoint(past) for past in pasts]
     iterations = [row["training_iteration"] for _, row in starts]
-    if max(iterations) >= record.iterations:
+    furthest = max((row for _, row in starts), key=record.budget.share)
+    if record.budget.share(furthest) == 1:
+        stand = f"{furthest['training_iteration']} iterations, {furthest['timesteps_total']:,} steps"
         raise ConfigError(
-            f"--iterations {record.iterations}: a trial of {run.fork} stands at {max(iterations)} already, and they are"
-            " counted from its beginning; give more"
+            f"{record.budget}: a trial of {run.fork} has {stand} already, and they are counted from its beginning;"
+            " give more"
         )
 
     def prepare(folder: Path) -> None:

@@ -9,6 +9,9 @@ import numpy as np
 from experiments.common.naming import SHORT, short
 from experiments.common.records import Experiment, Trial
 
+UNITS = {"timesteps_total": "steps", "training_iteration": "iterations"}
+"""What the metrics count by which trials are compared."""
+
 
 @dataclass(frozen=True)
 class Group:
@@ -29,9 +32,9 @@ class Group:
         """The latest mean return of every seed that has results (n,)."""
         return np.array([trial.last for trial in self.trials if trial.rows])
 
-    def scores_at(self, iteration: int) -> np.ndarray:
-        """The mean return of every seed after an iteration, or after its latest one before it (n,)."""
-        return np.array([trial.score_at(iteration) for trial in self.trials if trial.rows])
+    def scores_at(self, clock: str, value: float) -> np.ndarray:
+        """Every seed's ``score_at`` (n,)."""
+        return np.array([trial.score_at(clock, value) for trial in self.trials if trial.rows])
 
     @property
     def score(self) -> float:
@@ -82,7 +85,8 @@ class Confirmation(NamedTuple):
     """What fresh seeds say of a configuration that a sweep had chosen."""
 
     chosen: Group  # as the sweep has it
-    iteration: int  # where the sweep's trial ended; both scores are of this iteration
+    end: int  # where the sweep's trial ended; both scores are taken there
+    unit: str  # steps or iterations
     sweep: float  # mean return of the last 100 games
     fresh: np.ndarray  # the same of each fresh seed (n,)
 
@@ -99,12 +103,13 @@ def candidates(sweep: Experiment, count: int) -> list[Group]:
 
 def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
     """Scores in the sweep beside those of fresh seeds, the sweep's best first."""
+    clock = "timesteps_total" if sweep.record.get("timesteps") else "training_iteration"
     fresh = {repr(sorted(g.config.items())): g for g in group([confirm])}
     found = []
     for chosen in candidates(sweep, len(sweep.trials)):
         again = fresh.get(repr(sorted(chosen.config.items())))
         if again is not None and len(again.scores):
-            iteration = min(trial.iterations for trial in chosen.trials if trial.rows)
-            before, after = chosen.scores_at(iteration), again.scores_at(iteration)
-            found.append(Confirmation(chosen, iteration, float(before.mean()), after))
+            end = min(trial.rows[-1][clock] for trial in chosen.trials if trial.rows)
+            before, after = chosen.scores_at(clock, end), again.scores_at(clock, end)
+            found.append(Confirmation(chosen, end, UNITS[clock], float(before.mean()), after))
     return found

@@ -85,7 +85,7 @@ def make_tuner(
             name=folder.name,
             storage_path=storage_path,
             storage_filesystem=filesystem,
-            stop={"training_iteration": record.iterations},
+            stop=record.budget.limits,
             checkpoint_config=tune.CheckpointConfig(
                 checkpoint_frequency=record.checkpoint_frequency,
                 checkpoint_at_end=True,

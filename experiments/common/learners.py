@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from experiments.common.budget import Budget
 from search_spaces import pong_pg, pong_trpo
 from trainables.base import PongTrainable
 from trainables.checks import ConfigError, unknown
@@ -25,7 +26,23 @@ class Learner:
     config_class: type[Config]
     space: ModuleType  # PRESETS, SPACES, MUTATIONS
     batch_field: str  # the setting that --batch-size of a sweep means
-    iteration_seconds: Callable[[Any], float]  # of one core, for a config: measured, not guessed
+    iteration_steps: Callable[[Any, int], float]  # for a config and the length of a game
+
+    def seconds(self, config: Config, budget: Budget) -> float:
+        """Time of one core for a trial at an untrained policy's pace: a real game is measured, nothing is guessed.
+
+        Raises ConfigError if the environment has another form than the learner takes.
+        """
+        try:
+            weights = self.trainable.playing_weights(self.trainable.untrained(config).get_arrays())
+            worker = self.trainable.worker_factory(config)()
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
+        start = time.perf_counter()
+        game = measure(worker, weights, GameNumber(0, 0, 0))
+        seconds = (time.perf_counter() - start) / game.length
+        steps = {"timesteps_total": 1.0, "training_iteration": self.iteration_steps(config, game.length)}
+        return seconds * min(limit * steps[name] for name, limit in budget.limits.items())
 
     def preset(self, name: str) -> dict[str, Any]:
         """The settings of a preset. Raises ConfigError if there is none of this name."""
@@ -34,30 +51,14 @@ class Learner:
         return self.space.PRESETS[name]
 
 
-def _seconds_per_step(trainable: type[PongTrainable], config: Config) -> tuple[float, int]:
-    """A real game of an untrained policy: seconds per agent step, and how many steps it had."""
-    weights = trainable.playing_weights(trainable.untrained(config).get_arrays())
-    worker = trainable.worker_factory(config)()
-    start = time.perf_counter()
-    game = measure(worker, weights, GameNumber(0, 0, 0))
-    return (time.perf_counter() - start) / game.length, game.length
+def _pg_steps(config: PGConfig, length: int) -> float:
+    return config.batch_size * length
 
 
-def _pg_iteration_seconds(config: PGConfig) -> float:
-    """So many games."""
-    seconds, length = _seconds_per_step(PongPG, config)
-    return config.batch_size * length * seconds
+def _trpo_steps(config: TRPOConfig, length: int) -> float:
+    return config.timesteps_per_batch
 
 
-def _trpo_iteration_seconds(config: TRPOConfig) -> float:
-    """So many steps. Raises ConfigError if the environment has another form than the learner takes."""
-    try:
-        seconds, _ = _seconds_per_step(PongTRPO, config)
-    except ValueError as error:
-        raise ConfigError(str(error)) from None
-    return config.timesteps_per_batch * seconds
-
-
-PG = Learner("pg", PongPG, PGConfig, pong_pg, "batch_size", _pg_iteration_seconds)
-TRPO = Learner("trpo", PongTRPO, TRPOConfig, pong_trpo, "timesteps_per_batch", _trpo_iteration_seconds)
+PG = Learner("pg", PongPG, PGConfig, pong_pg, "batch_size", _pg_steps)
+TRPO = Learner("trpo", PongTRPO, TRPOConfig, pong_trpo, "timesteps_per_batch", _trpo_steps)
 LEARNERS = {learner.name: learner for learner in (PG, TRPO)}

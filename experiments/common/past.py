@@ -102,10 +102,10 @@ def _past(trial: Trial, record: Record) -> Past:
             usable.append((path, _row(trial.rows, state)))
     usable.sort(key=lambda item: item[1]["training_iteration"])
     over = bool(trial.rows and trial.rows[-1].get("done"))
-    over = over and (trial.diverged or trial.iterations not in record.extended)
-    if trial.iterations >= record.iterations:
+    over = over and (trial.diverged or not any(budget.ended(trial.rows) for budget in record.budgets_before))
+    if over and record.budget.share(trial.rows[-1]) == 1:
         # At its end a trial saves once more: without that checkpoint it is not over.
-        over = over and bool(usable) and usable[-1][1]["training_iteration"] >= record.iterations
+        over = bool(usable) and usable[-1][1]["training_iteration"] >= trial.iterations
     return Past(trial.name, trial.config, trial.rows, usable, max(indices), damaged, over)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from ray.tune.search.sample import Categorical, Domain
 from rich.table import Table
 
+from experiments.common.budget import Budget
 from experiments.common.learners import Learner
 from experiments.common.naming import short
 from experiments.common.room import Room
@@ -23,7 +24,7 @@ class Plan:
     learner: Learner
     configs: list[Config]
     swept: list[str]  # the fields that differ between trials
-    iterations: int
+    budget: Budget  # of each
     room: Room  # of the machine or cluster
     max_concurrent: int | None
     notes: list[str]
@@ -39,14 +40,14 @@ class Plan:
         return self.room.cpus - sum(needs[: self.concurrent()])
 
     def seconds(self) -> float:
-        """Time of all iterations at the pace of an untrained policy's game, measured now on this machine."""
-        pace = self.learner.iteration_seconds(self.configs[0])
+        """Time of all trials at the pace of an untrained policy's game, measured now on this machine."""
+        each = self.learner.seconds(self.configs[0], self.budget)
         busy = min(self.room.cpus, self.concurrent() * max(_cpus(config) for config in self.configs))
-        return len(self.configs) * self.iterations * pace / busy
+        return len(self.configs) * each / busy
 
     def table(self) -> Table:
         """Trials with what is swept, the CPUs they reserve, and their seeds."""
-        title = f"{len(self.configs)} trials of {self.iterations} iterations"
+        title = f"{len(self.configs)} trials of {self.budget}"
         table = Table(title=title, title_justify="left", box=None, pad_edge=False)
         for name in ["trial", *self.swept, "CPUs", "seed"]:
             table.add_column(name, justify="right")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from experiments.common.budget import Budget
 from experiments.common.folders import RECORD, read_record
 from trainables.checks import ConfigError
 
@@ -16,17 +17,18 @@ class Record:
 
     learner: str
     command: list[str]  # as it was typed
-    iterations: int  # of a trial that is not stopped early
+    iterations: int | None  # of a trial that is not stopped early; None if steps alone are counted
     swept: list[str]  # settings that differ between trials, and so appear in their names
     configs: list[dict[str, Any]]  # of every trial, in order
     checkpoint_frequency: int
-    interval: int  # iterations before asha first cuts, and between pbt's exchanges
+    interval: int  # before asha first cuts, and between pbt's exchanges; in the budget's clock
     scheduler: str = "fifo"
     max_concurrent: int | None = None
     time_budget_s: float | None = None
+    timesteps: int | None = None  # agent steps of a trial that is not stopped early; None if iterations are counted
     confirm: dict[str, int] | None = None  # how many of the best to run again, and with how many seeds
     confirms: str | None = None  # the sweep that this one confirms
-    extended: list[int] = field(default_factory=list)  # what ``iterations`` was before --extend, once or more
+    extended: list[int] = field(default_factory=list)  # what the clock's limit was before --extend, once or more
     storage_uri: str | None = None  # beneath which the experiment lies, where its folder here is a mirror
     fork_of: dict[str, Any] | None = None  # the experiment that this one went on from, and each trial's iteration
 
@@ -40,6 +42,17 @@ class Record:
         except TypeError as error:
             raise ConfigError(f"{folder / RECORD} is damaged or older than this program ({error})") from None
 
+    @property
+    def budget(self) -> Budget:
+        """How long a trial trains."""
+        return Budget(self.iterations, self.timesteps)
+
+    @property
+    def budgets_before(self) -> list[Budget]:
+        """What the budget was before it was extended."""
+        name = "timesteps" if self.timesteps else "iterations"
+        return [dataclasses.replace(self.budget, **{name: limit}) for limit in self.extended]
+
     def to_dict(self) -> dict[str, Any]:
         """Plain types, for ``experiment.json``."""
         return dataclasses.asdict(self)
@@ -51,6 +64,6 @@ class Record:
         temporary.replace(folder / RECORD)
 
 
-def decision_interval(iterations: int) -> int:
-    """A tenth of the iterations: below it, returns of good and bad settings look the same."""
-    return max(1, iterations // 10)
+def decision_interval(budget: Budget) -> int:
+    """A tenth of the budget: below it, returns of good and bad settings look the same."""
+    return max(1, budget.limits[budget.clock] // 10)

@@ -67,9 +67,10 @@ class Trial:
         """Whether an update gave up on figures that were not finite."""
         return bool(self.rows and self.rows[-1].get("diverged"))
 
-    def score_at(self, iteration: int) -> float:
-        """The mean return of the last 100 games after an iteration, or after the latest one before it."""
-        return next((float(row[METRIC]) for row in self.rows[::-1] if row["training_iteration"] <= iteration), math.nan)
+    def score_at(self, clock: str, value: float) -> float:
+        """The mean return of the last 100 games where a metric that grows (iterations, steps) came to a value, or
+        before it did."""
+        return next((float(row[METRIC]) for row in self.rows[::-1] if row[clock] <= value), math.nan)
 
 
 @dataclass(frozen=True)

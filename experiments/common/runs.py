@@ -10,6 +10,7 @@ import ray
 from ray import tune
 
 from experiments.common import folders, remote
+from experiments.common.budget import Budget
 from experiments.common.cluster import require_shared
 from experiments.common.console import SweepView, UpdateLines, summarise
 from experiments.common.flags import RunFlags, command_line
@@ -56,8 +57,8 @@ def start(
         return _run(learner, folder, record, run.verbose), folder
 
 
-def go_on(learner: Learner, run: RunFlags, iterations: int) -> tuple[int, Path]:
-    """Continue the experiment that ``--resume`` names, or the one that ``--extend`` gives more ``iterations``.
+def go_on(learner: Learner, run: RunFlags, budget: Budget | None = None) -> tuple[int, Path]:
+    """Continue the experiment that ``--resume`` names, or the one to which ``--extend`` gives a larger ``budget``.
 
     Returns the program's exit status and the experiment's folder. Raises ConfigError if there is no such experiment of
     this learner, if another program runs it, or if its files contradict each other.
@@ -66,12 +67,13 @@ def go_on(learner: Learner, run: RunFlags, iterations: int) -> tuple[int, Path]:
     with exclusive(folder):
         record = Record.read(folder)
         if run.extend:
-            record = _extended(record, folder, iterations)
+            assert budget
+            record = _extended(record, folder, budget)
         past = recall(folder, record)
-        print(f"Going on with {folders.display(folder)}, {record.iterations} iterations a trial")
+        print(f"Going on with {folders.display(folder)}, {record.budget} a trial")
         print("\n".join(describe(past.values())))
         if all_over(past, record):
-            print("Every trial has come to its end: --extend with more --iterations goes further.")
+            print(f"Every trial has come to its end: --extend with more --{_unit(record)} goes further.")
         home = Remote.of(folder)
         if run.extend:
             record.update(folder)
@@ -85,12 +87,20 @@ def go_on(learner: Learner, run: RunFlags, iterations: int) -> tuple[int, Path]:
         return _run(learner, folder, record, run.verbose), folder
 
 
-def _extended(record: Record, folder: Path, iterations: int) -> Record:
-    if iterations <= record.iterations:
-        raise ConfigError(
-            f"--iterations {iterations}: {folder.name} has {record.iterations} already; --extend needs more of them"
-        )
-    return dataclasses.replace(record, iterations=iterations, extended=[*record.extended, record.iterations])
+def _extended(record: Record, folder: Path, budget: Budget) -> Record:
+    clock = record.budget.clock
+    before, now = record.budget.limits[clock], budget.limits.get(clock)
+    if now is None:
+        raise ConfigError(f"--extend {folder.name}: its trials have {record.budget}; give more --{_unit(record)}")
+    if now <= before:
+        raise ConfigError(f"--{_unit(record)} {now}: {folder.name} has {before} already; --extend needs more of them")
+    return dataclasses.replace(
+        record, iterations=budget.iterations, timesteps=budget.timesteps, extended=[*record.extended, before]
+    )
+
+
+def _unit(record: Record) -> str:
+    return "timesteps" if record.timesteps else "iterations"
 
 
 def _run(learner: Learner, folder: Path, record: Record, verbose: bool) -> int:
@@ -122,7 +132,8 @@ def _way_on(folder: Path, record: Record) -> str:
         sweep = folder.with_name(record.confirms or folder.name)  # which goes on with its confirmation, too
         return f"Resume:  {command_line()} --resume {shlex.quote(folders.display(sweep))}"
     where = shlex.quote(folders.display(folder))
-    return f"Extend:  {command_line()} --extend {where} --iterations {2 * record.iterations}"
+    limit = record.budget.limits[record.budget.clock]
+    return f"Extend:  {command_line()} --extend {where} --{_unit(record)} {2 * limit}"
 
 
 def _fit(
@@ -130,7 +141,7 @@ def _fit(
 ) -> tune.ResultGrid:
     for book in folder.glob("experiment_state-*.json"):
         book.unlink()  # Tune's own, of an earlier run: nobody reads it again
-    view = UpdateLines(record.iterations) if len(record.configs) == 1 else SweepView(record)
+    view = UpdateLines(record.budget) if len(record.configs) == 1 else SweepView(record)
     callbacks = [signals, DiskGuard(folder, signals), view]
     if home := Remote.of(folder):
         callbacks.append(Uploads(home))

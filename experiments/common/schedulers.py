@@ -20,11 +20,17 @@ SchedulerName = Literal["asha", "fifo", "pbt"]
 def make_scheduler(record: Record, mutations: dict[str, Any], past: Mapping[str, Past]) -> TrialScheduler:
     """ASHA (Li et al. 2020) stops trials that lag, PBT (Jaderberg et al. 2017) copies those that lead, FIFO neither."""
     if record.scheduler == "asha":
-        return RememberingASHA(past, max_t=record.iterations, grace_period=record.interval, reduction_factor=3)
+        return RememberingASHA(
+            past,
+            time_attr=record.budget.clock,
+            max_t=record.budget.limits[record.budget.clock],
+            grace_period=record.interval,
+            reduction_factor=3,
+        )
     if record.scheduler == "pbt":
         return RememberingPBT(
             past,
-            time_attr="training_iteration",
+            time_attr=record.budget.clock,
             perturbation_interval=record.interval,
             hyperparam_mutations=mutations,
         )
@@ -62,10 +68,12 @@ class RememberingPBT(Remembering, PopulationBasedTraining):
     def on_trial_add(self, tune_controller: Any, trial: Trial) -> None:
         """Take a trial in, with its score at the last exchange."""
         super().on_trial_add(tune_controller, trial)
-        past, interval = self.past(trial), self._perturbation_interval
-        exchanges = [row for row in past.rows if row[self._time_attr] % interval == 0] if past else []
-        if exchanges and not trial.is_finished():
+        past, last, then = self.past(trial), None, 0
+        for row in past.rows if past else []:
+            if row[self._time_attr] - then >= self._perturbation_interval:
+                last, then = row, row[self._time_attr]
+        if last and not trial.is_finished():
             state = self._trial_state[trial]
-            self._save_trial_state(state, exchanges[-1][self._time_attr], exchanges[-1], trial)
-            state.last_perturbation_time = exchanges[-1][self._time_attr]
+            self._save_trial_state(state, then, last, trial)
+            state.last_perturbation_time = then
             state.last_checkpoint = trial.checkpoint

@@ -11,9 +11,10 @@ import tyro
 from rich.console import Console
 
 from experiments.common import runs
+from experiments.common.budget import BUDGET_HINT, Budget
 from experiments.common.confirm import confirm, require_free
 from experiments.common.console import say
-from experiments.common.flags import RunFlags, fail, parse, program, refuse_settled
+from experiments.common.flags import RunFlags, fail, parse, program, refuse_settled, require_positive
 from experiments.common.fork import changed, fork, forked
 from experiments.common.launch import start_ray
 from experiments.common.learners import Learner
@@ -33,8 +34,12 @@ class SweepFlags:
     num_samples: Annotated[int, Bounds(1)] = 8
     """Trials, each with settings drawn from the search space."""
 
-    iterations: Annotated[int, Bounds(1)] = 150
+    iterations: Annotated[int | None, BUDGET_HINT] = None
     """Updates of a trial that is not stopped early."""
+
+    timesteps: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="(default: no limit)")] = None
+    """Agent steps of a trial that is not stopped early; asha and pbt then compare trials at equal steps, which is fair
+    to trials of different batches."""
 
     time_budget_s: Annotated[float, Bounds(0, low_included=False)] = 1800.0
     """Seconds after which the sweep ends, whatever is left to do."""
@@ -80,12 +85,14 @@ class SweepFlags:
     def __post_init__(self) -> None:
         """Check every flag."""
         check_fields(self)
-        for name in ("num_workers", "batch_size", "max_concurrent"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ConfigError(f"{name}={value}: accepted is a number >= 1")
+        require_positive(self, "iterations", "timesteps", "num_workers", "batch_size", "max_concurrent")
         if self.confirm and self.scheduler == "pbt":
             raise ConfigError("--confirm runs fixed settings again, which pbt's trials do not have; use asha or fifo")
+
+    @property
+    def budget(self) -> Budget:
+        """How long a trial trains."""
+        return Budget(2) if self.smoke_test else Budget.of(self.iterations, self.timesteps)
 
 
 @dataclass(frozen=True)
@@ -105,7 +112,7 @@ def main(learner: Learner, description: str) -> None:
         if run.resume or run.extend:
             refuse_settled(run, arguments.sweep, SweepFlags())
             refuse_settled(run, run, RunFlags())
-            status, folder = runs.go_on(learner, run, arguments.sweep.iterations)
+            status, folder = runs.go_on(learner, run, arguments.sweep.budget)
         elif run.fork:
             status, folder = _fork(learner, arguments)
         else:
@@ -125,7 +132,7 @@ def _start(learner: Learner, arguments: Arguments) -> tuple[int, Path | None]:
     plan = _plan(learner, sweep, room)
     if sweep.confirm:
         require_free(run)
-    record = _record(learner, arguments, plan.configs, plan.swept, plan.iterations)
+    record = _record(learner, arguments, plan.configs, plan.swept)
     _show(plan, sweep)
     print(f"Checkpoints take {require_disk(run.folder, learner, record) / 1e6:,.0f} MB at most.")
     if sweep.dry_run:
@@ -140,21 +147,20 @@ def _fork(learner: Learner, arguments: Arguments) -> tuple[int, Path]:
     room = start_ray(run.address, run.verbose) if run.address else Room.here()
     for config in configs:
         require_room(config, room)
-    return fork(learner, _record(learner, arguments, configs, origin.swept, sweep.iterations), pasts, run)
+    return fork(learner, _record(learner, arguments, configs, origin.swept), pasts, run)
 
 
-def _record(
-    learner: Learner, arguments: Arguments, configs: Sequence[Config], swept: list[str], iterations: int
-) -> Record:
+def _record(learner: Learner, arguments: Arguments, configs: Sequence[Config], swept: list[str]) -> Record:
     sweep, run = arguments.sweep, arguments.run
     return Record(
         learner=learner.name,
         command=[program(), *sys.argv[1:]],
-        iterations=iterations,
+        iterations=sweep.budget.iterations,
+        timesteps=sweep.budget.timesteps,
         swept=swept,
         configs=[config.to_dict() for config in configs],
         checkpoint_frequency=run.checkpoint_frequency,
-        interval=decision_interval(iterations),
+        interval=decision_interval(sweep.budget),
         scheduler="fifo" if sweep.smoke_test else sweep.scheduler,
         max_concurrent=sweep.max_concurrent,
         time_budget_s=sweep.time_budget_s,
@@ -171,9 +177,9 @@ def _settings(learner: Learner, sweep: SweepFlags) -> dict[str, Any]:
 
 def _plan(learner: Learner, sweep: SweepFlags, room: Room) -> Plan:
     preset = "smoke" if sweep.smoke_test else sweep.preset
-    samples, iterations = (2, 2) if sweep.smoke_test else (sweep.num_samples, sweep.iterations)
+    samples = 2 if sweep.smoke_test else sweep.num_samples
     configs, swept, notes = draw(learner, preset, _settings(learner, sweep), samples, sweep.seed, room)
-    return Plan(learner, configs, swept, iterations, room, sweep.max_concurrent, notes)
+    return Plan(learner, configs, swept, sweep.budget, room, sweep.max_concurrent, notes)
 
 
 def _show(plan: Plan, sweep: SweepFlags) -> None:
@@ -192,6 +198,6 @@ def _show(plan: Plan, sweep: SweepFlags) -> None:
         best = min(sweep.confirm, len(plan.configs))
         runs_again = best * sweep.seeds
         say(
-            f"Then the best {best} again, {sweep.seeds} fresh seeds each: {runs_again} trials of {plan.iterations}"
-            f" iterations, about {duration(seconds / len(plan.configs) * runs_again)} more, beyond the time budget."
+            f"Then the best {best} again, {sweep.seeds} fresh seeds each: {runs_again} trials of {plan.budget},"
+            f" about {duration(seconds / len(plan.configs) * runs_again)} more, beyond the time budget."
         )

@@ -75,10 +75,10 @@ def confirmation_table(sweep: Experiment, confirm: Experiment) -> str:
         ends = mean_interval(c.fresh) if len(c.fresh) > 1 else (math.nan, math.nan)
         interval = " to ".join(number(float(end)) for end in ends)
         figures = [number(c.sweep), number(float(c.fresh.mean())), interval, number(c.drop)]
-        rows.append([code(c.chosen.label(names)), str(c.iteration), *figures])
+        rows.append([code(c.chosen.label(names)), f"{number(c.end, 0)} {c.unit}", *figures])
     if not rows:
         return ""
-    text = table(["configuration", "iteration", "in the sweep", "fresh seeds", "95% interval", "drop"], rows)
+    text = table(["configuration", "after", "in the sweep", "fresh seeds", "95% interval", "drop"], rows)
     if len(found) > 1:
         probability = probability_of_higher_mean(found[0].fresh, found[1].fresh)
         text += f"\nThe sweep's first beats its second with probability {probability:.2f}.\n"

@@ -76,8 +76,8 @@ def test_a_drop_is_counted_at_the_iteration_where_the_sweeps_trial_ended(tmp_pat
     fresh = [(config, [-20, -18 + config["seed"], -14 + config["seed"]], None) for config in settings]
     confirm = write_experiment(tmp_path, "sweep-confirm", "pg", fresh, confirms="sweep")
     first, second = confirmations(read_experiment(sweep), read_experiment(confirm))
-    assert (first.chosen.config["gamma"], first.iteration, first.sweep, list(first.fresh)) == (0.9, 2, -10, [-17, -15])
-    assert (second.iteration, second.sweep, list(second.fresh), second.drop) == (3, -12, [-13, -11], 0)
+    assert (first.chosen.config["gamma"], first.end, first.sweep, list(first.fresh)) == (0.9, 2, -10, [-17, -15])
+    assert (second.end, second.sweep, list(second.fresh), second.drop) == (3, -12, [-13, -11], 0)
     assert first.drop == 6
     assert [chosen.config["gamma"] for chosen in candidates(read_experiment(sweep), 1)] == [0.9]
 

@@ -24,11 +24,11 @@ class Terminal(io.StringIO):
 def frame(monkeypatch):
     """The lines of the last frame that the view draws of trials on a terminal, without colours."""
 
-    def draw(trials, columns, rows):
+    def draw(trials, columns, rows, **budget):
         for name, value in {"TERM": "xterm", "COLUMNS": columns, "LINES": rows}.items():
             monkeypatch.setenv(name, str(value))
         monkeypatch.setattr(sys, "stdout", Terminal())
-        view = SweepView(small_record("pg", [PGConfig()] * len(trials), iterations=150))
+        view = SweepView(small_record("pg", [PGConfig()] * len(trials), **({"iterations": 150} | budget)))
         view.setup()
         view.on_step_end(0, trials)
         view.on_experiment_end(trials)
@@ -50,6 +50,14 @@ def make_trials(*statuses):
             trial.run_metadata.last_result = row
         trials.append(trial)
     return trials
+
+
+def test_progress_towards_a_budget_of_steps_is_shown_in_steps(frame):
+    trials = make_trials(Trial.RUNNING)
+    trials[0].run_metadata.last_result["timesteps_total"] = 500_000
+    header, line, _ = frame(trials, 120, 24, iterations=None, timesteps=2_000_000)
+    assert header.split()[2] == "steps"
+    assert "0.50/2 M" in line
 
 
 @pytest.mark.parametrize("columns", [80, 120])

@@ -8,6 +8,7 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from experiments.common import runs
+from experiments.common.budget import Budget
 from experiments.common.fork import changed, fork, forked
 from experiments.common.journal import Journal
 from experiments.common.learners import TRPO
@@ -72,7 +73,7 @@ def lose_tunes_books_and_the_newest_checkpoint_and_move(folder):
 @pytest.mark.parametrize("damage", [damage_tunes_books, lose_tunes_books_and_the_newest_checkpoint_and_move])
 def test_an_interrupted_experiment_ends_as_if_it_had_never_been(damage, interrupted, undisturbed, tmp_path):
     folder = damage(interrupted)
-    runs.go_on(TRPO, flags(tmp_path / "nowhere", resume=str(folder)), 0)
+    runs.go_on(TRPO, flags(tmp_path / "nowhere", resume=str(folder)))
     assert_as_undisturbed(folder, undisturbed)
     assert not (interrupted / "executed").exists()
 
@@ -102,19 +103,19 @@ def test_rows_that_were_cut_off_are_said_to_be_missing(interrupted):
 def test_a_damaged_record_is_refused_by_name(content, interrupted):
     (interrupted / "experiment.json").write_text(content)
     with pytest.raises(ConfigError, match=r"experiment\.json is damaged"):
-        runs.go_on(TRPO, flags(interrupted.parent, resume=interrupted.name), 0)
+        runs.go_on(TRPO, flags(interrupted.parent, resume=interrupted.name))
 
 
 def test_settings_that_were_changed_by_hand_are_refused_with_the_difference(interrupted):
     params = trial_folders(interrupted)[0] / "params.json"
     params.write_text(json.dumps(json.loads(params.read_text()) | {"gamma": 0.5}))
     with pytest.raises(ConfigError, match=r"gamma=0\.5 for 0\.98"):
-        runs.go_on(TRPO, flags(interrupted.parent, resume=interrupted.name), 0)
+        runs.go_on(TRPO, flags(interrupted.parent, resume=interrupted.name))
 
 
 def test_a_second_program_is_refused(interrupted):
     with exclusive(interrupted), pytest.raises(ConfigError, match="in use by another program"):
-        runs.go_on(TRPO, flags(interrupted.parent, resume=interrupted.name), 0)
+        runs.go_on(TRPO, flags(interrupted.parent, resume=interrupted.name))
 
 
 @pytest.mark.slow
@@ -149,12 +150,33 @@ def test_when_tune_gives_up_in_mid_run_the_experiment_goes_on_from_its_checkpoin
 
 def test_extending_gives_finished_trials_more_iterations_without_a_gap(ray_cluster, undisturbed, tmp_path):
     _, folder = runs.start(TRPO, dataclasses.replace(SIX, iterations=3), flags(tmp_path, name="short"))
-    status, _ = runs.go_on(TRPO, flags(tmp_path, extend="short"), iterations=6)
+    status, _ = runs.go_on(TRPO, flags(tmp_path, extend="short"), Budget(6))
     assert status == 0
     assert_as_undisturbed(folder, undisturbed)
     assert Record.read(folder).extended == [3]
     with pytest.raises(ConfigError, match="has 6 already"):
-        runs.go_on(TRPO, flags(tmp_path, extend="short"), iterations=6)
+        runs.go_on(TRPO, flags(tmp_path, extend="short"), Budget(6))
+
+
+def test_steps_are_a_budget_too_and_can_be_extended(ray_cluster, undisturbed, tmp_path):
+    ends = [[row["timesteps_total"] for row in rows(trial)] for trial in trial_folders(undisturbed)]
+    first, last = max(end[1] for end in ends), min(end[5] for end in ends)
+    record = dataclasses.replace(SIX, iterations=None, timesteps=first)
+    _, folder = runs.start(TRPO, record, flags(tmp_path, name="steps"))
+    assert all_over(recall(folder, record), record)
+    for trial, end in zip(trial_folders(folder), ends, strict=True):
+        assert len(rows(trial)) == 1 + sum(steps < first for steps in end)
+    with pytest.raises(ConfigError, match=f"has {first} already"):
+        runs.go_on(TRPO, flags(tmp_path, extend="steps"), Budget(None, first))
+    with pytest.raises(ConfigError, match="give more --timesteps"):
+        runs.go_on(TRPO, flags(tmp_path, extend="steps"), Budget(9))
+    assert runs.go_on(TRPO, flags(tmp_path, extend="steps"), Budget(None, last)) == (0, folder)
+    for trial, expected in zip(trial_folders(folder), trial_folders(undisturbed), strict=True):
+        shown = rows(trial)
+        assert shown[-2]["timesteps_total"] < last <= shown[-1]["timesteps_total"]
+        assert [row["episode_reward_mean"] for row in shown] == [
+            row["episode_reward_mean"] for row in rows(expected)[: len(shown)]
+        ]
 
 
 def test_an_extension_that_was_cut_off_before_it_began_is_not_forgotten(undisturbed):

@@ -40,10 +40,11 @@ def rungs(asha):
     return {(at, trial.rpartition("_")[2], score) for at, known in bracket._rungs for trial, score in known.items()}
 
 
-def test_ashas_rungs_are_after_a_resume_what_they_were_before(ray_cluster, tmp_path):
+@pytest.mark.parametrize("budget", [{"iterations": 9, "interval": 1}, {"timesteps": 1800, "interval": 200}])
+def test_ashas_rungs_are_after_a_resume_what_they_were_before(ray_cluster, tmp_path, budget):
     """Tune forgets them: trials that lagged would be carried on."""
     configs = [TRPOConfig(**CARTPOLE | {"seed": seed, "cpus_per_worker": 2.0}) for seed in range(5)]
-    record = small_record("trpo", configs, iterations=9, interval=1, scheduler="asha")
+    record = small_record("trpo", configs, scheduler="asha", **{"iterations": None} | budget)
     folder = tmp_path / "asha"
     folder.mkdir()
     (folder / "experiment.json").write_text(json.dumps(record.to_dict()))
