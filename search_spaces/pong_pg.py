@@ -3,7 +3,7 @@
 from ray import tune
 
 PRESETS = {
-    # What learns fastest here: PPO comes to 0 in two to four minutes on 2 cores.
+    # What learns fastest here: PPO comes to 0 in four to six minutes on 2 cores.
     "fast": {"method": "ppo", "optimiser": "adam", "learning_rate": 1e-3, "gamma": 0.99, "batch_size": 8},
     # The seeds' own settings (document 002): gamma and learning rate as in Karpathy's script. Far slower; with
     # --learning-rate 2e-3 --gamma 0.98 it came to -5 in six to eight minutes.
@@ -27,7 +27,7 @@ PRESETS = {
     },
 }
 
-# The seeds' 200 and smaller: a difference frame shows two paddles and a ball, and 50 units can already rally.
+# The seeds' 200 and smaller: a frame shows two paddles and a ball, and 50 units can already rally.
 HIDDEN_SIZE = tune.choice([50, 100, 200])
 
 # Even steps of log(1 - gamma): horizons of 25, 50, 100 and 200 agent steps. The ball crosses the court in about 40.
