@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments.common import remote, runs
+from experiments.common.budget import Budget
 from experiments.common.fork import fork, forked
 from experiments.common.learners import TRPO
 from experiments.common.lock import exclusive
@@ -65,7 +66,7 @@ def test_an_interrupted_experiment_goes_on_from_its_uri_on_another_machine(stora
     home.publish()
     fit(TRPO, folder, record, Uploads(home), InterruptAt(5))
     lose_the_machine()
-    assert runs.go_on(TRPO, flags("results", resume=home.uri), 0) == (0, folder)
+    assert runs.go_on(TRPO, flags("results", resume=home.uri)) == (0, folder)
     assert_as_undisturbed(folder, undisturbed)
 
 
@@ -78,7 +79,7 @@ def test_the_mirror_shows_what_lies_there_and_extends_it(storage, undisturbed): 
     assert find(Path("results"), "short")[-1].iteration == 3
     with pytest.raises(ConfigError, match="exists already"):
         runs.start(TRPO, record, run)
-    assert runs.go_on(TRPO, flags("results", extend="short"), 6) == (0, folder)
+    assert runs.go_on(TRPO, flags("results", extend="short"), Budget(6)) == (0, folder)
     assert_as_undisturbed(folder, undisturbed)
     here = {path: path.read_bytes() for path in sorted(folder.rglob("[!.]*")) if path.is_file()}
     lose_the_machine()
