@@ -158,6 +158,7 @@ def test_extending_gives_finished_trials_more_iterations_without_a_gap(ray_clust
         runs.go_on(TRPO, flags(tmp_path, extend="short"), Budget(6))
 
 
+@pytest.mark.slow
 def test_steps_are_a_budget_too_and_can_be_extended(ray_cluster, undisturbed, tmp_path):
     ends = [[row["timesteps_total"] for row in rows(trial)] for trial in trial_folders(undisturbed)]
     first, last = max(end[1] for end in ends), min(end[5] for end in ends)

@@ -12,7 +12,7 @@ from trainables.sampling.pixel_workers import FrameWorker, GradientWorker, Pixel
 from trainables.sampling.rollout import GameNumber
 
 NUMBER = evaluation_numbers(seed=3, iteration=7, count=1)[0]
-PIXELS_ONLY = pytest.mark.parametrize("player", ["differences", "double"], indirect=True)
+PIXELS_ONLY = pytest.mark.parametrize("player", ["double"], indirect=True)
 
 
 @pytest.fixture(scope="module", params=["differences", "double", "memory"])
@@ -111,7 +111,7 @@ def test_a_film_shows_the_real_console_and_is_a_small_animated_gif(player, filme
 @PIXELS_ONLY
 def test_a_film_shows_what_the_network_sees_beside_the_court(filmed):
     shots = filmed.film.shots
-    assert {value for shot in shots for value in np.unique(shot.view)} in ({-16, 0, 16}, {-8, 0, 8, 16})
+    assert {value for shot in shots for value in np.unique(shot.view)} == {-8, 0, 8, 16}
     image = Image.open(io.BytesIO(filmed.film.gif(["", "", ""])))
     image.seek(frames_of_shots(image)[30])
     seen = np.asarray(image.convert("RGB")).astype(int)[70:390:4, 328:648:4]
