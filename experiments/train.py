@@ -9,7 +9,7 @@ from typing import Annotated, Any, Generic, TypeVar
 import tyro
 
 from experiments.common import runs
-from experiments.common.budget import BUDGET_HINT, Budget
+from experiments.common.budget import BUDGET_HINT, ITERATIONS, Budget
 from experiments.common.flags import RunFlags, fail, parse, program, refuse_settled, require_positive
 from experiments.common.fork import changed, fork, forked
 from experiments.common.launch import start_ray
@@ -65,7 +65,7 @@ class TrainFlags(RunFlags):
     @property
     def budget(self) -> Budget:
         """How long to train."""
-        return Budget.of(self.iterations, self.timesteps)
+        return Budget.of(self.iterations, self.timesteps, default=Budget(ITERATIONS))
 
 
 ConfigT = TypeVar("ConfigT", bound=Config)

@@ -33,6 +33,9 @@ HIDDEN_SIZE = tune.choice([50, 100, 200])
 # Even steps of log(1 - gamma): horizons of 25, 50, 100 and 200 agent steps. The ball crosses the court in about 40.
 GAMMA = tune.choice([0.96, 0.98, 0.99, 0.995])
 
+# Small updates come often, large ones are sure. At 8 games an update is of 8,000 steps at first and 20,000 at parity.
+BATCH_SIZE = tune.choice([2, 4, 8, 16])
+
 # Parallelism changes speed only, never results. Choices beyond the cluster are cut when the sweep is planned.
 NUM_WORKERS = tune.choice([1, 2, 4, 8])
 
@@ -42,6 +45,7 @@ SPACES = {
         "learning_rate": tune.loguniform(3e-4, 3e-3),
         "hidden_size": HIDDEN_SIZE,
         "gamma": GAMMA,
+        "batch_size": BATCH_SIZE,
         "num_workers": NUM_WORKERS,
     },
     "karpathy": {

@@ -7,8 +7,7 @@ from typing import Any
 import tyro
 
 ITERATIONS = 150
-"""Updates of a trial, unless it is told otherwise: both learners play even by then."""
-
+"""Updates of a trial of train.py, unless it is told otherwise: both learners play better than even by then."""
 
 BUDGET_HINT = tyro.conf.arg(metavar="N", help_behavior_hint=f"(default: {ITERATIONS}, or what --timesteps takes)")
 """How ``--iterations`` shows its default."""
@@ -25,9 +24,9 @@ class Budget:
     timesteps: int | None = None
 
     @classmethod
-    def of(cls, iterations: int | None, timesteps: int | None) -> "Budget":
-        """What flags ask for; without any, the default number of updates."""
-        return cls(iterations or (None if timesteps else ITERATIONS), timesteps)
+    def of(cls, iterations: int | None, timesteps: int | None, default: "Budget") -> "Budget":
+        """What flags ask for; without any, the default."""
+        return cls(iterations, timesteps) if iterations or timesteps else default
 
     @property
     def limits(self) -> dict[str, int]:

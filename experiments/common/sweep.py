@@ -11,7 +11,7 @@ import tyro
 from rich.console import Console
 
 from experiments.common import runs
-from experiments.common.budget import BUDGET_HINT, Budget
+from experiments.common.budget import Budget
 from experiments.common.confirm import confirm, require_free
 from experiments.common.console import say
 from experiments.common.flags import RunFlags, fail, parse, program, refuse_settled, require_positive
@@ -26,6 +26,9 @@ from experiments.common.schedulers import SchedulerName
 from trainables.checks import Bounds, ConfigError, check_fields
 from trainables.config import Config
 
+TIMESTEPS = 1_000_000
+"""Agent steps of a trial, unless it is told otherwise: good settings come near parity by then."""
+
 
 @dataclass(frozen=True)
 class SweepFlags:
@@ -34,12 +37,14 @@ class SweepFlags:
     num_samples: Annotated[int, Bounds(1)] = 8
     """Trials, each with settings drawn from the search space."""
 
-    iterations: Annotated[int | None, BUDGET_HINT] = None
+    iterations: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="(default: no limit)")] = None
     """Updates of a trial that is not stopped early."""
 
-    timesteps: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="(default: no limit)")] = None
-    """Agent steps of a trial that is not stopped early; asha and pbt then compare trials at equal steps, which is fair
-    to trials of different batches."""
+    timesteps: Annotated[
+        int | None, tyro.conf.arg(metavar="N", help_behavior_hint=f"(default: {TIMESTEPS}, or what --iterations takes)")
+    ] = None
+    """Agent steps of a trial that is not stopped early. asha and pbt compare trials at equal steps, which is fair to
+    trials of different batches; with --iterations alone, at equally many updates."""
 
     time_budget_s: Annotated[float, Bounds(0, low_included=False)] = 1800.0
     """Seconds after which the sweep ends, whatever is left to do."""
@@ -92,7 +97,9 @@ class SweepFlags:
     @property
     def budget(self) -> Budget:
         """How long a trial trains."""
-        return Budget(2) if self.smoke_test else Budget.of(self.iterations, self.timesteps)
+        if self.smoke_test:
+            return Budget(2)
+        return Budget.of(self.iterations, self.timesteps, default=Budget(None, TIMESTEPS))
 
 
 @dataclass(frozen=True)
@@ -160,7 +167,7 @@ def _record(learner: Learner, arguments: Arguments, configs: Sequence[Config], s
         swept=swept,
         configs=[config.to_dict() for config in configs],
         checkpoint_frequency=run.checkpoint_frequency,
-        interval=decision_interval(sweep.budget),
+        interval=decision_interval(sweep.budget, sweep.scheduler),
         scheduler="fifo" if sweep.smoke_test else sweep.scheduler,
         max_concurrent=sweep.max_concurrent,
         time_budget_s=sweep.time_budget_s,

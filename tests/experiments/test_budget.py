@@ -2,17 +2,18 @@
 
 import pytest
 
-from experiments.common.budget import ITERATIONS, Budget
+from experiments.common.budget import Budget
 
 
 def row(iteration, steps=0):
     return {"training_iteration": iteration, "timesteps_total": steps}
 
 
-def test_without_flags_it_is_the_default_number_of_updates_and_steps_lift_that_limit():
-    assert Budget.of(None, None) == Budget(ITERATIONS)
-    assert Budget.of(None, 10**6).limits == {"timesteps_total": 10**6}
-    assert Budget.of(20, 10**6).limits == {"timesteps_total": 10**6, "training_iteration": 20}
+def test_without_flags_it_is_the_default_and_one_limit_lifts_the_other():
+    assert Budget.of(None, None, default=Budget(150)) == Budget(150)
+    assert Budget.of(None, 10**6, default=Budget(150)).limits == {"timesteps_total": 10**6}
+    assert Budget.of(20, None, default=Budget(None, 10**6)).limits == {"training_iteration": 20}
+    assert Budget.of(20, 10**6, default=Budget(150)).limits == {"timesteps_total": 10**6, "training_iteration": 20}
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def test_the_dry_run_prints_the_plan_and_writes_nothing(storage, monkeypatch, ca
     flags = ["--dry-run", "--num-samples", "3", "--set", "gamma=0.97", "--set", "cpus_per_worker=0.5"]
     code, output = run(monkeypatch, capsys, lambda: sweep.main(PG, ""), "sweep_pong.py", *flags)
     assert code == 0
-    assert "3 trials of 150 iterations" in output.out
+    assert "3 trials of 1,000,000 agent steps" in output.out
     assert "gamma=0.97" in output.out
     assert "at once on" in output.out
     assert sorted(storage.rglob("*")) == before

@@ -53,7 +53,8 @@ def test_ashas_rungs_are_after_a_resume_what_they_were_before(ray_cluster, tmp_p
     tuner = make_tuner(TRPO, folder, record, {}, [InterruptAt(5)])
     tuner.fit()
     before = rungs(tuner._local_tuner._tune_config.scheduler)
-    assert len(before) >= 2  # two rungs of the trial that came to 5 iterations; how far the other came, its speed decides
+    # Two rungs of the trial that came to 5 iterations; how far the other came, its speed decides.
+    assert len(before) >= 2
     # Beside these there may be what the first trial reported while the second was added.
     assert captured_on_resume(folder, record, rungs) >= before
 
