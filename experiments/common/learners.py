@@ -38,6 +38,7 @@ class Learner:
             worker = self.trainable.worker_factory(config)()
         except ValueError as error:
             raise ConfigError(str(error)) from None
+        measure(worker, weights, GameNumber(0, 0, 0))  # the first game of a program waits for its compiled loops
         start = time.perf_counter()
         game = measure(worker, weights, GameNumber(0, 0, 0))
         seconds = (time.perf_counter() - start) / game.length
