@@ -22,7 +22,7 @@ from experiments.common.flags import fail, neighbour, parse
 from experiments.common.groups import candidates
 from experiments.common.learners import LEARNERS
 from experiments.common.plan import duration
-from experiments.common.records import Experiment, read_experiment
+from experiments.common.records import ENDED, Experiment, read_experiment
 from experiments.train import TrainFlags
 from trainables.checkpoints import CheckpointError
 from trainables.checks import ConfigError, unknown
@@ -208,7 +208,7 @@ def _state(experiment: Experiment) -> str:
 
 
 def _row(experiment: Experiment) -> list[str]:
-    done = sum(trial.state == "finished" for trial in experiment.trials)
+    done = sum(trial.state in ENDED and trial.state != "failed" for trial in experiment.trials)
     failed = sum(trial.state == "failed" for trial in experiment.trials)
     planned = len(experiment.record.get("configs", experiment.trials))
     size = sum(path.stat().st_size for path in experiment.folder.rglob("*") if path.is_file())

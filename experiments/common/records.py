@@ -10,11 +10,16 @@ from typing import Any
 import numpy as np
 
 from experiments.common import folders, lock
+from experiments.common.budget import Budget
 from experiments.common.statistics import area_under
 from trainables.metrics import METRIC
 
 OVER = ("TERMINATED", "ERROR")
 """What Tune calls trials that it will not touch again unless it is told to."""
+
+
+ENDED = ("finished", "stopped", "diverged", "failed")
+"""States of trials that have come to their end."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,7 @@ class Trial:
     learner: str
     config: dict[str, Any]
     rows: list[dict[str, Any]]  # one per iteration, in order
-    state: str  # running, finished, failed, interrupted
+    state: str  # waiting, running, finished, stopped (before its budget was spent), diverged, failed, interrupted
     error: str | None  # the last line of what went wrong
 
     @property
@@ -65,7 +70,7 @@ class Trial:
     @property
     def diverged(self) -> bool:
         """Whether an update gave up on figures that were not finite."""
-        return bool(self.rows and self.rows[-1].get("diverged"))
+        return self.state == "diverged"
 
     def score_at(self, clock: str, value: float) -> float:
         """The mean return of the last 100 games where a metric that grows (iterations, steps) came to a value, or
@@ -119,7 +124,7 @@ def read_experiment(folder: Path) -> Experiment:
     ]
     planned = len(record.get("configs", trials))
     over = len(statuses) >= planned and all(status in OVER for status in statuses.values())
-    over |= len(trials) >= planned > 0 and all(trial.state in ("finished", "failed") for trial in trials)
+    over |= len(trials) >= planned > 0 and all(trial.state in ENDED for trial in trials)
     return Experiment(folder, record, trials, running, over)
 
 
@@ -135,10 +140,20 @@ def _read_trial(folder: Path, record: dict[str, Any], running: bool, status: str
     if error and not done and status in (None, "ERROR"):  # else it failed once, and went on
         state = "failed"
     elif done or status in OVER:
-        state = "finished"
+        state = _ending(rows, record)
+    elif running and status == "PENDING" and not rows:
+        state = "waiting"
     else:
         state = "running" if running else "interrupted"
     return Trial(folder, record.get("learner", ""), config, rows, state, error if state == "failed" else None)
+
+
+def _ending(rows: list[dict[str, Any]], record: dict[str, Any]) -> str:
+    """How a trial that did not fail came to its end; a scheduler or a sweep's time budget can stop it early."""
+    if rows and rows[-1].get("diverged"):
+        return "diverged"
+    budget = Budget(record.get("iterations"), record.get("timesteps"))
+    return "finished" if rows and budget.limits and budget.share(rows[-1]) == 1 else "stopped"
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:

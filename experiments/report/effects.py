@@ -38,10 +38,21 @@ def marginal_means(values: Sequence[float], scores: Sequence[float]) -> list[Mea
     return [Mean(value_n[p].min(), value_n[p].max(), float(score_n[p].mean()), int(p.sum())) for p in parts]
 
 
-def effects(trials: Sequence[Trial], names: Sequence[str]) -> Figure:
-    """The latest return of every trial against each of the settings ``names``, with marginal means as bars."""
+def comparable(trials: Sequence[Trial]) -> tuple[int, list[Trial], list[float]]:
+    """Agent steps that all ended trials came to, the trials that came so far, and their mean returns then.
+
+    A scheduler stops trials early: their latest returns are low because they are early, whatever their settings. One
+    that diverged stays with what it got for that.
+    """
     trials = [trial for trial in trials if trial.rows]
-    scores = [trial.last for trial in trials]
+    reached = [trial for trial in trials if trial.state in ("finished", "stopped")] or trials
+    steps = min(trial.rows[-1]["timesteps_total"] for trial in reached)
+    fair = [trial for trial in trials if trial.diverged or trial.rows[-1]["timesteps_total"] >= steps]
+    return steps, fair, [trial.last if trial.diverged else trial.score_at("timesteps_total", steps) for trial in fair]
+
+
+def effects(trials: Sequence[Trial], scores: Sequence[float], names: Sequence[str]) -> Figure:
+    """The score of every trial against each of the settings ``names``, with marginal means as bars."""
     columns = min(2, len(names))
     rows = math.ceil(len(names) / columns)
     with mpl.rc_context(STYLE):

@@ -11,7 +11,7 @@ from experiments.common.groups import Group, group, varied
 from experiments.common.plan import duration
 from experiments.common.records import Experiment, Trial
 from experiments.report import tables
-from experiments.report.effects import effects, speed_figure, speeds
+from experiments.report.effects import comparable, effects, speed_figure, speeds
 from experiments.report.figures import learning_curves, over_steps, over_time
 from trainables.evaluation import FILM
 
@@ -123,16 +123,18 @@ def _curves(page: Page, groups: Sequence[Group]) -> None:
 
 def _effects(page: Page, groups: Sequence[Group]) -> None:
     """One figure a learner. Fresh seeds are left out: they were given to the best settings only."""
-    figures = {}
     for learner, found in _by_learner(groups).items():
         swept = [g for g in found if not g.fresh]
-        if names := varied(swept):
-            trials = [trial for g in swept for trial in g.trials]
-            figures[f"{learner}_effects"] = effects(trials, names)
-    if figures:
-        page.add("## Effect of each setting")
-        page.add("A dot is a trial's latest return, a bar the mean over the trials at or around that value.")
-        page.show(**figures)
+        if not (names := varied(swept)):
+            continue
+        steps, trials, scores = comparable([trial for g in swept for trial in g.trials])
+        if "## Effect" not in page.text:
+            page.add("## Effect of each setting")
+        page.add(
+            f"A dot is the mean return of a trial of {tables.code(learner)} after {steps:,} agent steps, as far as all"
+            " of them came; a bar is the mean over the trials at or around that value."
+        )
+        page.show(**{f"{learner}_effects": effects(trials, scores, names)})
 
 
 def _speeds(page: Page, groups: Sequence[Group]) -> None:

@@ -7,7 +7,8 @@ import statistics
 import numpy as np
 import pytest
 
-from experiments.report.effects import marginal_means
+from experiments.common.records import read_experiment
+from experiments.report.effects import comparable, marginal_means
 from experiments.report.figures import mean_curve
 from tests.experiments.written import row, write_checkpoint, write_experiment
 
@@ -125,6 +126,35 @@ def test_names_and_errors_from_files_are_shown_as_they_stand_and_never_obeyed(tm
     assert "'&lt;script&gt;'_[red]" in html
     assert "''' &lt;script&gt; [x](y)" in html
     assert "<script>`_[red]" in run_results("list", "--storage-path", tmp_path)[1]
+
+
+def test_effects_compare_at_equal_steps_where_stopped_trials_had_looked_bad_for_being_young(tmp_path):
+    whole, stopped, better = [-20, -19, -18, -10], [-20, -17], [-20, -15, -5, -1]
+    folder = write_experiment(
+        tmp_path, "sweep", "pg", [({"seed": i}, returns, None) for i, returns in enumerate((whole, stopped, better))]
+    )
+    young = write_experiment(tmp_path, "more", "pg", [({}, [-21], "running"), ({"seed": 1}, [-19, -16, -9], "running")])
+    trials = [trial for name in (folder, young) for trial in read_experiment(name).trials]
+    steps, shown, scores = comparable(trials)
+    assert (steps, scores) == (2000, [-19, -17, -15, -16])
+    assert [len(trial.rows) for trial in shown] == [4, 2, 4, 3], "one that has just begun is left out"
+
+
+@pytest.mark.parametrize(
+    ("returns", "budget", "diverged", "state"),
+    [
+        ([-20, -19], {"iterations": 2}, 0, "finished"),
+        ([-20, -19], {"iterations": 3}, 0, "stopped"),
+        ([-20, -19], {"iterations": None, "timesteps": 2000}, 0, "finished"),
+        ([-20, -19], {"iterations": None, "timesteps": 2001}, 0, "stopped"),
+        ([-20, -21], {"iterations": 3}, 1, "diverged"),
+    ],
+)
+def test_a_trial_that_was_stopped_early_is_told_from_one_that_finished(tmp_path, returns, budget, diverged, state):
+    folder = write_experiment(tmp_path, "sweep", "pg", [({}, returns, None)], **budget)
+    rows = next(folder.glob("0*")) / "result.json"
+    rows.write_text(rows.read_text().replace('"done": true', f'"done": true, "diverged": {diverged}'))
+    assert [trial.state for trial in read_experiment(folder).trials] == [state]
 
 
 def test_marginal_means_are_means_over_ranges_and_equal_values_stay_together():
