@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from ray.tune.search.sample import Categorical, Domain
+from ray.tune.search.sample import Categorical, Domain, Float
 from rich.table import Table
+from scipy.stats import qmc
 
 from experiments.common.budget import Budget
 from experiments.common.learners import Learner
@@ -62,6 +63,10 @@ def draw(
 ) -> tuple[list[Config], list[str], list[str]]:
     """Draw every trial's configuration from the space around a preset with one seeded generator.
 
+    The draws are a Latin hypercube (McKay et al. 1979): each setting's range is cut into as many parts of equal
+    probability as there are trials, and each part is drawn once. Independent draws of the few trials that a laptop has
+    time for leave gaps; of the first sixteen, none had 8 of the four batch sizes.
+
     ``fixed`` settings replace the space's. Trial i has seed ``seed + i``. Returns configurations, swept names, and
     notes on what was cut. Raises ConfigError for an impossible setting, or one that the cluster cannot hold.
     """
@@ -71,18 +76,32 @@ def draw(
     if isinstance(domain := space.get("num_workers"), Categorical):
         space["num_workers"], note = _fitting(domain, float(fixed.get("cpus_per_worker", 1)), room)
         notes += [note] if note else []
-    rng = np.random.RandomState(seed)  # the kind of generator that Tune's domains take
+    rng = np.random.default_rng(seed)
+    places = qmc.LatinHypercube(len(space), rng=rng).random(num_samples)
     configs = []
-    for index in range(num_samples):
-        drawn = {
-            name: domain.sample(random_state=rng) if isinstance(domain, Domain) else domain
-            for name, domain in space.items()
-        }
+    for index, place in enumerate(places):
+        drawn = {name: _value(domain, share, rng) for (name, domain), share in zip(space.items(), place, strict=True)}
         config = learner.config_class.from_dict(settings | drawn | {"seed": seed + index} | dict(fixed))
         require_room(config, room)
         configs.append(config)
     swept = [name for name, domain in space.items() if not isinstance(domain, Categorical) or len(domain) > 1]
     return configs, swept, notes
+
+
+def _value(domain: Any, share: float, rng: np.random.Generator) -> Any:
+    """Of a setting's values the one below which lies this ``share`` of them, in [0, 1).
+
+    Domains whose values cannot be told from a share, such as ``tune.sample_from``, draw one.
+    """
+    if not isinstance(domain, Domain):
+        return domain
+    if isinstance(domain, Categorical):
+        return domain.categories[int(share * len(domain))]
+    if isinstance(domain, Float) and isinstance(domain.sampler, Float._LogUniform):
+        return float(domain.lower * (domain.upper / domain.lower) ** share)
+    if isinstance(domain, Float) and isinstance(domain.sampler, Float._Uniform):
+        return float(domain.lower + (domain.upper - domain.lower) * share)
+    return domain.sample(random_state=np.random.RandomState(rng.integers(2**31)))  # what Tune's domains take
 
 
 def require_room(config: Config, room: Room) -> None:

@@ -35,7 +35,7 @@ class SweepFlags:
     """What is swept, how far, and how trials are stopped."""
 
     num_samples: Annotated[int, Bounds(1)] = 8
-    """Trials, each with settings drawn from the search space."""
+    """Trials, whose settings are drawn so that they cover the search space evenly."""
 
     iterations: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="(default: no limit)")] = None
     """Updates of a trial that is not stopped early."""

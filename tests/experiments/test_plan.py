@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 from ray import tune
 
@@ -33,6 +34,30 @@ def test_drawing_repeats_with_the_seed_and_trials_have_seeds_of_their_own():
     other, *_ = draw(PG, "fast", {}, 5, seed=4, room=Room((4,)))
     assert first == again != other
     assert [config.seed for config in first] == [3, 4, 5, 6, 7]
+
+
+def test_a_few_trials_cover_every_setting_evenly_where_independent_draws_left_a_batch_size_out():
+    configs, *_ = draw(PG, "fast", {}, 16, seed=0, room=Room((8,)))
+    for name in ("gamma", "batch_size"):
+        values = [getattr(config, name) for config in configs]
+        assert {values.count(value) for value in values} == {4}
+    rates = sorted(config.learning_rate for config in configs)
+    domain = PG.space.SPACES["fast"]["learning_rate"]
+    edges = np.geomspace(domain.lower, domain.upper, 17)
+    assert all(low <= rate <= high for low, rate, high in zip(edges[:-1], rates, edges[1:], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("domain", "low", "high"),
+    [(tune.uniform(0.9, 0.99), 0.9, 0.99), (tune.quniform(0.9, 0.98, 0.02), 0.9, 0.98), (0.95, 0.95, 0.95)],
+)
+def test_spaces_may_hold_what_tune_can_draw(monkeypatch, domain, low, high):
+    monkeypatch.setitem(PG.space.SPACES["fast"], "gamma", domain)
+    configs, *_ = draw(PG, "fast", {}, 12, seed=0, room=Room((8,)))
+    values = [config.gamma for config in configs]
+    assert all(low <= value <= high for value in values)
+    assert min(values) <= low + 0.02
+    assert max(values) >= high - 0.02
 
 
 def test_parallelism_beyond_the_cluster_is_cut_out_loud():
