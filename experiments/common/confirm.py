@@ -9,12 +9,13 @@ from rich.console import Console
 from rich.table import Table
 
 from experiments.common import folders, remote, runs
+from experiments.common.console import say
 from experiments.common.flags import RunFlags, neighbour
-from experiments.common.groups import Confirmation, candidates, confirmations, varied
+from experiments.common.groups import Confirmation, candidates, confirmations, varied, verdict
 from experiments.common.learners import Learner
 from experiments.common.record import Record
 from experiments.common.records import Experiment, read_experiment
-from experiments.common.statistics import mean_interval, probability_of_higher_mean
+from experiments.common.statistics import mean_interval
 from trainables.checks import ConfigError
 
 SUFFIX = "-confirm"
@@ -80,19 +81,19 @@ def _record(record: Record, sweep: Experiment, wanted: dict[str, int]) -> Record
 
 def _show(found: list[Confirmation], sweep: Path, again: Path) -> None:
     """The table of both scores, and what it says."""
-    print("Mean return of the last 100 games: the sweep's, and fresh seeds'")  # a Table's own title wraps at its width
+    # A Table's own title wraps at its width.
+    print("Mean return of the last 100 games: the sweep's, and fresh seeds' there and at their end")
     table = Table(box=None, pad_edge=False)
     table.add_column("settings")
-    for column in ("in the sweep", "fresh seeds", "95% interval", "drop"):
-        table.add_column(column, justify="right")
+    for column in ("after", "sweep", "fresh", "95% interval", "drop", "end"):
+        table.add_column(column, justify="right", no_wrap=True)
     names = varied(c.chosen for c in found)
     for c in found:
         low, high = mean_interval(c.fresh) if len(c.fresh) > 1 else (float("nan"), float("nan"))
-        row = [f"{c.sweep:.1f}", f"{c.fresh.mean():.1f}", f"{low:.1f} to {high:.1f}", f"{c.drop:+.1f}"]
-        table.add_row(c.chosen.label(names), *row)
+        scores = [f"{c.sweep:.1f}", f"{c.fresh.mean():.1f}", f"{low:.1f} to {high:.1f}", f"{c.drop:+.1f}"]
+        table.add_row(c.chosen.label(names), c.where, *scores, f"{c.final.mean():.1f}")
     Console().print(table)
     if len(found) > 1:
-        probability = probability_of_higher_mean(found[0].fresh, found[1].fresh)
-        print(f"The sweep's first beats its second with probability {probability:.2f} (bootstrap over fresh seeds).")
+        say(verdict(found))
     where = shlex.join([folders.display(sweep), folders.display(again)])
     print(f"Report:  {neighbour('results.py')} report {where}")

@@ -8,6 +8,7 @@ import numpy as np
 
 from experiments.common.naming import SHORT, short
 from experiments.common.records import Experiment, Trial
+from experiments.common.statistics import probability_of_higher_mean
 
 UNITS = {"timesteps_total": "steps", "training_iteration": "iterations"}
 """What the metrics count by which trials are compared."""
@@ -89,6 +90,12 @@ class Confirmation(NamedTuple):
     unit: str  # steps or iterations
     sweep: float  # mean return of the last 100 games
     fresh: np.ndarray  # the same of each fresh seed (n,)
+    final: np.ndarray  # and where the fresh seeds ended (n,), which is later if the sweep's trial was stopped early
+
+    @property
+    def where(self) -> str:
+        """The end, as people say it."""
+        return f"{self.end / 1e6:.2f} M steps" if self.unit == "steps" else f"{self.end} {self.unit}"
 
     @property
     def drop(self) -> float:
@@ -111,5 +118,16 @@ def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
         if again is not None and len(again.scores):
             end = min(trial.rows[-1][clock] for trial in chosen.trials if trial.rows)
             before, after = chosen.scores_at(clock, end), again.scores_at(clock, end)
-            found.append(Confirmation(chosen, end, UNITS[clock], float(before.mean()), after))
+            found.append(Confirmation(chosen, end, UNITS[clock], float(before.mean()), after, again.scores))
     return found
+
+
+def verdict(found: Sequence[Confirmation]) -> str:
+    """Which of two or more configurations is best by its fresh seeds, and how sure that is."""
+    best, next_best = sorted(found, key=lambda c: float(c.final.mean()), reverse=True)[:2]
+    names = varied(c.chosen for c in found)
+    probability = probability_of_higher_mean(best.final, next_best.final)
+    return (
+        f"By the end of its fresh seeds {best.chosen.label(names)} is best, and beats {next_best.chosen.label(names)}"
+        f" with probability {probability:.2f} (bootstrap over seeds)."
+    )

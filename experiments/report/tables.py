@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from experiments.common import saved
-from experiments.common.groups import Group, confirmations, varied
+from experiments.common.groups import Group, confirmations, varied, verdict
 from experiments.common.plan import duration
 from experiments.common.records import Experiment, Trial
-from experiments.common.statistics import mean_interval, probability_of_higher_mean
+from experiments.common.statistics import mean_interval
 from experiments.report.effects import Speed
 from trainables.sampling.pong import pong_settings
 
@@ -75,14 +75,12 @@ def confirmation_table(sweep: Experiment, confirm: Experiment) -> str:
         ends = mean_interval(c.fresh) if len(c.fresh) > 1 else (math.nan, math.nan)
         interval = " to ".join(number(float(end)) for end in ends)
         figures = [number(c.sweep), number(float(c.fresh.mean())), interval, number(c.drop)]
-        rows.append([code(c.chosen.label(names)), f"{number(c.end, 0)} {c.unit}", *figures])
+        figures.append(number(float(c.final.mean())))
+        rows.append([code(c.chosen.label(names)), c.where, *figures])
     if not rows:
         return ""
-    text = table(["configuration", "after", "in the sweep", "fresh seeds", "95% interval", "drop"], rows)
-    if len(found) > 1:
-        probability = probability_of_higher_mean(found[0].fresh, found[1].fresh)
-        text += f"\nThe sweep's first beats its second with probability {probability:.2f}.\n"
-    return text
+    header = ["configuration", "after", "in the sweep", "fresh seeds", "95% interval", "drop", "at the end"]
+    return table(header, rows) + (f"\n{verdict(found)}\n" if len(found) > 1 else "")
 
 
 def speed_table(found: Sequence[Speed]) -> str:

@@ -79,6 +79,7 @@ def test_a_drop_is_counted_at_the_iteration_where_the_sweeps_trial_ended(tmp_pat
     assert (first.chosen.config["gamma"], first.end, first.sweep, list(first.fresh)) == (0.9, 2, -10, [-17, -15])
     assert (second.end, second.sweep, list(second.fresh), second.drop) == (3, -12, [-13, -11], 0)
     assert first.drop == 6
+    assert (list(first.final), list(second.final)) == ([-13, -11], [-13, -11])
     assert [chosen.config["gamma"] for chosen in candidates(read_experiment(sweep), 1)] == [0.9]
 
 
@@ -111,5 +112,5 @@ def test_a_confirmation_that_was_killed_goes_on_with_its_sweep(tmp_path):
     assert re.search(r"^real-confirm\s+interrupted", listed, re.MULTILINE)
     resume = re.search(r"Resume real-confirm:  python \S+ --resume (\S+)", listed)
     output = run(SWEEPS["pg"], "--resume", resume[1], cwd=tmp_path)
-    assert "the sweep's, and fresh seeds'" in output
+    assert "the sweep's, and fresh seeds' there" in output
     assert [len({row["training_iteration"] for row in rows(trial)}) for trial in trial_folders(again)] == [2, 2]
