@@ -15,6 +15,7 @@ SHORT = {
     "max_kl": "kl",
     "baseline_mix": "mix",
     "batch_size": "b",
+    "timesteps_per_batch": "b",
     "num_workers": "w",
 }
 
