@@ -166,9 +166,9 @@ def summarise(results: tune.ResultGrid, folder: Path) -> int:
     Returns the program's exit status: 1 if a trial failed, else 0.
     """
     table = Table(box=None, pad_edge=False)
-    table.add_column("trial", no_wrap=True)
+    table.add_column("trial", overflow="fold")
     for column in ("iterations", "steps", "return", "time"):
-        table.add_column(column, justify="right")
+        table.add_column(column, justify="right", no_wrap=True)
     if results.num_errors:
         table.add_column("")
     trials = [results[index] for index in range(len(results))]
