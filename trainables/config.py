@@ -97,6 +97,9 @@ class PGConfig(Config):
     learning_rate: Positive = 2e-3
     """Step size of the optimiser."""
 
+    half_life: Annotated[int, Bounds(0)] = 0
+    """Agent steps after which the learning rate has halved, again and again (0: it stays as it is)."""
+
     gamma: Discount = 0.98
     """Discount factor per agent step (4 frames); returns restart at each point."""
 
@@ -182,6 +185,9 @@ class TRPOConfig(Config):
     cg_damping: Annotated[float, Bounds(0)] = 0.1
     """Multiple of the identity added to the Fisher information. modular_rl takes 1e-3; 0.1 was steadier on CartPole
     and no worse on Pong, in the few runs made."""
+
+    fisher_every: Count = 5
+    """Steps of a batch to one that the Fisher information looks at, as in OpenAI Baselines; modular_rl takes 1."""
 
     baseline_iterations: Count = 10
     """L-BFGS iterations of each fit of the baseline. modular_rl's 25 learn a batch's points by heart."""

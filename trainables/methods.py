@@ -1,6 +1,7 @@
 """What the pixel learner makes of its games: one step of REINFORCE, or the many small ones of PPO."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -9,7 +10,7 @@ import numpy as np
 from trainables.config import PGConfig
 from trainables.learning.baselines import explained_variance
 from trainables.learning.distributions import Categorical
-from trainables.learning.optimisers import Adam, Optimiser, RMSProp, State
+from trainables.learning.optimisers import Adam, RMSProp, State
 from trainables.learning.policies import BernoulliPolicy, SparsePolicy
 from trainables.learning.ppo import PPO, ActorCritic, Experience
 from trainables.learning.returns import generalised_advantages, standardise
@@ -42,7 +43,9 @@ class Method(Protocol):
         """Take in blocks of games while others are still being played; return what ``learn`` needs, and summaries."""
         ...
 
-    def learn(self, arrays: Arrays, gathered: Any, rng: np.random.Generator) -> tuple[Arrays, dict[str, float]]:
+    def learn(
+        self, arrays: Arrays, gathered: Any, learning_rate: float, rng: np.random.Generator
+    ) -> tuple[Arrays, dict[str, float]]:
         """An update: the new state, and metrics, always the same ones in the same order."""
         ...
 
@@ -73,9 +76,12 @@ class Reinforce:
             games += block.summaries
         return gradient_p, games
 
-    def learn(self, arrays: Arrays, gathered: Array, rng: np.random.Generator) -> tuple[Arrays, dict[str, float]]:
+    def learn(
+        self, arrays: Arrays, gathered: Array, learning_rate: float, rng: np.random.Generator
+    ) -> tuple[Arrays, dict[str, float]]:
         """theta <- theta + RMSProp(sum over games of sum_t A[t] grad log p(a[t] | x[t]))."""
-        theta_p, state = self.optimiser.ascend(arrays["theta"], gathered, _state(arrays))
+        optimiser = replace(self.optimiser, learning_rate=learning_rate)
+        theta_p, state = optimiser.ascend(arrays["theta"], gathered, _state(arrays))
         metrics = {
             "policy/gradient_norm": float(np.linalg.norm(gathered)),
             "policy/update_norm": float(np.linalg.norm(theta_p - arrays["theta"])),
@@ -132,14 +138,15 @@ class Clipped:
         return Experience(x_nd, game.action_n, log_prob_n, adv_n, adv_n + value_n), summary
 
     def learn(
-        self, arrays: Arrays, gathered: list[Experience], rng: np.random.Generator
+        self, arrays: Arrays, gathered: list[Experience], learning_rate: float, rng: np.random.Generator
     ) -> tuple[Arrays, dict[str, float]]:
         """Standardise the advantages of all games together, then PPO's passes."""
         batch = Experience.join(gathered)
         explained = explained_variance(batch.return_n - batch.adv_n, batch.return_n)
         batch = batch._replace(adv_n=standardise(batch.adv_n))
         old_theta_p = self.network.join(arrays["theta"], arrays["value"])
-        theta_p, state, info = self.ppo.update(old_theta_p, _state(arrays), batch, rng)
+        ppo = replace(self.ppo, optimiser=replace(self.optimiser, learning_rate=learning_rate))
+        theta_p, state, info = ppo.update(old_theta_p, _state(arrays), batch, rng)
         metrics = {f"policy/{name}": value for name, value in info.items()} | {
             "policy/update_norm": float(np.linalg.norm(theta_p - old_theta_p)),
             "baseline/explained_variance": explained,
@@ -154,7 +161,7 @@ class Clipped:
 METHODS: dict[str, Callable[[PGConfig], Method]] = {"reinforce": Reinforce, "ppo": Clipped}
 
 
-def _optimiser(settings: PGConfig) -> Optimiser:
+def _optimiser(settings: PGConfig) -> Adam | RMSProp:
     if settings.optimiser == "rmsprop":
         return RMSProp(settings.learning_rate, settings.rmsprop_decay)
     return Adam(settings.learning_rate)
