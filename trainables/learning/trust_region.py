@@ -95,6 +95,7 @@ class TrustRegion:
     max_kl: float = 0.03  # nats, mean over the states of the batch
     cg_damping: float = 0.1
     cg_iterations: int = 10
+    fisher_every: int = 5  # steps of the batch to one that the Fisher information looks at
 
     def update(self, theta_p: Array, obs_nd: Array, action_n: Array, adv_n: Array) -> tuple[Array, dict[str, float]]:
         """One step down L(theta) = -mean_n ratio_n * adv_n within mean KL(old || theta) <= max_kl.
@@ -102,13 +103,13 @@ class TrustRegion:
             s = (F + damping I)^-1 (-g),   step = s * sqrt(2 * AIM * max_kl / s^T (F + damping I) s)
 
         with ratio_n = p(action_n | theta) / p(action_n | old), g the gradient of L, and F the Fisher information of
-        the policy: the Hessian of the mean KL at old. A gradient that is zero or not finite, or a refused line
-        search, leaves theta as it was, and ``info`` says so.
+        the policy: the Hessian of the mean KL at old, here over every ``fisher_every``-th step. A gradient that is
+        zero or not finite, or a refused line search, leaves theta as it was, and ``info`` says so.
         """
         # Of Pong's 128 bytes most never change. Where an input is zero in the whole batch, so is the gradient.
         lit = np.flatnonzero(obs_nd.any(axis=0))
         narrow, index = self.policy.mlp.narrow(lit)
-        surrogate = Surrogate(narrow, theta_p[index], obs_nd[:, lit], action_n, adv_n)
+        surrogate = Surrogate(narrow, theta_p[index], obs_nd[:, lit], action_n, adv_n, self.fisher_every)
         search, info = self.descend(surrogate)
         new_theta_p = theta_p.copy()
         new_theta_p[index] = search.x
@@ -146,12 +147,17 @@ class TrustRegion:
 class Surrogate:
     """TRPO's objective around an old theta, on one batch of n steps: sums over blocks of its rows."""
 
-    def __init__(self, mlp: MLP, theta_p: Array, obs_nd: Array, action_n: Array, adv_n: Array) -> None:
+    def __init__(
+        self, mlp: MLP, theta_p: Array, obs_nd: Array, action_n: Array, adv_n: Array, fisher_every: int = 1
+    ) -> None:
         self.theta_p, self.adv_n = theta_p, adv_n
-        share_n = adv_n / len(adv_n)
-        self.blocks = [
-            _Block(mlp, theta_p, obs_nd[rows], action_n[rows], share_n[rows]) for rows in row_blocks(len(adv_n))
-        ]
+        batch = (obs_nd, action_n, adv_n / len(adv_n))
+
+        def blocks(*arrays: Array) -> list[_Block]:
+            return [_Block(mlp, theta_p, *(array[rows] for array in arrays)) for rows in row_blocks(len(arrays[0]))]
+
+        self.blocks = blocks(*batch)
+        self.fisher_blocks = blocks(*(array[::fisher_every] for array in batch))
 
     def start(self) -> Point:
         """Loss and KL at the old theta, where all ratios are 1."""
@@ -170,10 +176,13 @@ class Surrogate:
         return np.stack([block.gradient() for block in self.blocks]).sum(axis=0, dtype=np.float64)
 
     def fisher_product(self, v_p: Array) -> Array:
-        """F v: push v forward to the logits, apply the logits' own Fisher information, pull back. Exact."""
+        """F v: push v forward to the logits, apply the logits' own Fisher information, pull back.
+
+        Exact for the steps that it looks at, every ``fisher_every``-th of the batch.
+        """
         v_p = v_p.astype(self.theta_p.dtype)
-        products = np.stack([block.fisher_product(v_p) for block in self.blocks])
-        return products.sum(axis=0, dtype=np.float64) / self._rows
+        products = np.stack([block.fisher_product(v_p) for block in self.fisher_blocks])
+        return products.sum(axis=0, dtype=np.float64) / sum(len(block.action_n) for block in self.fisher_blocks)
 
     def entropy(self, theta_p: Array) -> float:
         """Mean entropy in nats."""
