@@ -14,7 +14,7 @@ from trainables.config import PGConfig
 from trainables.pong_pg import PongPG
 
 SMALL = {"hidden_size": 8, "batch_size": 3, "num_workers": 1, "seed": 4, "eval_interval": 0}
-METHODS = {"reinforce": {}, "ppo": {"method": "ppo", "optimiser": "adam"}}
+METHODS = {"reinforce": {}, "ppo": {"method": "ppo", "optimiser": "adam", "half_life": 5000}}
 REINFORCE = pytest.mark.parametrize("run", ["reinforce"], indirect=True)
 
 
@@ -99,6 +99,21 @@ def test_the_metrics_count_what_was_played(run):
     assert all(-21 <= result["episode_reward_mean"] <= 21 for result in results)
     num_actions = 3 if results[0]["config"].get("method") == "ppo" else 2  # to stay is PPO's third
     assert 0 < results[0]["policy/entropy"] <= np.log(num_actions) + 1e-6
+
+
+def test_the_learning_rate_halves_with_the_steps_that_were_played(run):
+    results, _, _, settings = run
+    halvings = results[0]["timesteps_total"] / settings["half_life"] if "half_life" in settings else 0
+    rate = PGConfig().learning_rate
+    assert [result["policy/learning_rate"] for result in results] == pytest.approx([rate, rate * 0.5**halvings])
+
+
+@pytest.mark.parametrize("settings", METHODS.values(), ids=METHODS)
+def test_with_no_learning_rate_left_nothing_moves(make_trial, settings):
+    trial = make_trial(**settings | {"half_life": 1})
+    first, second = trial.train(), trial.train()
+    assert first["policy/update_norm"] > 0
+    assert second["policy/learning_rate"] == second["policy/update_norm"] == 0
 
 
 def test_a_trial_reserves_its_workers_and_nothing_for_itself():
