@@ -98,7 +98,7 @@ class PGConfig(Config):
     """Step size of the optimiser."""
 
     half_life: Annotated[int, Bounds(0)] = 0
-    """Agent steps after which the learning rate has halved, again and again (0: it stays as it is)."""
+    """Agent steps in which learning rate and entropy bonus halve, again and again (0: they stay as they are)."""
 
     gamma: Discount = 0.98
     """Discount factor per agent step (4 frames); returns restart at each point."""

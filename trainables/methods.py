@@ -10,7 +10,7 @@ import numpy as np
 from trainables.config import PGConfig
 from trainables.learning.baselines import explained_variance
 from trainables.learning.distributions import Categorical
-from trainables.learning.optimisers import Adam, RMSProp, State
+from trainables.learning.optimisers import Adam, Optimiser, RMSProp, State
 from trainables.learning.policies import BernoulliPolicy, SparsePolicy
 from trainables.learning.ppo import PPO, ActorCritic, Experience
 from trainables.learning.returns import generalised_advantages, standardise
@@ -44,9 +44,12 @@ class Method(Protocol):
         ...
 
     def learn(
-        self, arrays: Arrays, gathered: Any, learning_rate: float, rng: np.random.Generator
+        self, arrays: Arrays, gathered: Any, decay: float, rng: np.random.Generator
     ) -> tuple[Arrays, dict[str, float]]:
-        """An update: the new state, and metrics, always the same ones in the same order."""
+        """An update: the new state, and metrics, always the same ones in the same order.
+
+        ``decay`` is what time has left of the step size, and of PPO's entropy bonus.
+        """
         ...
 
 
@@ -77,10 +80,10 @@ class Reinforce:
         return gradient_p, games
 
     def learn(
-        self, arrays: Arrays, gathered: Array, learning_rate: float, rng: np.random.Generator
+        self, arrays: Arrays, gathered: Array, decay: float, rng: np.random.Generator
     ) -> tuple[Arrays, dict[str, float]]:
         """theta <- theta + RMSProp(sum over games of sum_t A[t] grad log p(a[t] | x[t]))."""
-        optimiser = replace(self.optimiser, learning_rate=learning_rate)
+        optimiser = _optimiser(self.settings, decay)
         theta_p, state = optimiser.ascend(arrays["theta"], gathered, _state(arrays))
         metrics = {
             "policy/gradient_norm": float(np.linalg.norm(gathered)),
@@ -138,14 +141,15 @@ class Clipped:
         return Experience(x_nd, game.action_n, log_prob_n, adv_n, adv_n + value_n), summary
 
     def learn(
-        self, arrays: Arrays, gathered: list[Experience], learning_rate: float, rng: np.random.Generator
+        self, arrays: Arrays, gathered: list[Experience], decay: float, rng: np.random.Generator
     ) -> tuple[Arrays, dict[str, float]]:
         """Standardise the advantages of all games together, then PPO's passes."""
         batch = Experience.join(gathered)
         explained = explained_variance(batch.return_n - batch.adv_n, batch.return_n)
         batch = batch._replace(adv_n=standardise(batch.adv_n))
         old_theta_p = self.network.join(arrays["theta"], arrays["value"])
-        ppo = replace(self.ppo, optimiser=replace(self.optimiser, learning_rate=learning_rate))
+        entropy_bonus = self.settings.entropy_bonus * decay
+        ppo = replace(self.ppo, optimiser=_optimiser(self.settings, decay), entropy_bonus=entropy_bonus)
         theta_p, state, info = ppo.update(old_theta_p, _state(arrays), batch, rng)
         metrics = {f"policy/{name}": value for name, value in info.items()} | {
             "policy/update_norm": float(np.linalg.norm(theta_p - old_theta_p)),
@@ -161,10 +165,11 @@ class Clipped:
 METHODS: dict[str, Callable[[PGConfig], Method]] = {"reinforce": Reinforce, "ppo": Clipped}
 
 
-def _optimiser(settings: PGConfig) -> Adam | RMSProp:
+def _optimiser(settings: PGConfig, decay: float = 1.0) -> Optimiser:
+    learning_rate = settings.learning_rate * decay
     if settings.optimiser == "rmsprop":
-        return RMSProp(settings.learning_rate, settings.rmsprop_decay)
-    return Adam(settings.learning_rate)
+        return RMSProp(learning_rate, settings.rmsprop_decay)
+    return Adam(learning_rate)
 
 
 def _stored(state: State) -> Arrays:

@@ -41,19 +41,18 @@ class PongPG(PongTrainable):
             )
             gathered, games = self.method.gather(self.arrays, blocks)
         with clock.measure("update"):
-            learning_rate = self.learning_rate()
-            self.arrays, metrics = self.method.learn(self.arrays, gathered, learning_rate, self.update_rng())
+            decay = self.decay()
+            self.arrays, metrics = self.method.learn(self.arrays, gathered, decay, self.update_rng())
         metrics |= {
             "policy/entropy": float(np.mean([game.entropy for game in games])),
-            "policy/learning_rate": learning_rate,
+            "policy/learning_rate": self.settings.learning_rate * decay,
         }
         return self.episodes.add(games) | metrics | self.perf_metrics(clock, games)
 
-    def learning_rate(self) -> float:
-        """This update's: the setting's, halved every ``half_life`` agent steps that were played before it."""
+    def decay(self) -> float:
+        """1, halved every ``half_life`` agent steps that were played before this update."""
         settings: PGConfig = self.settings
-        halvings = self.episodes.steps / settings.half_life if settings.half_life else 0.0
-        return settings.learning_rate * 0.5**halvings
+        return 0.5 ** (self.episodes.steps / settings.half_life) if settings.half_life else 1.0
 
     @staticmethod
     def playing_weights(arrays: Arrays) -> np.ndarray:
