@@ -10,6 +10,7 @@ PRESETS: dict[str, dict] = {
         "gamma": 0.99,
         "gae_lambda": 0.97,
         "max_kl": 0.01,
+        "half_life": 0,
         "hidden_sizes": "64-64",
         "timesteps_per_batch": 10_000,
         "min_games": 1,

@@ -145,6 +145,11 @@ class PongTrainable(tune.Trainable):
         key = (self.updates, UPDATE_STREAM)
         return np.random.default_rng(np.random.SeedSequence(self.settings.seed, spawn_key=key))
 
+    def decay(self) -> float:
+        """This iteration's step size, as a share of the first one's: 0.5 ^ (agent steps before it / half_life)."""
+        half_life = self.settings.half_life
+        return 0.5 ** (self.episodes.steps / half_life) if half_life else 1.0
+
     def game_numbers(self, first: int, count: int) -> list[GameNumber]:
         """Numbers of ``count`` games of the present iteration, from game ``first`` on."""
         return [GameNumber(self.settings.seed, self.updates, game) for game in range(first, first + count)]

@@ -29,6 +29,10 @@ class Config:
     gamma: Discount = 0.99
     """Discount factor per agent step (4 frames)."""
 
+    half_life: Annotated[int, Bounds(0)] = 0
+    """Agent steps in which the step size halves, again and again (0: it stays as it is): learning rate and entropy
+    bonus of pg, and the square root of trpo's max_kl."""
+
     num_workers: Count = 2
     """Rollout actors of a trial. A question of speed only: results are bit-identical for any number."""
 
@@ -96,9 +100,6 @@ class PGConfig(Config):
 
     learning_rate: Positive = 2e-3
     """Step size of the optimiser."""
-
-    half_life: Annotated[int, Bounds(0)] = 0
-    """Agent steps in which learning rate and entropy bonus halve, again and again (0: they stay as they are)."""
 
     gamma: Discount = 0.98
     """Discount factor per agent step (4 frames); returns restart at each point."""
@@ -177,7 +178,12 @@ class TRPOConfig(Config):
     """Games per update at least, however long they are (good players' have 10,000 steps). Fewer leave workers idle."""
 
     max_kl: Positive = 0.03
-    """Trust region: largest mean KL divergence (nats) between the policies before and after an update."""
+    """Trust region: largest mean KL divergence (nats) between the policies before and after an update, at first."""
+
+    half_life: Annotated[int, Bounds(0)] = 2_000_000
+    """Agent steps in which the step size halves, again and again, and max_kl, which goes with its square, falls to a
+    quarter (0: they stay as they are). Even games are long, and a batch of steps holds few points of them: steps of
+    the first size then lose as much as they win."""
 
     cg_iterations: Count = 10
     """Conjugate-gradient iterations towards the natural gradient."""

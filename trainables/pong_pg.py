@@ -49,11 +49,6 @@ class PongPG(PongTrainable):
         }
         return self.episodes.add(games) | metrics | self.perf_metrics(clock, games)
 
-    def decay(self) -> float:
-        """1, halved every ``half_life`` agent steps that were played before this update."""
-        settings: PGConfig = self.settings
-        return 0.5 ** (self.episodes.steps / settings.half_life) if settings.half_life else 1.0
-
     @staticmethod
     def playing_weights(arrays: Arrays) -> np.ndarray:
         return arrays["theta"]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from dataclasses import replace
 from functools import partial, reduce
 from itertools import chain
 from typing import Any, NamedTuple
@@ -86,13 +87,15 @@ class PongTRPO(PongTrainable):
             games = self.play_batch(FilteredWeights(self.theta, self.moments.filter()))
         with clock.measure("update"):
             batch = self.batch([game.trajectory for game in games], self.moments.filter())
+            max_kl = self.settings.max_kl * self.decay() ** 2
+            trust_region = replace(self.trust_region, max_kl=max_kl)
             (self.theta, policy_info), (self.value, baseline_info) = self.at_once(
-                lambda: self.trust_region.update(self.theta, batch.obs_nd, batch.action_n, batch.adv_n),
+                lambda: trust_region.update(self.theta, batch.obs_nd, batch.action_n, batch.adv_n),
                 lambda: self.baseline.fit(self.value, batch.state_nd, batch.return_n),
             )
             self.moments = reduce(Moments.merge, [game.moments for game in games], self.moments)
         summaries = [game.summary for game in games]
-        infos = _family("policy", policy_info) | _family("baseline", baseline_info)
+        infos = _family("policy", policy_info | {"max_kl": max_kl}) | _family("baseline", baseline_info)
         return self.episodes.add(summaries) | infos | self.perf_metrics(clock, summaries)
 
     def at_once(self, *jobs: Callable[[], Any]) -> list[Any]:
