@@ -70,13 +70,21 @@ def test_metrics_are_plain_finite_numbers(make_trial):
     assert {key.split("/")[0] for key in metrics if "/" in key} == {"policy", "baseline", "perf"}
 
 
-def test_games_hold_about_the_steps_asked_for_and_all_are_used(make_trial):
+def test_the_trust_region_shrinks_with_the_steps_that_were_played(make_trial):
+    trial = make_trial(half_life=500)
+    first, second = trial.train(), trial.train()
+    share = 0.25 ** (first["timesteps_total"] / 500)
+    assert [first["policy/max_kl"], second["policy/max_kl"]] == pytest.approx([0.03, 0.03 * share])
+    assert 0 < second["policy/kl"] <= second["policy/max_kl"]
+
+
+def test_games_come_in_pairs_that_hold_about_the_steps_asked_for_and_all_are_used(make_trial):
     trial = make_trial(timesteps_per_batch=1500)
     results = [trial.train() for _ in range(3)]
     for before, result in zip([None, *results], results, strict=False):
-        # The first iteration probes; each later one plays as many games as the mean length before it suggests.
+        # The first iteration probes; each later one plays as many pairs as the mean length before it suggests.
         if before is not None:
-            assert result["episodes_this_iter"] == max(round(1500 / before["episode_len_mean"]), 2)
+            assert result["episodes_this_iter"] == max(2 * round(1500 / before["episode_len_mean"] / 2), 2)
     assert results[0]["timesteps_this_iter"] == pytest.approx(1500, rel=0.5)
     assert trial.moments.rows == results[-1]["timesteps_total"], "the filter has seen every step"
 

@@ -111,6 +111,16 @@ def test_the_fisher_product_is_the_hessian_of_the_mean_kl():
     assert kl == pytest.approx(eps**2 * (direction_p @ problem.fisher_product(direction_p)) / 2, rel=1e-3)
 
 
+def test_the_fisher_product_of_every_third_step_is_that_of_a_batch_of_these_steps():
+    rng = np.random.default_rng(1)
+    theta_p, direction_p = rng.standard_normal((2, POLICY.mlp.num_params))
+    batch = rng.standard_normal((40, 4)), rng.integers(0, 3, 40), rng.standard_normal(40)
+    sampled = Surrogate(POLICY.mlp, theta_p, *batch, fisher_every=3)
+    thin = Surrogate(POLICY.mlp, theta_p, *(array[::3] for array in batch))
+    np.testing.assert_array_equal(sampled.fisher_product(direction_p), thin.fisher_product(direction_p))
+    assert sampled.evaluate(direction_p) == Surrogate(POLICY.mlp, theta_p, *batch).evaluate(direction_p)
+
+
 def test_sums_over_blocks_of_rows_are_the_sums_of_the_batch(monkeypatch):
     whole = surrogate()
     monkeypatch.setattr(mlp, "BLOCK", 16)
