@@ -11,13 +11,17 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize(
-    ("trainable", "settings", "expected", "steps"),
-    [(PongPG, pong_pg.PRESETS["fast"], -16, 800_000), (PongTRPO, pong_trpo.PRESETS["fast"], -16, 800_000)],
-    ids=["pg", "trpo"],
+    ("trainable", "preset", "expected", "steps"),
+    [
+        (PongPG, pong_pg.PRESETS["fast"], -16, 800_000),
+        (PongTRPO, pong_trpo.PRESETS["fast"], -16, 800_000),
+        (PongTRPO, pong_trpo.PRESETS["modular_rl"], -17, 800_000),
+    ],
+    ids=["pg fast", "trpo fast", "trpo modular_rl"],
 )
-def test_the_fast_preset_climbs(make_trial, trainable, settings, expected, steps):
-    """Untrained, both are at -20.4."""
-    trial = make_trial(trainable, settings, num_workers=2, eval_interval=0, seed=0)
+def test_a_preset_climbs(make_trial, trainable, preset, expected, steps):
+    """Untrained, both learners are at -20.4."""
+    trial = make_trial(trainable, preset, num_workers=2, eval_interval=0, seed=0)
     result = trial.train()
     while result[METRIC] < expected and result["timesteps_total"] < steps:
         result = trial.train()
