@@ -14,10 +14,11 @@ pytestmark = pytest.mark.slow
     ("trainable", "preset", "expected", "steps"),
     [
         (PongPG, pong_pg.PRESETS["fast"], -16, 800_000),
+        (PongPG, pong_pg.PRESETS["karpathy"], -19.8, 3_000_000),  # its author let it train for three nights
         (PongTRPO, pong_trpo.PRESETS["fast"], -16, 800_000),
         (PongTRPO, pong_trpo.PRESETS["modular_rl"], -17, 800_000),
     ],
-    ids=["pg fast", "trpo fast", "trpo modular_rl"],
+    ids=["pg fast", "pg karpathy", "trpo fast", "trpo modular_rl"],
 )
 def test_a_preset_climbs(make_trial, trainable, preset, expected, steps):
     """Untrained, both learners are at -20.4."""
