@@ -1,6 +1,6 @@
 """TRPO on Pong's memory as a Ray Tune Trainable."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import replace
@@ -83,10 +83,16 @@ class PongTRPO(PongTrainable):
     def update(self) -> dict[str, float]:
         """One update: theta <- theta + s, the step within the trust region that TRPO finds for GAE's advantages."""
         clock = Stopwatch()
+        weights, games = FilteredWeights(self.theta, self.moments.filter()), []
+
+        def trajectories() -> Iterator[Trajectory]:
+            for game in self.play_batch(weights):
+                games.append(game)
+                yield game.trajectory
+
         with clock.measure("rollout"):
-            games = self.play_batch(FilteredWeights(self.theta, self.moments.filter()))
+            batch = self.batch(trajectories(), weights.filter)  # judges games while others are still being played
         with clock.measure("update"):
-            batch = self.batch([game.trajectory for game in games], self.moments.filter())
             max_kl = self.settings.max_kl * self.decay() ** 2
             trust_region = replace(self.trust_region, max_kl=max_kl)
             (self.theta, policy_info), (self.value, baseline_info) = self.at_once(
@@ -106,7 +112,7 @@ class PongTRPO(PongTrainable):
         with ThreadPoolExecutor(min(len(jobs), self.settings.num_workers)) as cores:
             return [job.result() for job in [cores.submit(copy_context().run, job) for job in jobs]]
 
-    def play_batch(self, weights: FilteredWeights) -> list[FilteredGame]:
+    def play_batch(self, weights: FilteredWeights) -> Iterator[FilteredGame]:
         """Play about ``timesteps_per_batch`` steps: as many games as their last mean length says, in pairs.
 
         Two workers then end together more often: of three games, the last would leave one idle for a third of the time.
@@ -114,25 +120,25 @@ class PongTRPO(PongTrainable):
         so it gives the same games for any number of workers.
         """
         settings: TRPOConfig = self.settings
-        games: list[FilteredGame] = []
-        missing = settings.timesteps_per_batch
+        lengths: list[int] = []
+
+        def play(count: int) -> Iterator[FilteredGame]:
+            blocks = self.pool.play(weights, self.game_numbers(len(lengths), count))
+            for game in chain.from_iterable(block.games for block in blocks):
+                lengths.append(game.summary.length)
+                yield game
+
         if not self.mean_length:
-            games += self.play_games(weights, 0, PROBE_GAMES)
-            missing -= sum(game.summary.length for game in games)
-        mean_length = self.mean_length or float(np.mean([game.summary.length for game in games]))
-        count = max(2 * round(missing / mean_length / 2), settings.min_games - len(games), 0)
-        games += self.play_games(weights, len(games), count)
-        self.mean_length = float(np.mean([game.summary.length for game in games]))
-        return games
+            yield from play(PROBE_GAMES)
+        missing = settings.timesteps_per_batch - sum(lengths)
+        mean_length = self.mean_length or float(np.mean(lengths))
+        yield from play(max(2 * round(missing / mean_length / 2), settings.min_games - len(lengths), 0))
+        self.mean_length = float(np.mean(lengths))
 
-    def play_games(self, weights: FilteredWeights, first: int, count: int) -> Iterator[FilteredGame]:
-        """Play ``count`` games of this iteration, from game ``first`` on."""
-        return chain.from_iterable(block.games for block in self.pool.play(weights, self.game_numbers(first, count)))
-
-    def batch(self, games: Sequence[Trajectory], see: Filter) -> Batch:
+    def batch(self, games: Iterable[Trajectory], see: Filter) -> Batch:
         """Filter the games' observations and estimate returns and advantages, before the baseline sees them."""
         settings: TRPOConfig = self.settings
-        parts: list[tuple[Array, Array, Array]] = []
+        parts: list[tuple[Array, Array, Array, Array]] = []
         for game in games:
             reset_n = (game.reward_n != 0) & settings.reset_on_reward
             # The state after the last step comes along: a game that was cut off is worth what it is worth.
@@ -143,9 +149,8 @@ class PongTRPO(PongTrainable):
             adv_n = generalised_advantages(
                 game.reward_n, value_n[:-1], last_value, settings.gamma, settings.gae_lambda, reset_n
             )
-            parts.append((state_nd[:-1], return_n, adv_n))
-        state_nd, return_n, adv_n = (np.concatenate(part) for part in zip(*parts, strict=True))
-        action_n = np.concatenate([game.action_n for game in games])
+            parts.append((state_nd[:-1], game.action_n, return_n, adv_n))
+        state_nd, action_n, return_n, adv_n = (np.concatenate(part) for part in zip(*parts, strict=True))
         return Batch(state_nd[:, :-1], state_nd, action_n, standardise(adv_n).astype(np.float32), return_n)
 
     def states(self, obs_nd: Array, reset_n: Array) -> Array:
