@@ -10,6 +10,9 @@ from experiments.common.naming import SHORT, short
 from experiments.common.records import Experiment, Trial
 from experiments.common.statistics import probability_of_higher_mean
 
+SPEED_ONLY = {"num_workers", "cpus_per_worker", "placement", "game_timeout_s"}
+"""Settings that change no result, so trials that differ in them are one configuration."""
+
 UNITS = {"timesteps_total": "steps", "training_iteration": "iterations"}
 """What the metrics count by which trials are compared."""
 
@@ -59,7 +62,8 @@ def group(experiments: Iterable[Experiment]) -> list[Group]:
         fresh = bool(experiment.record.get("confirms"))
         for trial in experiment.trials:
             config = without_seed(trial.config)
-            key = repr((experiment.learner, fresh, sorted(config.items())))
+            decisive = sorted(item for item in config.items() if item[0] not in SPEED_ONLY)
+            key = repr((experiment.learner, fresh, decisive))
             _, by_seed = found.setdefault(key, (Group(experiment.learner, config, [], fresh), {}))
             seed = trial.config.get("seed")
             if seed not in by_seed or trial.iterations > by_seed[seed].iterations:
