@@ -17,6 +17,7 @@ from experiments.common.past import all_over, describe, recall
 from experiments.common.record import Record
 from tests.experiments.small import InterruptAt, fit, flags, iterations, last_arrays, rows, small_record, trial_folders
 from tests.trials import CARTPOLE, assert_same
+from trainables.checkpoints import load_state
 from trainables.checks import ConfigError
 from trainables.config import TRPOConfig
 
@@ -39,7 +40,7 @@ def interrupted_once(ray_cluster, tmp_path_factory):
 
 @pytest.fixture
 def interrupted(interrupted_once, tmp_path):
-    """An experiment that was cut off in its fifth iteration, with checkpoints at 2 and 4; a copy for each test."""
+    """An experiment that was cut off in its fifth iteration, with its best checkpoint and that of 4; a copy for each test."""
     return shutil.copytree(interrupted_once, tmp_path / "interrupted")
 
 
@@ -80,12 +81,13 @@ def test_an_interrupted_experiment_ends_as_if_it_had_never_been(damage, interrup
 
 def test_a_damaged_checkpoint_is_named_and_the_one_before_it_used(interrupted):
     trial = trial_folders(interrupted)[0]
-    newest = max(trial.glob("checkpoint_*"))
+    *_, before, newest = sorted(trial.glob("checkpoint_*"))  # the best one, and the latest
     arrays = newest / "arrays.npz"
     arrays.write_bytes(arrays.read_bytes()[:-1])
     lines = describe(recall(interrupted, SIX).values())
     assert any(f"{trial.name}: not used: {newest}: arrays.npz is damaged" in line for line in lines)
-    assert any(f"{trial.name}: goes on after iteration 2 (" in line for line in lines)
+    iteration = load_state(before)["iteration"]
+    assert any(f"{trial.name}: goes on after iteration {iteration} (" in line for line in lines)
 
 
 def test_rows_that_were_cut_off_are_said_to_be_missing(interrupted):
