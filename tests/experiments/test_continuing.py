@@ -40,7 +40,7 @@ def interrupted_once(ray_cluster, tmp_path_factory):
 
 @pytest.fixture
 def interrupted(interrupted_once, tmp_path):
-    """An experiment that was cut off in its fifth iteration, with its best checkpoint and that of 4; a copy for each test."""
+    """A copy of an experiment that was cut off in its fifth iteration; its best checkpoint and the fourth are there."""
     return shutil.copytree(interrupted_once, tmp_path / "interrupted")
 
 
