@@ -7,7 +7,7 @@ from trainables.metrics import METRIC
 from trainables.pong_pg import PongPG
 from trainables.pong_trpo import PongTRPO
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 
 @pytest.mark.parametrize(
