@@ -57,7 +57,7 @@ class Storage:
 class Report(Storage):
     """Write one HTML file with all figures inside, and the same as Markdown with a folder of figures.
 
-    Runs that differ in their seed alone are drawn as one curve with its 95% band, also across experiments.
+    Runs that differ in seed and parallelism alone are drawn as one curve with its 95% band, also across experiments.
 
     Example: python experiments/results.py report pg-1 trpo-1 --out both.html
     """

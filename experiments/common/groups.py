@@ -1,4 +1,4 @@
-"""Trials that differ in their seed alone are one configuration: how good it is, and how sure that is."""
+"""Trials that differ in seed and parallelism alone are one configuration: how good it is, and how sure that is."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
