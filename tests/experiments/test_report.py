@@ -7,7 +7,7 @@ import statistics
 import numpy as np
 import pytest
 
-from experiments.common.groups import group
+from experiments.common import groups as configurations
 from experiments.common.records import read_experiment
 from experiments.report.effects import comparable, marginal_means
 from experiments.report.figures import mean_curve
@@ -182,5 +182,5 @@ def test_seeds_with_other_numbers_of_workers_belong_to_the_same_configuration(tm
     """Parallelism changes no result; a learning rate does."""
     runs = [{"seed": 0, "num_workers": 1}, {"seed": 1, "num_workers": 2}, {"seed": 2, "learning_rate": 0.5}]
     folders = [write_experiment(tmp_path, f"run{n}", "pg", [(run, [-20, n], None)]) for n, run in enumerate(runs)]
-    groups = group([read_experiment(folder) for folder in folders])
-    assert [sorted(g.seeds) for g in groups] == [[2], [0, 1]]
+    found = configurations.group([read_experiment(folder) for folder in folders])
+    assert [sorted(g.seeds) for g in found] == [[2], [0, 1]]
