@@ -17,6 +17,7 @@ PRESETS: dict[str, dict] = {
         "reset_on_reward": False,
         "cg_damping": 1e-3,
         "fisher_every": 1,
+        "baseline_every": 1,
         "baseline_iterations": 25,
         "baseline_mix": 0.9,
     },

@@ -195,6 +195,10 @@ class TRPOConfig(Config):
     fisher_every: Count = 5
     """Steps of a batch to one that the Fisher information looks at, as in OpenAI Baselines; modular_rl takes 1."""
 
+    baseline_every: Count = 5
+    """Steps of a batch to one that the baseline is fitted to: what is still to come differs little from one step to
+    the next. modular_rl takes 1."""
+
     baseline_iterations: Count = 10
     """L-BFGS iterations of each fit of the baseline. modular_rl's 25 learn a batch's points by heart."""
 

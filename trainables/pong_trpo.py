@@ -70,6 +70,7 @@ class PongTRPO(PongTrainable):
             settings.baseline_l2,
             settings.baseline_mix,
             settings.baseline_iterations,
+            settings.baseline_every,
         )
         self.theta = self.policy.init(rng)
         self.value = self.baseline.init(rng)

@@ -55,6 +55,15 @@ def test_the_mix_holds_a_fit_near_its_old_predictions(value):
     assert np.mean(moved_n - old_n) == pytest.approx(0.1 * np.mean(RETURN_N + 10 - old_n), rel=0.1)
 
 
+def test_a_fit_to_some_steps_is_a_fit_that_knows_no_others(value):
+    sparse = ValueBaseline(num_inputs=4, hidden_sizes=(16, 16), max_iterations=25, every=3)
+    fitted, info = sparse.fit(value, X_ND, RETURN_N)
+    alone, _ = BASELINE.fit(value, X_ND[::3], RETURN_N[::3])
+    for one, other in zip(fitted, alone, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4)
+    assert info["explained_variance_after"] == explained_variance(BASELINE.predict(fitted, X_ND), RETURN_N)
+
+
 def test_constant_returns_are_learned_and_explain_nothing(value):
     fitted, info = BASELINE.fit(value, X_ND, np.full(len(X_ND), 3.0))
     assert info["explained_variance_after"] == 0

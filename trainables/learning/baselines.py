@@ -40,6 +40,7 @@ class ValueBaseline:
     l2: float = 1e-3
     mix: float = 0.3
     max_iterations: int = 10
+    every: int = 1  # steps of a batch to one that it is fitted to
 
     @cached_property
     def mlp(self) -> MLP:
@@ -56,18 +57,19 @@ class ValueBaseline:
         return value.centre + value.scale * np.concatenate(out_n)
 
     def fit(self, value: Value, x_nd: Array, return_n: Array) -> tuple[Value, dict[str, float]]:
-        """Fit to the returns. A fit that is not finite is dropped: then the state stays as it was.
+        """Fit to the returns of every ``every``-th step. A fit that is not finite is dropped: then the state stays as it was.
 
-        Weights of inputs that are zero in the whole batch stay as they are (of Pong's 128 bytes most never change).
+        Weights of inputs that are zero in all of these stay as they are (of Pong's 128 bytes most never change).
         ``info`` has the explained variance before and after, and how often L-BFGS evaluated the loss.
         """
         old_n = self.predict(value, x_nd)
         mix = self.mix if value.scale > 0 else 1.0  # before the first fit there is no old prediction worth keeping
-        target_n = mix * return_n + (1 - mix) * old_n
-        centre, scale = target_n.mean(), target_n.std()
-        lit = np.flatnonzero(x_nd.any(axis=0))
+        target_m = (mix * return_n + (1 - mix) * old_n)[:: self.every]
+        centre, scale = target_m.mean(), target_m.std()
+        seen_md = x_nd[:: self.every]
+        lit = np.flatnonzero(seen_md.any(axis=0))
         narrow, index = self.mlp.narrow(lit)
-        loss = _loss(narrow, x_nd[:, lit], ((target_n - centre) / (scale or 1.0)).astype(np.float32), self.l2)
+        loss = _loss(narrow, seen_md[:, lit], ((target_m - centre) / (scale or 1.0)).astype(np.float32), self.l2)
         options = {"maxiter": self.max_iterations}
         solution = minimize(loss, value.theta_p[index], jac=True, method="L-BFGS-B", options=options)
         theta_p = value.theta_p.copy()
