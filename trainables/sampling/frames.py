@@ -23,6 +23,10 @@ BACKGROUND = (144, 109)
 _COURT = np.uint64(0x2222222222222222)
 """Eight pixels of the court, palette index 34."""
 
+ROOM = 1 << 17
+"""Pixels in an array that rows share, one after the other: those of some thousand steps. A row is a view of it, since
+two small arrays of its own a step would cost more than finding the pixels."""
+
 _BLACK_OR_BACKGROUND = [0, 34, 228]
 """ALE palette indices of red 0, 144 and 109 (``test_frames`` checks them on real games)."""
 
@@ -37,7 +41,7 @@ def preprocess(rgb: Array) -> Array:
     return ((red != 0) & ~np.isin(red, BACKGROUND)).astype(np.float32).ravel()
 
 
-def changed_pixels_numpy(screen: Array, before: Array, lit: Array, columns: Array, values: Array) -> int:
+def changed_pixels_numpy(screen: Array, before: Array, lit: Array, columns: Array, values: Array, start: int) -> int:
     """``changed_pixels`` in NumPy, four bytes (two kept pixels) at a time: a paddle is as wide as one such word."""
     now_words, before_words = screen[TOP:BOTTOM:2].view(np.uint32), before.view(np.uint32)
     words = (now_words != before_words).ravel().nonzero()[0]
@@ -45,21 +49,21 @@ def changed_pixels_numpy(screen: Array, before: Array, lit: Array, columns: Arra
     difference = (lit.take(now.view(np.uint8)) - lit.take(then.view(np.uint8)))[::2]
     np.copyto(before_words, now_words)
     pixels = difference.nonzero()[0]
-    count = len(pixels)
-    columns[:count] = 2 * words.take(pixels >> 1) + (pixels & 1)
-    values[:count] = difference.take(pixels)
-    return count
+    stop = start + len(pixels)
+    columns[start:stop] = 2 * words.take(pixels >> 1) + (pixels & 1)
+    values[start:stop] = difference.take(pixels)
+    return stop
 
 
 @compiled(otherwise=changed_pixels_numpy)
-def changed_pixels(screen: Array, before: Array, lit: Array, columns: Array, values: Array) -> int:
+def changed_pixels(screen: Array, before: Array, lit: Array, columns: Array, values: Array, start: int) -> int:
     """Compare a screen with the one before, and put it in that one's place.
 
     ``screen`` (210, 20) is the console's picture and ``before`` (80, 20) the kept rows of the last one, eight bytes in
     each uint64. ``lit`` (256,) is the binary value of each palette index. Writes the pixels whose binary value changed,
-    ascending, into ``columns`` and by how much into ``values``; returns how many there are.
+    ascending, into ``columns`` and by how much into ``values``, both from ``start`` on; returns where they end.
     """
-    count = 0
+    end = start
     for y in range(HEIGHT):
         for x in range(before.shape[1]):
             now, then = screen[TOP + 2 * y, x], before[y, x]
@@ -68,10 +72,10 @@ def changed_pixels(screen: Array, before: Array, lit: Array, columns: Array, val
                 for kept in range(4):  # every second byte; the lowest is the leftmost
                     change = lit[now >> (16 * kept) & 255] - lit[then >> (16 * kept) & 255]
                     if change != 0:
-                        columns[count] = y * WIDTH + 4 * x + kept
-                        values[count] = change
-                        count += 1
-    return count
+                        columns[end] = y * WIDTH + 4 * x + kept
+                        values[end] = change
+                        end += 1
+    return end
 
 
 def present_pixels_numpy(screen: Array, lit: Array, columns: Array, values: Array, start: int) -> int:
@@ -88,20 +92,20 @@ def present_pixels_numpy(screen: Array, lit: Array, columns: Array, values: Arra
 
 @compiled(otherwise=present_pixels_numpy)
 def present_pixels(screen: Array, lit: Array, columns: Array, values: Array, start: int) -> int:
-    """Append the pixels that are lit, numbered from 6,400 on, and the value 1; return how many entries there are now.
+    """Write the pixels that are lit, numbered from 6,400 on, and the value 1 each, from ``start`` on; return the end.
 
     ``screen`` (80, 20) are the kept rows of a picture, the rest is as for ``changed_pixels``.
     """
-    count = start
+    end = start
     for y in range(HEIGHT):
         for x in range(screen.shape[1]):
             if screen[y, x] != _COURT:  # seldom
                 for kept in range(4):
                     if lit[screen[y, x] >> (16 * kept) & 255] != 0:
-                        columns[count] = NUM_PIXELS + y * WIDTH + 4 * x + kept
-                        values[count] = 1
-                        count += 1
-    return count
+                        columns[end] = NUM_PIXELS + y * WIDTH + 4 * x + kept
+                        values[end] = 1
+                        end += 1
+    return end
 
 
 class DifferenceFrames:
@@ -116,7 +120,7 @@ class DifferenceFrames:
         self._before = np.zeros((HEIGHT, 20), np.uint64)
         self._lit = np.ones(256, np.float32)
         self._lit[_BLACK_OR_BACKGROUND] = 0
-        self._columns, self._values = np.empty(self.num_pixels, np.intp), np.empty(self.num_pixels, np.float32)
+        self._columns, self._values, self._end = np.empty(0, np.int32), np.empty(0, np.float32), 0
 
     def reset(self, screen: Array) -> SparseRow:
         """Start a game at ``screen`` (uint8 (210, 160) palette indices), as if it had not changed."""
@@ -129,12 +133,15 @@ class DifferenceFrames:
         return self._row(self._words)
 
     def _row(self, words: Array) -> SparseRow:
-        count = self._look(words)
-        return self._columns[:count].copy(), self._values[:count].copy()
+        start = self._end
+        if start + self.num_pixels > len(self._columns):  # the last arrays live on in the rows that look into them
+            self._columns, self._values, start = np.empty(ROOM, np.int32), np.empty(ROOM, np.float32), 0
+        self._end = end = self._look(words, start)
+        return self._columns[start:end], self._values[start:end]
 
-    def _look(self, words: Array) -> int:
-        """Fill in what is seen of a screen, put it in the place of the last one, and return how much it is."""
-        return changed_pixels(words, self._before, self._lit, self._columns, self._values)
+    def _look(self, words: Array, start: int) -> int:
+        """Fill in from ``start`` on what is seen of a screen, put it in the place of the last one; return the end."""
+        return changed_pixels(words, self._before, self._lit, self._columns, self._values, start)
 
 
 class DoubleFrames(DifferenceFrames):
@@ -145,9 +152,9 @@ class DoubleFrames(DifferenceFrames):
 
     num_pixels = 2 * NUM_PIXELS
 
-    def _look(self, words: Array) -> int:
-        count = super()._look(words)
-        return present_pixels(self._before, self._lit, self._columns, self._values, count)
+    def _look(self, words: Array, start: int) -> int:
+        end = super()._look(words, start)
+        return present_pixels(self._before, self._lit, self._columns, self._values, end)
 
 
 def stack_rows(rows: list[SparseRow], num_pixels: int = NUM_PIXELS) -> sparse.csr_matrix:
