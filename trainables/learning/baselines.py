@@ -57,7 +57,7 @@ class ValueBaseline:
         return value.centre + value.scale * np.concatenate(out_n)
 
     def fit(self, value: Value, x_nd: Array, return_n: Array) -> tuple[Value, dict[str, float]]:
-        """Fit to the returns of every ``every``-th step. A fit that is not finite is dropped: the state stays as it was.
+        """Fit to the returns of every ``every``-th step. A fit that is not finite is dropped: the old one stays.
 
         Weights of inputs that are zero in all of these stay as they are (of Pong's 128 bytes most never change).
         ``info`` has the explained variance before and after, and how often L-BFGS evaluated the loss.
