@@ -147,7 +147,7 @@ class PGConfig(Config):
 class TRPOConfig(Config):
     """TRPO on Pong's memory, or on a small Gymnasium environment (Schulman et al. 2015; seed document 004)."""
 
-    SHAPING = ("env_id", "hidden_sizes")
+    SHAPING = ("env_id", "hidden_sizes", "places")
 
     env_id: str = "ALE/Pong-v5"
     """A Pong of ALE, seen as its 128 bytes of memory, or an environment with flat observations and discrete actions."""
@@ -158,6 +158,11 @@ class TRPOConfig(Config):
 
     eval_games: Annotated[int, Bounds(2)] = 3
     """Games of an evaluation with sampled actions, and as many with the most probable ones. Two make an interval."""
+
+    places: bool = False
+    """Beside Pong's memory, see the places of ball and paddle, and how far apart they are, each spread over 32 bins. A
+    byte is one number, of which a small network learns slowly to tell near places apart. Other environments want False.
+    """
 
     hidden_sizes: Annotated[tuple[int, ...], Bounds(1)] = (64, 64)
     """Tanh units of each hidden layer, in the policy and in the baseline."""
@@ -210,5 +215,6 @@ class TRPOConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.reset_on_reward and "pong" not in self.env_id.lower():
-            raise ConfigError(f"reset_on_reward=True is for Pong's points only; for {self.env_id} set it to False")
+        pongs = [f"{name}=True" for name in ("reset_on_reward", "places") if getattr(self, name)]
+        if pongs and "pong" not in self.env_id.lower():
+            raise ConfigError(f"{' and '.join(pongs)}: for Pong only; for {self.env_id} set each to False")

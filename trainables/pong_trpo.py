@@ -59,7 +59,7 @@ class PongTRPO(PongTrainable):
 
     def build(self) -> None:
         settings: TRPOConfig = self.settings
-        env, rng = flat_environment(settings.env_id), self.init_rng()
+        env, rng = flat_environment(settings.env_id, settings.places), self.init_rng()
         self.policy = CategoricalPolicy(env.num_inputs, settings.hidden_sizes, env.num_actions)
         self.trust_region = TrustRegion(
             self.policy, settings.max_kl, settings.cg_damping, settings.cg_iterations, settings.fisher_every
@@ -79,7 +79,7 @@ class PongTRPO(PongTrainable):
 
     @staticmethod
     def worker_factory(settings: TRPOConfig) -> Callable[[], Worker]:
-        return partial(TrajectoryWorker, settings.env_id, settings.hidden_sizes)
+        return partial(TrajectoryWorker, settings.env_id, settings.hidden_sizes, settings.places)
 
     def update(self) -> dict[str, float]:
         """One update: theta <- theta + s, the step within the trust region that TRPO finds for GAE's advantages."""

@@ -85,8 +85,11 @@ def test_bad_input_to_a_sweep_is_answered_in_one_line(case, storage, monkeypatch
         ("pg --gamma 2", "gamma=2.0"),
         ("pg --optimiser sgd", "'sgd'"),
         ("pg --env-id CartPole-v1", "'CartPole-v1' is not a Pong"),
-        ("trpo --env-id Pendulum-v1 --no-reset-on-reward", "accepted is Discrete"),
-        ("trpo --env-id CartPole-v1", "set it to False"),
+        ("trpo --env-id Pendulum-v1 --no-reset-on-reward --no-places", "accepted is Discrete"),
+        (
+            "trpo --env-id CartPole-v1",
+            "reset_on_reward=True and places=True: for Pong only; for CartPole-v1 set each to",
+        ),
         ("trpo --hidden-sizes 64 0", "hidden_sizes=0"),
         ("pg --num-workers 4000", "num_workers=4000 needs 4000 CPUs"),
         ("pg --preset karpaty", "unknown preset 'karpaty'; did you mean 'karpathy'?"),

@@ -18,8 +18,8 @@ from tests.trials import assert_same, wait_until
 
 pytestmark = pytest.mark.slow
 
-ENDLESS = ["--env-id", "CartPole-v1", "--no-reset-on-reward", "--timesteps-per-batch", 300, "--hidden-sizes", 8]
-ENDLESS += ["--iterations", 100_000, "--num-workers", 1, "--checkpoint-frequency", 1]
+ENDLESS = ["--env-id", "CartPole-v1", "--no-reset-on-reward", "--no-places", "--timesteps-per-batch", 300]
+ENDLESS += ["--hidden-sizes", 8, "--iterations", 100_000, "--num-workers", 1, "--checkpoint-frequency", 1]
 
 
 def begin(program, *flags, cwd, mark=""):

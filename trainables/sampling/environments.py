@@ -7,10 +7,14 @@ from gymnasium.spaces import Box, Discrete
 from scipy import sparse
 
 from trainables.sampling.frames import DifferenceFrames, DoubleFrames, SparseRow, stack_rows
+from trainables.sampling.places import BINS, NUM_PLACES, places
 from trainables.sampling.pong import DOWN, UP, PongConsole
 
 JOYSTICK = {"stay": ale_py.Action.NOOP.value, "up": UP, "down": DOWN}
 """Moves as ALE codes."""
+
+NUM_BYTES = 128
+"""The console's memory."""
 
 MAX_ACTIONS = 127
 """Actions of a game are stored as int8."""
@@ -63,38 +67,40 @@ class PongRAM:
 
     The four bytes in ``SIGNED`` arrive in offset binary, 128 for zero: as the console has them, -1 is 255, as far from
     0 as can be, and a filter of means and deviations makes noise of the ball's velocity.
+
+    With ``with_places`` the places of ball and paddle follow, spread over bins (``sampling/places.py``).
     """
 
-    num_inputs = 128
     num_actions = 3
     SIGNED = (18, 19, 56, 58)
     """Addresses of numbers in two's complement; 56 and 58 are the ball's velocity (up or down, and across)."""
     MOVES = ("stay", "up", "down")
 
-    def __init__(self, env_id: str = "ALE/Pong-v5") -> None:
-        self.console = PongConsole(env_id)
-        self._sign_bits = np.zeros(self.num_inputs, np.uint8)
+    def __init__(self, env_id: str = "ALE/Pong-v5", with_places: bool = False) -> None:
+        self.console, self._with_places = PongConsole(env_id), with_places
+        self.num_inputs = NUM_BYTES + with_places * NUM_PLACES * BINS
+        self._sign_bits = np.zeros(NUM_BYTES, np.uint8)
         self._sign_bits[[*self.SIGNED]] = 128
         self._joystick = [JOYSTICK[move] for move in self.MOVES]
 
     def reset(self, rng: np.random.Generator) -> np.ndarray:
-        """Start a game; return its memory, uint8 (128,)."""
+        """Start a game; return its memory, uint8 (num_inputs,)."""
         self.console.reset(rng)
-        return self._memory()
+        return self._observe()
 
     def step(self, action: int) -> tuple[np.ndarray, float, bool, bool]:
         """Stay (0) or move up (1) or down (2) for one agent step."""
         console = self.console
         reward = console.step(self._joystick[action])
-        return self._memory(), reward, console.terminated, console.truncated
+        return self._observe(), reward, console.terminated, console.truncated
 
-    def _memory(self) -> np.ndarray:
+    def _observe(self) -> np.ndarray:
         memory = self.console.ale.getRAM()
         memory ^= self._sign_bits
-        return memory
+        return np.concatenate([memory, places(memory)]) if self._with_places else memory
 
     def stack(self, observations: list[np.ndarray]) -> np.ndarray:
-        """Memories as one matrix (n, 128), uint8."""
+        """Memories as one matrix (n, num_inputs), uint8."""
         return np.stack(observations)
 
 
@@ -132,10 +138,10 @@ class BoxEnvironment:
         return np.stack(observations)
 
 
-def flat_environment(env_id: str) -> PongRAM | BoxEnvironment:
+def flat_environment(env_id: str, with_places: bool = False) -> PongRAM | BoxEnvironment:
     """The environment of ``env_id`` with flat observations: memory for ALE's Pong, else the environment's own.
 
     Raises ValueError, in one line, if there is none.
     """
     spec = gymnasium.envs.registry.get(env_id)
-    return PongRAM(env_id) if spec and spec.kwargs.get("game") == "pong" else BoxEnvironment(env_id)
+    return PongRAM(env_id, with_places) if spec and spec.kwargs.get("game") == "pong" else BoxEnvironment(env_id)

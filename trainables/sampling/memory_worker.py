@@ -50,8 +50,8 @@ class FilteredBlock(NamedTuple):
 class TrajectoryWorker:
     """Plays a game from flat observations and returns its trajectory."""
 
-    def __init__(self, env_id: str, hidden_sizes: tuple[int, ...]) -> None:
-        self.env = flat_environment(env_id)
+    def __init__(self, env_id: str, hidden_sizes: tuple[int, ...], with_places: bool = False) -> None:
+        self.env = flat_environment(env_id, with_places)
         self.policy = CategoricalPolicy(self.env.num_inputs, hidden_sizes, self.env.num_actions)
 
     def play(self, weights: FilteredWeights, number: GameNumber) -> FilteredGame:
@@ -80,5 +80,5 @@ class TrajectoryWorker:
         return probabilities
 
     def view(self, weights: FilteredWeights) -> Callable[[np.ndarray], np.ndarray]:
-        """The filtered observation: for Pong's memory 8 rows of 16 bytes; 1 is 2.5 standard deviations or more."""
+        """The filtered observation: for Pong's memory rows of 16 inputs; 1 is 2.5 standard deviations or more."""
         return lambda obs_d: (weights.filter(obs_d[None]).reshape(-1, min(len(obs_d), 16)) * 2 / CLIP).clip(-1, 1)
