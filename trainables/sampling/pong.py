@@ -51,13 +51,15 @@ class PongConsole:
 
         Each frame, with the sticky probability, the console still sees the previous frame's action.
         """
-        reward, act = 0, self.ale.act
+        reward, act, held = 0, self.ale.act, self._held
         for repeat in next(self._repeats):
             if not repeat:
-                self._held = joystick
-            reward += act(self._held)
-        self.terminated = self.ale.game_over(with_truncation=False)
-        self.truncated = self.ale.game_truncated()
+                held = joystick
+            reward += act(held)
+        self._held = held
+        if self.ale.game_over():  # one question a step; only at the end another two
+            self.terminated = self.ale.game_over(with_truncation=False)
+            self.truncated = self.ale.game_truncated()
         return reward
 
     def _draw_repeats(self, rng: np.random.Generator, block: int = 1024) -> Iterator[list[bool]]:
