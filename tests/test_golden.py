@@ -7,13 +7,13 @@ themselves only figures are kept, within a tolerance: BLAS adds in another order
 import numpy as np
 import pytest
 
-from search_spaces.pong_pg import PRESETS
+from search_spaces import pong_pg, pong_trpo
 from trainables.pong_pg import PongPG
 from trainables.pong_trpo import PongTRPO
 
 COMMON = {"num_workers": 2, "seed": 7, "eval_interval": 0}
 PG_RUN, TRPO_RUN = COMMON | {"batch_size": 3}, COMMON | {"timesteps_per_batch": 3000}
-PPO_RUN = PRESETS["fast"] | PG_RUN
+PPO_RUN = pong_pg.PRESETS["fast"] | PG_RUN
 
 
 def played(trial, iterations=3):
@@ -65,3 +65,15 @@ def test_pong_trpo_repeats_the_run_that_was_recorded(make_trial):
     assert last["baseline/explained_variance_after"] == close(0.3301239044)
     assert figures(trial.theta - start) == close([0.7428337300, -0.2988030511])
     assert figures(trial.value.theta_p - start_value) == close([1.7453631000, 0.2626569630])
+
+
+def test_pong_trpo_with_places_repeats_the_run_that_was_recorded(make_trial):
+    trial = make_trial(PongTRPO, pong_trpo.PRESETS["fast"] | TRPO_RUN)
+    start, start_value = trial.theta.copy(), trial.value.theta_p.copy()
+    returns, lengths, last = played(trial)
+    assert returns == [-19, -20, -21, -18, -21, -21, -21, -21, -18, -21]
+    assert lengths == [(4113, 1234), (1889, 1125), (4678, 1412)]
+    assert last["policy/kl"] == close(0.0131746957)
+    assert last["baseline/explained_variance_after"] == close(0.2510662433)
+    assert figures(trial.theta - start) == close([1.0370020000, 1.4657549789])
+    assert figures(trial.value.theta_p - start_value) == close([1.3728710000, -1.2721840262])
