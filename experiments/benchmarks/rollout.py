@@ -39,12 +39,13 @@ def benchmark_rollout(flags: RoundsFlags) -> Iterator[Table]:
     theta = worker.policy.mlp.init(np.random.default_rng(0))
     frames = FrameWorker(config.env_id, config.hidden_size)
     frames_theta = frames.policy.mlp.init(np.random.default_rng(0))
-    memory = TrajectoryWorker(TRPOConfig().env_id, TRPOConfig().hidden_sizes)
+    memory, places = (TrajectoryWorker(config.env_id, TRPOConfig().hidden_sizes, places) for places in (False, True))
     sides: dict[str, Callable[[], float]] = {
         "emulator": lambda: emulate(worker.env.console),
         "PongPG": _timed(lambda game: worker.play_block(theta, [GameNumber(0, 0, game)]).summaries[0].length),
         "PongPG, PPO": _timed(lambda game: len(frames.play(frames_theta, GameNumber(0, 0, game))[0].action_n)),
         "PongTRPO": _timed(_memory_player(memory)),
+        "PongTRPO, places": _timed(_memory_player(places)),
         "dense oracle": _timed(lambda game: _dense_game(worker.env.console, worker.policy, theta, game)),
         "notebook": _timed(_notebook_player(worker, theta)),
     }

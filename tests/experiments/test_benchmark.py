@@ -54,7 +54,15 @@ def test_a_benchmark_prints_tables_and_writes_them(tmp_path, monkeypatch, capsys
     run(monkeypatch, "rollout", "--rounds", "1", "--json", str(tmp_path / "rollout.json"))
     whole, parts = json.loads((tmp_path / "rollout.json").read_text())
     shares = {row["side"]: row["share of emulator"]["middle"] for row in whole["rows"]}
-    assert shares.keys() == {"emulator", "PongPG", "PongPG, PPO", "PongTRPO", "dense oracle", "notebook"}
+    assert shares.keys() == {
+        "emulator",
+        "PongPG",
+        "PongPG, PPO",
+        "PongTRPO",
+        "PongTRPO, places",
+        "dense oracle",
+        "notebook",
+    }
     assert shares["emulator"] == 1
     assert min(shares.values()) > 0
     assert sum(row["share"]["middle"] for row in parts["rows"]) == pytest.approx(1)
