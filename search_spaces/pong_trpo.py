@@ -3,8 +3,9 @@
 from ray import tune
 
 PRESETS: dict[str, dict] = {
-    # What learns fastest here: places told apart, else the configuration's own defaults, each with its reason there.
-    "fast": {"places": True},
+    # What learns best here: places told apart, and so quickly that steps need not shrink as soon as without (return
+    # 16.9 after 2.9 million agent steps). Else the configuration's own defaults, each with its reason there.
+    "fast": {"places": True, "half_life": 4_000_000},
     # The seeds' own settings (document 004, modular_rl): whole games, gamma 0.99. It stalls where the defaults climb.
     "modular_rl": {
         "places": False,
