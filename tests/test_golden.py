@@ -73,7 +73,7 @@ def test_pong_trpo_with_places_repeats_the_run_that_was_recorded(make_trial):
     returns, lengths, last = played(trial)
     assert returns == [-19, -20, -21, -18, -21, -21, -21, -21, -18, -21]
     assert lengths == [(4113, 1234), (1889, 1125), (4678, 1412)]
-    assert last["policy/kl"] == close(0.0131746957)
+    assert last["policy/kl"] == close(0.0132033591)
     assert last["baseline/explained_variance_after"] == close(0.2510662433)
-    assert figures(trial.theta - start) == close([1.0370020000, 1.4657549789])
+    assert figures(trial.theta - start) == close([1.0376250000, 1.4677750749])
     assert figures(trial.value.theta_p - start_value) == close([1.3728710000, -1.2721840262])
