@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from experiments.common import saved
+from experiments.common.budget import Budget
 from experiments.common.groups import Group, confirmations, varied, verdict
 from experiments.common.plan import duration
 from experiments.common.records import Experiment, Trial
@@ -122,6 +123,9 @@ def origin(experiment: Experiment) -> str:
         f"- Seeds: {', '.join(map(str, seeds))}",
         f"- Same in all trials: {', '.join(code(f'{k}={json.dumps(v)}') for k, v in same.items())}",
     ]
+    if earlier := record.get("extended"):
+        budget = Budget(record["iterations"], record["timesteps"])
+        lines.insert(1, f"- Extended: to {budget} a trial, after {', '.join(f'{limit:,}' for limit in earlier)}")
     program, *words = [str(word) for word in record.get("command", ["unknown"])]
     return block(shlex.join(["python", f"experiments/{program}", *words])) + "\n" + "\n".join(lines) + "\n"
 

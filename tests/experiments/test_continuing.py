@@ -15,6 +15,8 @@ from experiments.common.learners import TRPO
 from experiments.common.lock import exclusive
 from experiments.common.past import all_over, describe, recall
 from experiments.common.record import Record
+from experiments.common.records import read_experiment
+from experiments.report.tables import origin
 from tests.experiments.small import InterruptAt, fit, flags, iterations, last_arrays, rows, small_record, trial_folders
 from tests.trials import CARTPOLE, assert_same
 from trainables.checkpoints import load_state
@@ -156,6 +158,7 @@ def test_extending_gives_finished_trials_more_iterations_without_a_gap(ray_clust
     assert status == 0
     assert_as_undisturbed(folder, undisturbed)
     assert Record.read(folder).extended == [3]
+    assert "- Extended: to 6 iterations a trial, after 3\n" in origin(read_experiment(folder))
     with pytest.raises(ConfigError, match="has 6 already"):
         runs.go_on(TRPO, flags(tmp_path, extend="short"), Budget(6))
 
