@@ -135,8 +135,9 @@ def test_an_update_that_is_refused_leaves_theta_and_says_so(make_trial):
 
 
 def test_settings_that_do_not_fit_are_refused(make_trial):
-    with pytest.raises(ConfigError, match="set it to False"):
-        make_trial(reset_on_reward=True)
+    for name in ("reset_on_reward", "places"):
+        with pytest.raises(ConfigError, match=f"{name}=True: for Pong only; for CartPole-v1 set each to False"):
+            make_trial(**{name: True})
     with pytest.raises(ConfigError, match="hidden_sizes"):
         make_trial(hidden_sizes=(64, 0))
     with pytest.raises(ValueError, match="accepted is Discrete"):

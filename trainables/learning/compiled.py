@@ -1,6 +1,6 @@
 """The few loops that run at every step of a game: compiled by numba where it is installed, else written for NumPy.
 
-With numba one worker comes to 0.92 of the bare emulator's speed, with NumPy alone to 0.8 (``benchmark.py rollout``):
+With numba one worker comes to 0.9 of the bare emulator's speed, with NumPy alone to 0.8 (``benchmark.py rollout``):
 each of the dozen NumPy calls of a step costs a microsecond and leaves the emulator's next frames a colder cache.
 
 Both forms of a loop return the same bits. So they add in the same order, one number after the other; a test holds them
