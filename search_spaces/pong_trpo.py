@@ -3,8 +3,8 @@
 from ray import tune
 
 PRESETS: dict[str, dict] = {
-    # What learns best here: places told apart (+18 after 4.5 to 6 million steps, without 9 to 10), and steps that shrink
-    # later than without. Else the configuration's own defaults, each with its reason there.
+    # What learns best here: places told apart (+18 after 4.5 to 6 million steps, without them 9 to 10), and steps that
+    # shrink later. Else the configuration's own defaults, each with its reason there.
     "fast": {"places": True, "half_life": 4_000_000},
     # The seeds' own settings (document 004, modular_rl): whole games, gamma 0.99. It stalls where the defaults climb.
     "modular_rl": {
