@@ -4,8 +4,8 @@ from ray import tune
 
 PRESETS = {
     # What learns best here. The sweep in docs/sweep_pg.md found 4 games an update, and after a million steps they are
-    # ahead of 8 by 5 points. After 5 million they are not, and with 8 seeds differ less. Step size and
-    # entropy bonus fall, since from +14 on they cost more than they bring.
+    # ahead of 8 by 5 points. After 5 million they are not, and with 8 seeds differ less. Step size and entropy bonus
+    # fall, since from +14 on they cost more than they bring.
     "fast": {
         "method": "ppo",
         "optimiser": "adam",

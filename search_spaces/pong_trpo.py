@@ -3,8 +3,9 @@
 from ray import tune
 
 PRESETS: dict[str, dict] = {
-    # What learns best here: places told apart (+18 after 4.5 to 6 million steps, without them 9 to 10), and steps that
-    # shrink later. Else the configuration's own defaults, each with its reason there.
+    # What learns best here: places told apart (two seeds of three at +18 after 4.5 and 5.8 million steps, the third at
+    # 17.9; without places 9 to 10), and steps that shrink later. Else the configuration's own defaults, each with its
+    # reason there.
     "fast": {"places": True, "half_life": 4_000_000},
     # The seeds' own settings (document 004, modular_rl): whole games, gamma 0.99. It stalls where the defaults climb.
     "modular_rl": {

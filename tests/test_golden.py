@@ -55,25 +55,31 @@ def test_pong_pg_by_ppo_repeats_the_run_that_was_recorded(make_trial):
     assert figures(trial.get_arrays()["value"] - start["value"]) == close([0.0839841068, -0.0327040026])
 
 
-def test_pong_trpo_repeats_the_run_that_was_recorded(make_trial):
-    trial = make_trial(PongTRPO, TRPO_RUN)
+@pytest.mark.parametrize(
+    ("settings", "expected_returns", "expected_lengths", "expected_figures"),
+    [
+        (
+            {},
+            [-20, -21, -21, -18, -21, -20, -21, -21, -21, -19],
+            [(4165, 1174), (1804, 979), (3973, 1135)],
+            [0.0167904347, 0.3301239044, 0.7428337300, -0.2988030511, 1.7453631000, 0.2626569630],
+        ),
+        (
+            pong_trpo.PRESETS["fast"],
+            [-19, -20, -21, -18, -21, -21, -21, -21, -18, -21],
+            [(4113, 1234), (1889, 1125), (4678, 1412)],
+            [0.0132033591, 0.2510662433, 1.0376250000, 1.4677750749, 1.3728710000, -1.2721840262],
+        ),
+    ],
+    ids=["memory", "places"],
+)
+def test_pong_trpo_repeats_the_run_that_was_recorded(
+    make_trial, settings, expected_returns, expected_lengths, expected_figures
+):
+    trial = make_trial(PongTRPO, settings | TRPO_RUN)
     start, start_value = trial.theta.copy(), trial.value.theta_p.copy()
     returns, lengths, last = played(trial)
-    assert returns == [-20, -21, -21, -18, -21, -20, -21, -21, -21, -19]
-    assert lengths == [(4165, 1174), (1804, 979), (3973, 1135)]
-    assert last["policy/kl"] == close(0.0167904347)
-    assert last["baseline/explained_variance_after"] == close(0.3301239044)
-    assert figures(trial.theta - start) == close([0.7428337300, -0.2988030511])
-    assert figures(trial.value.theta_p - start_value) == close([1.7453631000, 0.2626569630])
-
-
-def test_pong_trpo_with_places_repeats_the_run_that_was_recorded(make_trial):
-    trial = make_trial(PongTRPO, pong_trpo.PRESETS["fast"] | TRPO_RUN)
-    start, start_value = trial.theta.copy(), trial.value.theta_p.copy()
-    returns, lengths, last = played(trial)
-    assert returns == [-19, -20, -21, -18, -21, -21, -21, -21, -18, -21]
-    assert lengths == [(4113, 1234), (1889, 1125), (4678, 1412)]
-    assert last["policy/kl"] == close(0.0132033591)
-    assert last["baseline/explained_variance_after"] == close(0.2510662433)
-    assert figures(trial.theta - start) == close([1.0376250000, 1.4677750749])
-    assert figures(trial.value.theta_p - start_value) == close([1.3728710000, -1.2721840262])
+    assert returns == expected_returns
+    assert lengths == expected_lengths
+    moved = figures(trial.theta - start) + figures(trial.value.theta_p - start_value)
+    assert [last["policy/kl"], last["baseline/explained_variance_after"], *moved] == close(expected_figures)

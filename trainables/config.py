@@ -215,6 +215,6 @@ class TRPOConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        pongs = [f"{name}=True" for name in ("reset_on_reward", "places") if getattr(self, name)]
-        if pongs and "pong" not in self.env_id.lower():
-            raise ConfigError(f"{' and '.join(pongs)}: for Pong only; for {self.env_id} set each to False")
+        pong_only = [f"{name}=True" for name in ("reset_on_reward", "places") if getattr(self, name)]
+        if pong_only and "pong" not in self.env_id.lower():
+            raise ConfigError(f"{' and '.join(pong_only)}: for Pong only; for {self.env_id} set each to False")

@@ -39,7 +39,7 @@ def benchmark_rollout(flags: RoundsFlags) -> Iterator[Table]:
     theta = worker.policy.mlp.init(np.random.default_rng(0))
     frames = FrameWorker(config.env_id, config.hidden_size)
     frames_theta = frames.policy.mlp.init(np.random.default_rng(0))
-    memory, places = (TrajectoryWorker(config.env_id, TRPOConfig().hidden_sizes, places) for places in (False, True))
+    memory, places = (TrajectoryWorker(config.env_id, TRPOConfig().hidden_sizes, seen) for seen in (False, True))
     sides: dict[str, Callable[[], float]] = {
         "emulator": lambda: emulate(worker.env.console),
         "PongPG": _timed(lambda game: worker.play_block(theta, [GameNumber(0, 0, game)]).summaries[0].length),
