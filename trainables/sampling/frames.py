@@ -65,9 +65,14 @@ def changed_pixels(screen: Array, before: Array, lit: Array, columns: Array, val
     """
     end = start
     for y in range(HEIGHT):
+        difference = np.uint64(0)
+        for x in range(before.shape[1]):  # a whole row at once, since most are as they were
+            difference |= screen[TOP + 2 * y, x] ^ before[y, x]
+        if difference == 0:
+            continue
         for x in range(before.shape[1]):
             now, then = screen[TOP + 2 * y, x], before[y, x]
-            if now != then:  # seldom
+            if now != then:
                 before[y, x] = now
                 for kept in range(4):  # every second byte; the lowest is the leftmost
                     change = lit[now >> (16 * kept) & 255] - lit[then >> (16 * kept) & 255]
@@ -98,8 +103,13 @@ def present_pixels(screen: Array, lit: Array, columns: Array, values: Array, sta
     """
     end = start
     for y in range(HEIGHT):
+        difference = np.uint64(0)
         for x in range(screen.shape[1]):
-            if screen[y, x] != _COURT:  # seldom
+            difference |= screen[y, x] ^ _COURT
+        if difference == 0:
+            continue
+        for x in range(screen.shape[1]):
+            if screen[y, x] != _COURT:
                 for kept in range(4):
                     if lit[screen[y, x] >> (16 * kept) & 255] != 0:
                         columns[end] = NUM_PIXELS + y * WIDTH + 4 * x + kept
