@@ -5,16 +5,21 @@ import sys
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from trainables.learning.compiled import COMPILED
 from trainables.learning.logistic import logistic_layers, noisy_argmax, noisy_argmax_numpy
+from trainables.learning.optimisers import adam, adam_numpy, rmsprop, rmsprop_numpy
 from trainables.learning.policies import (
     CategoricalPolicy,
+    add_rows,
+    add_rows_numpy,
     sparse_argmax,
     sparse_argmax_numpy,
     sparse_logit,
     sparse_logit_numpy,
 )
+from trainables.learning.products import product, transposed_product
 from trainables.learning.returns import discounted_sum, discounted_sum_numpy
 from trainables.learning.running_stats import filtered_row, filtered_row_numpy
 
@@ -104,6 +109,40 @@ def test_both_forms_of_the_discounted_sum_agree():
     for x_n in (rng.standard_normal(3000), rng.integers(-1, 2, 3000).astype(np.float32), np.zeros(0)):
         for reset_n in (np.zeros(len(x_n), bool), rng.random(len(x_n)) < 0.02):
             np.testing.assert_array_equal(discounted_sum(x_n, 0.98, reset_n), discounted_sum_numpy(x_n, 0.98, reset_n))
+
+
+def test_both_forms_of_the_optimisers_take_the_same_steps():
+    rng = np.random.default_rng(0)
+    theta_p, mean_p, mean_square_p = rng.standard_normal((3, 10_007), np.float32)
+    grad_p = rng.standard_normal(10_007, np.float32) * (rng.random(10_007) < 0.5)
+    for form, numpy_form, *given in (
+        (adam, adam_numpy, theta_p, grad_p, mean_p, mean_square_p**2, 1e-3),
+        (rmsprop, rmsprop_numpy, theta_p, grad_p, mean_square_p**2, 0.99, 1e-3),
+    ):
+        for array, expected_array in zip(form(*given), numpy_form(*given), strict=True):
+            np.testing.assert_array_equal(array, expected_array)
+            assert array.dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_products_add_in_scipys_order(dtype):
+    rng = np.random.default_rng(0)
+    x_nd = sparse.random(70, 40, 0.2, "csr", dtype, rng)
+    weight_dh, y_nh = rng.standard_normal((40, 13)).astype(dtype), rng.standard_normal((70, 13)).astype(dtype)
+    np.testing.assert_array_equal(product(x_nd, weight_dh), x_nd @ weight_dh)
+    out_dh = np.full((40, 13), np.nan, dtype)
+    transposed_product(x_nd, y_nh, out_dh)
+    np.testing.assert_array_equal(out_dh, x_nd.T @ y_nh)
+
+
+def test_both_forms_of_adding_rows_agree():
+    rng = np.random.default_rng(0)
+    total = np.stack([rng.standard_normal((50, 7), np.float32)] * 2)
+    rows, group = rng.permutation(50)[:20].astype(np.int32), rng.integers(0, 9, 20).astype(np.int32)
+    grad, sign = rng.standard_normal((9, 7), np.float32), rng.choice([-1, 1], 20).astype(np.float32)
+    for form, array in zip((add_rows, add_rows_numpy), total, strict=True):
+        form(array, rows, grad, group, sign)
+    np.testing.assert_array_equal(*total)
 
 
 def test_the_logistic_network_is_the_tanh_network():

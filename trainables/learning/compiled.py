@@ -20,13 +20,17 @@ Loop = TypeVar("Loop", bound=Callable[..., Any])
 COMPILED = numba is not None
 
 
-def compiled(otherwise: Loop) -> Callable[[Loop], Loop]:
+def compiled(otherwise: Loop, nogil: bool = False) -> Callable[[Loop], Loop]:
     """Decorator: compile the loop; without numba, put the function ``otherwise`` in its place.
 
-    The compiled code is kept on disk, so only the first run after an installation waits for the compiler.
+    The compiled code is kept on disk, so only the first run after an installation waits for the compiler. ``nogil``
+    lets other threads go on meanwhile: right for a loop that takes a millisecond, too dear for one of a microsecond.
+    Divisions by zero are NumPy's, infinite and without an error, which is also what lets several be done at a time.
     """
 
     def decorate(loop: Loop) -> Loop:
-        return numba.njit(cache=True)(loop) if COMPILED else otherwise  # type: ignore[return-value]
+        if not COMPILED:
+            return otherwise
+        return numba.njit(cache=True, nogil=nogil, error_model="numpy")(loop)  # type: ignore[return-value]
 
     return decorate

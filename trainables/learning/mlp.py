@@ -1,19 +1,19 @@
 """A multilayer perceptron as pure functions of one flat parameter vector.
 
 Everything a policy-gradient method asks of a network is a forward pass, a vector-Jacobian product (pull a gradient
-back) and a Jacobian-vector product (push a direction forward). All three are written with ``@``, so that the same
-lines serve dense arrays and ``scipy.sparse`` rows.
+back) and a Jacobian-vector product (push a direction forward). The same lines serve dense arrays and sparse rows
+(``learning/products.py``).
 """
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from trainables.learning.products import Inputs, product, transposed_product
+
 Array = np.ndarray
-Inputs = Any
-"""A dense array or a ``scipy.sparse`` matrix (n, d): whatever ``@`` and ``.T`` work on."""
 Tape = list[Inputs]
 """What ``forward`` remembers for ``vjp`` and ``jvp``: the input of every layer."""
 
@@ -104,7 +104,7 @@ class MLP:
         layers = self.layers(theta_p)
         for index in reversed(range(len(layers))):
             grad = self.layers(grad_p)[index]
-            grad.weight[:] = tape[index].T @ cotangent_nk
+            transposed_product(tape[index], cotangent_nk, grad.weight)
             if grad.bias is not None:
                 grad.bias[:] = cotangent_nk.sum(axis=0)
             if index:
@@ -154,7 +154,7 @@ class MLP:
 
 
 def _affine(layer: Layer, signal: Inputs) -> Array:
-    out = signal @ layer.weight
+    out = product(signal, layer.weight)
     if layer.bias is not None:
         out += layer.bias
     return out

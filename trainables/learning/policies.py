@@ -13,7 +13,8 @@ from trainables.learning.alike import alike_columns
 from trainables.learning.compiled import compiled
 from trainables.learning.distributions import Bernoulli
 from trainables.learning.logistic import logistic_layers, noisy_argmax
-from trainables.learning.mlp import MLP, Inputs
+from trainables.learning.mlp import MLP
+from trainables.learning.products import Inputs
 
 Array = np.ndarray
 SparseRow = tuple[Array, Array]
@@ -96,6 +97,20 @@ def sparse_argmax(
     return int(logits.argmax())
 
 
+def add_rows_numpy(total: Array, rows: Array, grad: Array, group: Array, sign: Array) -> None:
+    """``add_rows`` in NumPy. Rows are unique, so fancy indexing adds each once."""
+    total[rows] += sign[:, None] * grad[group]
+
+
+@compiled(otherwise=add_rows_numpy)
+def add_rows(total: Array, rows: Array, grad: Array, group: Array, sign: Array) -> None:
+    """Add, in place, ``sign[j] * grad[group[j]]`` to the j-th of some rows of ``total``."""
+    for j in range(len(rows)):
+        total_row, grad_row, factor = total[rows[j]], grad[group[j]], sign[j]
+        for h in range(len(total_row)):
+            total_row[h] += factor * grad_row[h]
+
+
 @dataclass(frozen=True)
 class BernoulliPolicy:
     """Karpathy's Pong policy: d inputs, h ReLU units, one logit, no biases (seed document 002, ``Model``)."""
@@ -157,8 +172,7 @@ class BernoulliPolicy:
         (w1_total, _), (w2_total, _) = self.mlp.layers(total_p)
         w2 = gradient.grad[-self.num_hidden :]
         w1 = gradient.grad[: -self.num_hidden].reshape(-1, self.num_hidden)
-        # Columns are unique, so fancy indexing adds each row once.
-        w1_total[gradient.columns] += gradient.sign[:, None] * w1[gradient.group]
+        add_rows(w1_total, gradient.columns, w1, gradient.group, gradient.sign)
         w2_total += w2[:, None]
 
 

@@ -17,9 +17,10 @@ from scipy import sparse
 
 from trainables.learning.alike import lit_columns
 from trainables.learning.distributions import Categorical
-from trainables.learning.mlp import MLP, Inputs
+from trainables.learning.mlp import MLP
 from trainables.learning.optimisers import Optimiser, State
 from trainables.learning.policies import SparsePolicy
+from trainables.learning.products import Inputs
 
 Array = np.ndarray
 
