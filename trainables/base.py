@@ -18,6 +18,7 @@ from trainables.evaluation import FILM, summarise
 from trainables.metrics import EpisodeStats, Stopwatch
 from trainables.sampling.evaluation import evaluate, evaluation_numbers
 from trainables.sampling.pool import RolloutPool
+from trainables.sampling.process import keep_freed_memory
 from trainables.sampling.rollout import GameNumber
 from trainables.sampling.worker import GameSummary, Worker
 
@@ -88,6 +89,7 @@ class PongTrainable(tune.Trainable):
         """
         self._begin(self.config_class.from_dict(config))
         threadpool_limits(self.settings.learner_threads)
+        keep_freed_memory()
         self.pool = RolloutPool(
             self.worker_factory(self.settings),
             self.settings.num_workers,

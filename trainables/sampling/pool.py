@@ -14,13 +14,9 @@ import ray
 from ray.exceptions import GetTimeoutError, RayError, RayTaskError
 
 from trainables.sampling.agenda import Agenda, Task
+from trainables.sampling.process import ONE_THREAD, keep_freed_memory
 from trainables.sampling.rollout import GameNumber
 from trainables.sampling.worker import Worker
-
-ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
-"""Set before the actor's process starts, since the libraries read them when NumPy is first imported. Set any later,
-as in the seeds' actor, they do nothing, and the actors' threads fight for the cores (seed document 000,
-Troubleshooting)."""
 
 START_TIMEOUT_S = 120.0
 """An actor starts in 1 to 2 s, but all of them at once, on a loaded machine, share its cores."""
@@ -32,6 +28,7 @@ MAX_FAILURES = 3
 @ray.remote
 class _RolloutActor:
     def __init__(self, make_worker: Callable[[], Worker]) -> None:
+        keep_freed_memory()
         self._worker = make_worker()
 
     def start(self) -> str:

@@ -1,0 +1,22 @@
+"""What a process that plays or learns asks of the libraries in it: one thread each, and to keep its memory."""
+
+import ctypes
+
+ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
+"""Set before the actor's process starts, since the libraries read them when NumPy is first imported. Set any later,
+as in the seeds' actor, they do nothing, and the actors' threads fight for the cores (seed document 000,
+Troubleshooting)."""
+
+_KEEP = {"M_TRIM_THRESHOLD": (-1, 1 << 30), "M_MMAP_THRESHOLD": (-3, 32 << 20), "M_ARENA_MAX": (-8, 1)}
+"""Numbers and values of glibc's ``mallopt``: give less than a gigabyte back, and share what is free among threads."""
+
+
+def keep_freed_memory() -> None:
+    """Have the process keep the memory that its arrays free, for the next ones. Where there is no glibc, do nothing.
+
+    An update takes and frees the same megabytes over and over. Given back, they have to be mapped anew, page by page:
+    a fifth of TRPO's update, and half of REINFORCE's.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    for option, value in _KEEP.values() if mallopt else ():
+        mallopt(option, value)
