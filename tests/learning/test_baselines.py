@@ -82,7 +82,7 @@ def test_inputs_that_stay_zero_change_nothing(value):
     columns, wide_nd = np.array([0, 2, 3, 6]), np.zeros((len(X_ND), 7), np.float32)
     wide_nd[:, columns] = X_ND
     start = wide.init(np.random.default_rng(2))
-    start.theta_p[wide.mlp.narrow(columns)[1]] = value.theta_p
+    start.theta_p[:] = wide.mlp.widened(value.theta_p, columns, start.theta_p)
     fitted, info = wide.fit(start, wide_nd, RETURN_N)
     narrow_fitted, narrow_info = BASELINE.fit(value, X_ND, RETURN_N)
     assert info == pytest.approx(narrow_info, rel=1e-2)

@@ -78,14 +78,14 @@ def test_a_narrow_network_computes_the_same_where_other_inputs_are_zero(mlp):
     theta_p, x_nd, rng = draw(mlp)
     columns = np.array([1, 3])
     x_nd[:, [0, 2]] = 0
-    narrow, index = mlp.narrow(columns)
+    narrow, narrow_p = mlp.narrow(columns), mlp.narrowed(theta_p, columns)
     out_nk, tape = mlp.forward(theta_p, x_nd)
-    narrow_nk, narrow_tape = narrow.forward(theta_p[index], x_nd[:, columns])
+    narrow_nk, narrow_tape = narrow.forward(narrow_p, x_nd[:, columns])
     np.testing.assert_allclose(narrow_nk, out_nk)
     cotangent_nk = rng.standard_normal(out_nk.shape)
-    scattered_p = np.zeros_like(theta_p)
-    scattered_p[index] = narrow.vjp(theta_p[index], narrow_tape, cotangent_nk)
-    np.testing.assert_allclose(scattered_p, mlp.vjp(theta_p, tape, cotangent_nk), atol=1e-12)
+    widened_p = mlp.widened(narrow.vjp(narrow_p, narrow_tape, cotangent_nk), columns, np.zeros_like(theta_p))
+    np.testing.assert_allclose(widened_p, mlp.vjp(theta_p, tape, cotangent_nk), atol=1e-12)
+    np.testing.assert_array_equal(mlp.widened(narrow_p, columns, theta_p), theta_p)
 
 
 def test_init_is_xavier_with_a_scaled_last_layer():

@@ -68,13 +68,12 @@ class ValueBaseline:
         centre, scale = target_m.mean(), target_m.std()
         seen_md = x_nd[:: self.every]
         lit = np.flatnonzero(seen_md.any(axis=0))
-        narrow, index = self.mlp.narrow(lit)
-        loss = _loss(narrow, seen_md[:, lit], ((target_m - centre) / (scale or 1.0)).astype(np.float32), self.l2)
+        standard_m = ((target_m - centre) / (scale or 1.0)).astype(np.float32)
+        loss = _loss(self.mlp.narrow(lit), seen_md[:, lit], standard_m, self.l2)
         options = {"maxiter": self.max_iterations}
-        solution = minimize(loss, value.theta_p[index], jac=True, method="L-BFGS-B", options=options)
-        theta_p = value.theta_p.copy()
-        theta_p[index] = solution.x
-        fitted = Value(theta_p, np.asarray(centre), np.asarray(scale))
+        start_p = self.mlp.narrowed(value.theta_p, lit)
+        solution = minimize(loss, start_p, jac=True, method="L-BFGS-B", options=options)
+        fitted = Value(self.mlp.widened(solution.x, lit, value.theta_p), np.asarray(centre), np.asarray(scale))
         new_n = self.predict(fitted, x_nd)
         finite = bool(np.isfinite(new_n).all())
         info = {

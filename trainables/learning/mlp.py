@@ -130,17 +130,29 @@ class MLP:
         assert moved is not None
         return moved
 
-    def narrow(self, columns: Array) -> tuple["MLP", Array]:
-        """The network that sees only some inputs, and where its parameters stand in this one's theta.
-
-            small, index = mlp.narrow(columns);   small_theta = theta_p[index]
+    def narrow(self, columns: Array) -> "MLP":
+        """The network that sees only some inputs.
 
         Where all other inputs are zero, both compute the same, and the gradient of the rows left out is zero.
         """
-        _, width, *_ = self.sizes
-        rows = (columns[:, None] * width + np.arange(width)).ravel()
-        rest = np.arange(self.sizes[0] * width, self.num_params)
-        return MLP((len(columns), *self.sizes[1:]), self.activation, self.bias), np.concatenate([rows, rest])
+        return MLP((len(columns), *self.sizes[1:]), self.activation, self.bias)
+
+    def narrowed(self, theta_p: Array, columns: Array) -> Array:
+        """The narrow network's part of this one's parameters."""
+        w1_dh, rest = self._first(theta_p)
+        return np.concatenate([w1_dh[columns].ravel(), rest])
+
+    def widened(self, narrow_p: Array, columns: Array, theta_p: Array) -> Array:
+        """``theta_p`` with the narrow network's parameters in their places; it stays as it is itself."""
+        theta_p = theta_p.copy()
+        (w1_dh, rest), (narrow_w1, narrow_rest) = self._first(theta_p), self.narrow(columns)._first(narrow_p)
+        w1_dh[columns], rest[:] = narrow_w1, narrow_rest
+        return theta_p
+
+    def _first(self, theta_p: Array) -> tuple[Array, Array]:
+        """Views of the first weight matrix, and of all that follows it."""
+        inputs, width, *_ = self.sizes
+        return theta_p[: inputs * width].reshape(inputs, width), theta_p[inputs * width :]
 
     def _activate(self, preactivation: Array) -> Array:
         """The hidden nonlinearity, in place: every caller owns its preactivation."""

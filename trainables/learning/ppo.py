@@ -108,18 +108,22 @@ class PPO:
         """
         n, infos = len(batch.action_n), []
         lit, x_nd = lit_columns(batch.x_nd)
-        _, index = self.network.mlp.narrow(lit)
+        mlp = self.network.mlp
         narrow = replace(self, network=ActorCritic(replace(self.network.policy, num_inputs=len(lit))))
-        narrow_theta_p, narrow_state = theta_p[index], {name: _at(index, array) for name, array in state.items()}
+        narrow_theta_p = mlp.narrowed(theta_p, lit)
+        narrow_state = {name: mlp.narrowed(array, lit) if array.ndim else array for name, array in state.items()}
         batch, minibatches = batch._replace(x_nd=x_nd), max(1, round(n / self.minibatch_size))
         with ThreadPoolExecutor(min(self.threads, PARTS)) as cores:
             for rows in self._shuffles(n, minibatches, rng):
                 gradient_p, info = narrow.minibatch_gradient(narrow_theta_p, batch, rows, cores)
                 narrow_theta_p, narrow_state = self.optimiser.ascend(narrow_theta_p, gradient_p, narrow_state)
                 infos.append(info)
-        state = {name: _put(index, narrow_state[name], array) for name, array in state.items()}
+        state = {
+            name: mlp.widened(narrow_state[name], lit, array) if array.ndim else narrow_state[name]
+            for name, array in state.items()
+        }
         means = np.mean(infos[-minibatches:], axis=0)
-        return _put(index, narrow_theta_p, theta_p), state, dict(zip(Info._fields, means.tolist(), strict=True))
+        return mlp.widened(narrow_theta_p, lit, theta_p), state, dict(zip(Info._fields, means.tolist(), strict=True))
 
     def _shuffles(self, n: int, minibatches: int, rng: np.random.Generator) -> Iterator[Array]:
         for _ in range(self.epochs):
@@ -160,16 +164,3 @@ class PPO:
         cotangent_n = np.column_stack([slope_nk, VALUE_WEIGHT * (batch.return_n - value_n)]) / total
         info = Info(float(np.sum(ratio_n - 1 - log_ratio_n)) / total, float(np.sum(~free_n)) / total)
         return self.network.mlp.vjp(theta_p, tape, cotangent_n.astype(theta_p.dtype)), info
-
-
-def _at(index: Array, array: Array) -> Array:
-    return array[index] if array.ndim else array
-
-
-def _put(index: Array, values: Array, array: Array) -> Array:
-    """The array with these values at some of its places."""
-    if not array.ndim:
-        return values
-    array = array.copy()
-    array[index] = values
-    return array

@@ -108,12 +108,11 @@ class TrustRegion:
         """
         # Of Pong's 128 bytes most never change. Where an input is zero in the whole batch, so is the gradient.
         lit = np.flatnonzero(obs_nd.any(axis=0))
-        narrow, index = self.policy.mlp.narrow(lit)
-        surrogate = Surrogate(narrow, theta_p[index], obs_nd[:, lit], action_n, adv_n, self.fisher_every)
+        mlp = self.policy.mlp
+        start_p = mlp.narrowed(theta_p, lit)
+        surrogate = Surrogate(mlp.narrow(lit), start_p, obs_nd[:, lit], action_n, adv_n, self.fisher_every)
         search, info = self.descend(surrogate)
-        new_theta_p = theta_p.copy()
-        new_theta_p[index] = search.x
-        return new_theta_p, info
+        return mlp.widened(search.x, lit, theta_p), info
 
     def descend(self, surrogate: "Surrogate") -> tuple[Search, dict[str, float]]:
         """The step, its line search, and what is worth knowing of both."""

@@ -17,6 +17,6 @@ def keep_freed_memory() -> None:
     An update takes and frees the same megabytes over and over. Given back, they have to be mapped anew, page by page:
     a fifth of TRPO's update, and half of REINFORCE's.
     """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    for option, value in _KEEP.values() if mallopt else ():
-        mallopt(option, value)
+    if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
+        for option, value in _KEEP.values():
+            mallopt(option, value)
