@@ -7,9 +7,17 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from rich.progress import track
 
-from experiments.benchmarks.measure import RoundsFlags, Spread, Table, alternate, bare_emulators, emulate, shares
+from experiments.benchmarks.measure import (
+    RoundsFlags,
+    Spread,
+    Table,
+    alternate,
+    bare_emulators,
+    emulate,
+    progress,
+    shares,
+)
 from experiments.benchmarks.notebook import NotebookModel, play_game
 from experiments.common.launch import local_cpus
 from trainables.config import PGConfig, TRPOConfig
@@ -21,6 +29,7 @@ from trainables.sampling.frames import NUM_PIXELS, preprocess
 from trainables.sampling.memory_worker import FilteredWeights, TrajectoryWorker
 from trainables.sampling.pixel_workers import FrameWorker, GradientWorker
 from trainables.sampling.pong import DOWN, UP, PongConsole
+from trainables.sampling.process import keep_freed_memory
 from trainables.sampling.rollout import GameNumber, rollout
 
 
@@ -34,6 +43,7 @@ def benchmark_emulator(flags: RoundsFlags) -> Iterator[Table]:
 
 def benchmark_rollout(flags: RoundsFlags) -> Iterator[Table]:
     """One worker of each learner against the emulator, and the same arithmetic on dense frames beside them."""
+    keep_freed_memory()  # as the rollout actors do
     config = PGConfig()
     worker = GradientWorker(config.env_id, config.hidden_size, config.gamma)
     theta = worker.policy.mlp.init(np.random.default_rng(0))
@@ -112,7 +122,7 @@ def _dense_game(console: PongConsole, policy: BernoulliPolicy, theta: np.ndarray
 def _split(worker: GradientWorker, theta: np.ndarray, rounds: int) -> Table:
     """What each part of a step of PongPG adds: the same games, played with one part more each time."""
     seconds: dict[str, list[float]] = {}
-    for game in track(range(rounds), description="parts of a step", transient=True):
+    for game in progress(rounds, "parts of a step"):
         for part, value in _parts_of_a_game(worker, theta, GameNumber(1, 0, game)).items():
             seconds.setdefault(part, []).append(value)
     total = sum(np.array(values) for values in seconds.values())

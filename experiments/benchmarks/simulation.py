@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from rich.progress import track
 
-from experiments.benchmarks.measure import OutputFlags, Spread, Table
+from experiments.benchmarks.measure import OutputFlags, Spread, Table, progress
 from experiments.benchmarks.model import Cluster, Costs, bottleneck, simulate
 from experiments.common.launch import local_cpus, start_ray
 from trainables.checks import Bounds
@@ -113,7 +112,7 @@ def _measure(workers: int, updates: int) -> tuple[Costs, list[float]]:
     trial.train()
     recorder.game_s.clear()
     seconds, updating, received = [], [], []
-    for _ in track(range(updates), description=f"real updates, {workers} workers", transient=True):
+    for _ in progress(updates, f"real updates, {workers} workers"):
         start = time.perf_counter()
         result = trial.train()
         seconds.append(time.perf_counter() - start)

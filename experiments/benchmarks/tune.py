@@ -11,10 +11,9 @@ from typing import Annotated, Any
 
 import numpy as np
 from ray import tune
-from rich.progress import track
 
 import experiments
-from experiments.benchmarks.measure import RoundsFlags, Spread, Table
+from experiments.benchmarks.measure import RoundsFlags, Spread, Table, progress
 from experiments.common import folders
 from experiments.common.launch import local_cpus, make_tuner, start_ray
 from experiments.common.learners import PG
@@ -50,10 +49,10 @@ class _Clock(tune.Callback):
 
 def benchmark_tune(flags: TuneFlags) -> Iterator[Table]:
     """A trial of 10 games per update under Tune, logged and checkpointed, against the bare learner; time to start."""
-    starts = [_seconds_to_first_game() for _ in track(range(flags.rounds), "starting the program", transient=True)]
+    starts = [_seconds_to_first_game() for _ in progress(flags.rounds, "starting the program")]
     start_ray(None, verbose=False)
     bare, under_tune, within = [], [], []
-    for _ in track(range(flags.rounds), "bare and under Tune", transient=True):
+    for _ in progress(flags.rounds, "bare and under Tune"):
         bare.append(_bare(flags.iterations))
         seconds, inside = _under_tune(flags.iterations)
         under_tune.append(seconds)

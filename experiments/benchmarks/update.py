@@ -6,9 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from rich.progress import Progress
-
-from experiments.benchmarks.measure import RoundsFlags, Spread, Table, bare_emulators
+from experiments.benchmarks.measure import RoundsFlags, Spread, Table, bare_emulators, progress
 from experiments.common.launch import local_cpus, start_ray
 from trainables.checks import Bounds
 from trainables.pong_pg import PongPG
@@ -82,10 +80,9 @@ def _batch(batch: int, rounds: int) -> Table:
         trials = {count: _trial(batch, count, stack) for count in counts}
         bare = {count: stack.enter_context(bare_emulators(count)) for count in counts if count}
         measured: dict[int, list[dict[str, float]]] = {count: [] for count in counts}
-        with Progress(transient=True) as progress:
-            for _ in progress.track(range(rounds + 1), description=f"{batch} games per update"):
-                for count, trial in trials.items():
-                    measured[count].append(_measure(trial, bare[count or 1]()))
+        for _ in progress(rounds + 1, f"{batch} games per update"):
+            for count, trial in trials.items():
+                measured[count].append(_measure(trial, bare[count or 1]()))
     rows = []
     for count, runs in measured.items():
         runs = runs[1:]  # the first round warms up
