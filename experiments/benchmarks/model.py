@@ -1,8 +1,8 @@
 """A discrete-event model of one update of PongPG: workers play, a network carries, one learner adds up.
 
 What the model knows of Ray: theta reaches each node once, one node after the other; a worker gets its next game only
-from the learner; the learner does one thing at a time, and so does its network link. What it leaves out: jitter of the
-network, nodes of unequal speed, failures.
+from the learner; the learner does one thing at a time, and so does its network link. What it leaves out: that a worker
+gets several games at once where there are plenty, jitter of the network, nodes of unequal speed, failures.
 """
 
 import heapq

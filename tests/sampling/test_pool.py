@@ -79,10 +79,15 @@ def weights():
     return FilteredWeights(policy.init(np.random.default_rng(0)), Moments.empty(policy.num_inputs).filter())
 
 
-@pytest.mark.parametrize("fault", [faults.die, pytest.param(faults.freeze, marks=pytest.mark.slow)])
-def test_a_worker_that_dies_or_freezes_is_replaced_and_its_game_replayed(make_pool, weights, tmp_path, fault):
+@pytest.mark.parametrize(
+    ("fault", "num_workers"),  # one worker has three of the games at once when it dies in the second
+    [(faults.die, 1), (faults.die, 2), pytest.param(faults.freeze, 2, marks=pytest.mark.slow)],
+)
+def test_a_worker_that_dies_or_freezes_is_replaced_and_its_game_replayed(
+    make_pool, weights, tmp_path, fault, num_workers
+):
     make_faulty = partial(FaultyWorker, CARTPOLE, fault, (0, 1), tmp_path / "happened")
-    pool = make_pool(make_faulty, 2, game_timeout_s=15.0)
+    pool = make_pool(make_faulty, num_workers, game_timeout_s=15.0)
     results = list(pool.play(weights, NUMBERS))
     assert pool.counts["worker_restarts"] == 1
     pid = int((tmp_path / "happened").read_text())
@@ -105,7 +110,7 @@ def test_a_game_that_always_hangs_ends_in_an_error_with_worker_game_and_cause(ma
 def test_a_bug_in_a_worker_is_an_error_at_once(make_pool, weights):
     pool = make_pool(partial(FaultyWorker, CARTPOLE, faults.fail, (0, 2), None), 1)
     with pytest.raises(RuntimeError, match=r"worker 0 in game 2 of iteration 0 .* raised ZeroDivisionError: a bug"):
-        list(pool.play(weights, NUMBERS))
+        list(pool.play(weights, NUMBERS))  # games 0 to 2 are one task
     assert pool.counts["worker_restarts"] == 0
 
 

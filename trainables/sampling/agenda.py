@@ -6,12 +6,15 @@ from typing import Any, NamedTuple
 
 from trainables.sampling.rollout import GameNumber
 
+Block = tuple[GameNumber, ...]
+"""Games that are played by one worker, one after the other, and make one answer."""
+
 
 class Task(NamedTuple):
-    """What a worker is asked for: a block of games, or, where there is none, its own start."""
+    """What a worker is asked for: blocks of games, or, where there are none, its own start."""
 
-    reply: Any  # Ray's reference to the answer
-    block: tuple[GameNumber, ...]
+    reply: Any  # Ray's reference to the answers, or as many of the first ones as there were before an error
+    blocks: tuple[Block, ...]
     seconds: float  # that it may take
 
 

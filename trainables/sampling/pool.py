@@ -13,13 +13,16 @@ import numpy as np
 import ray
 from ray.exceptions import GetTimeoutError, RayError, RayTaskError
 
-from trainables.sampling.agenda import Agenda, Task
+from trainables.sampling.agenda import Agenda, Block, Task
 from trainables.sampling.process import ONE_THREAD, keep_freed_memory
 from trainables.sampling.rollout import GameNumber
 from trainables.sampling.worker import Worker
 
 START_TIMEOUT_S = 120.0
 """An actor starts in 1 to 2 s, but all of them at once, on a loaded machine, share its cores."""
+
+MAX_BLOCKS = 4
+"""In one task: more would hardly save time, and bring their results late and all at once."""
 
 MAX_FAILURES = 3
 """Workers that one block of games may cost. More would not help: a game is the same game each time."""
@@ -35,10 +38,19 @@ class _RolloutActor:
         """Answer once the worker is built; return the node that it is on."""
         return ray.get_runtime_context().get_node_id()
 
-    def play(self, weights: Any, block: Sequence[GameNumber], how: Callable) -> Any:
+    def play(self, weights: Any, blocks: Sequence[Block], how: Callable) -> list[Any]:
+        """The answers of all blocks, or of those before one that raises an error: asked for first, it does so again."""
+        answers: list[Any] = []
         # A policy that diverged overflows. The learner sees it in the results; a warning a layer helps nobody.
         with np.errstate(all="ignore"):
-            return how(self._worker, weights, block)
+            for block in blocks:
+                try:
+                    answers.append(how(self._worker, weights, block))
+                except Exception:
+                    if not answers:
+                        raise
+                    break
+        return answers
 
     def call(self, function: Callable[[Worker], Any]) -> Any:
         """Run a function on the worker: for tests and diagnosis."""
@@ -105,24 +117,31 @@ class RolloutPool:
         """
         shared = ray.put(weights)  # travels to each node once, however many workers and blocks there are
         blocks = [tuple(numbers[first : first + block_size]) for first in range(0, len(numbers), block_size)]
-        waiting, finished = deque(blocks), {}
+        waiting: deque[Block] = deque(blocks)
+        finished: dict[Block, Any] = {}
         failures: Counter[Any] = Counter()
+
+        def ask(worker: int, some: tuple[Block, ...]) -> ray.ObjectRef:
+            return self._actors[worker].play.remote(shared, some, how)
+
         for block in blocks:
             while block not in finished:
-                self._hand_out(waiting, lambda worker, block: self._actors[worker].play.remote(shared, block, how))
+                self._hand_out(waiting, ask, one_by_one=bool(failures))
                 worker, answer, failure = self._next_end()
                 if failure:
                     task, *unstarted = self._agendas[worker].clear()
-                    key = task.block or worker
+                    key = task.blocks or worker
                     failures[key] += 1
-                    if failures[key] >= MAX_FAILURES and (task.block or not self._any_up_but(worker)):
+                    if failures[key] >= MAX_FAILURES and (task.blocks or not self._any_up_but(worker)):
                         name = _name(worker, task)
                         raise RuntimeError(f"{name} failed {MAX_FAILURES} times, at last because it {failure}")
-                    waiting.extendleft(other.block for other in (*unstarted, task) if other.block)
+                    unplayed = [other for some in (task, *unstarted) for other in some.blocks]
+                    waiting.extendleft(reversed(unplayed))
                     self._replace(worker)
-                elif done := self._agendas[worker].pop().block:
-                    finished[done] = answer
-                    self._count(worker, answer.nbytes)
+                elif asked := self._agendas[worker].pop().blocks:
+                    finished |= zip(asked, answer, strict=False)
+                    self._count(worker, sum(part.nbytes for part in answer))
+                    waiting.extendleft(reversed(asked[len(answer) :]))
                 else:
                     self._nodes[worker] = answer
             yield finished.pop(block)
@@ -142,15 +161,22 @@ class RolloutPool:
         return _RolloutActor.options(**options).remote(self._make_worker)  # type: ignore[attr-defined]
 
     def _hand_out(
-        self, waiting: deque[tuple[GameNumber, ...]], play: Callable[[int, tuple[GameNumber, ...]], ray.ObjectRef]
+        self, waiting: deque[Block], ask: Callable[[int, tuple[Block, ...]], ray.ObjectRef], one_by_one: bool
     ) -> None:
-        """A block for each worker that has none; then, while there are plenty, a second one for each that plays."""
+        """A task for each worker that has none; then, while there are plenty, a second one for each that plays.
+
+        Between two tasks a worker waits some milliseconds. So a task is half of what would be the worker's fair share
+        of what is left, which leaves enough single games to make all workers end together (guided self-scheduling:
+        Polychronopoulos and Kuck 1987). ``one_by_one`` is for finding out which block it is that costs workers.
+        """
         for ahead in (0, 1):
             for worker, agenda in enumerate(self._agendas):
-                plays = bool(agenda.tasks) and bool(agenda.tasks[0].block)
+                plays = bool(agenda.tasks) and bool(agenda.tasks[0].blocks)
                 if len(agenda.tasks) == ahead and len(waiting) > ahead * len(self._actors) and plays == bool(ahead):
-                    block = waiting.popleft()
-                    agenda.add(Task(play(worker, block), block, self._game_timeout_s * len(block)))
+                    half = (len(waiting) + len(self._actors)) // (2 * len(self._actors))
+                    count = 1 if one_by_one else min(max(half, 1), MAX_BLOCKS, len(waiting))
+                    blocks = tuple(waiting.popleft() for _ in range(count))
+                    agenda.add(Task(ask(worker, blocks), blocks, self._game_timeout_s * sum(map(len, blocks))))
 
     def _replace(self, worker: int) -> None:
         """Kill a worker, dead or hung, and start another in its place."""
@@ -162,7 +188,7 @@ class RolloutPool:
     def _any_up_but(self, worker: int) -> bool:
         """Whether the pool has another worker than this one, not only replacements that have not started."""
         others = (agenda.tasks for other, agenda in enumerate(self._agendas) if other != worker)
-        return any(not tasks or tasks[0].block for tasks in others)
+        return any(not tasks or tasks[0].blocks for tasks in others)
 
     def _count(self, worker: int, nbytes: int) -> None:
         self.counts["bytes_received"] += nbytes
@@ -177,7 +203,7 @@ class RolloutPool:
         done, _ = ray.wait([*busy], num_returns=1, timeout=max(0.0, left))
         if not done:
             task = self._agendas[first].tasks[0]
-            return first, None, f"did not {'finish' if task.block else 'start'} within {task.seconds:g} s"
+            return first, None, f"did not {'finish' if task.blocks else 'start'} within {task.seconds:g} s"
         worker = busy[done[0]]
         try:
             return worker, ray.get(done[0]), None
@@ -190,10 +216,10 @@ class RolloutPool:
 
 
 def _name(worker: int, task: Task) -> str:
-    if not task.block:
+    if not task.blocks:
         return f"the start of rollout worker {worker}"
-    seed, iteration, game = task.block[0]
-    games = f"games {game} to {task.block[-1].game}" if len(task.block) > 1 else f"game {game}"
+    seed, iteration, game = task.blocks[0][0]
+    games = f"games {game} to {task.blocks[0][-1].game}" if len(task.blocks[0]) > 1 else f"game {game}"
     return f"rollout worker {worker} in {games} of iteration {iteration} (seed {seed})"
 
 
