@@ -112,8 +112,8 @@ class RolloutPool:
 
         A block is played by one actor, whichever is free, one game after the other. ``how`` says what a worker does
         with weights and a block: it plays to learn, or to be measured. Raises RuntimeError, naming worker, game and
-        cause, if a block costs ``MAX_FAILURES`` workers, or if a worker raises an error, which would only repeat
-        itself.
+        cause, if a block by itself costs ``MAX_FAILURES`` workers, or if a worker raises an error, which would only
+        repeat itself.
         """
         shared = ray.put(weights)  # travels to each node once, however many workers and blocks there are
         blocks = [tuple(numbers[first : first + block_size]) for first in range(0, len(numbers), block_size)]
