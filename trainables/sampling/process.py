@@ -7,15 +7,15 @@ ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "
 as in the seeds' actor, they do nothing, and the actors' threads fight for the cores (seed document 000,
 Troubleshooting)."""
 
-_KEEP = {"M_TRIM_THRESHOLD": (-1, 1 << 30), "M_MMAP_THRESHOLD": (-3, 32 << 20), "M_ARENA_MAX": (-8, 1)}
-"""Numbers and values of glibc's ``mallopt``: give less than a gigabyte back, and share what is free among threads."""
+_KEEP = {"M_TRIM_THRESHOLD": (-1, 1 << 30), "M_MMAP_THRESHOLD": (-3, 32 << 20)}
+"""Numbers and values of glibc's ``mallopt``: keep up to a gigabyte, in pieces of up to 32 MB."""
 
 
 def keep_freed_memory() -> None:
     """Have the process keep the memory that its arrays free, for the next ones. Where there is no glibc, do nothing.
 
-    An update takes and frees the same megabytes over and over. Given back, they have to be mapped anew, page by page:
-    a fifth of TRPO's update, and half of REINFORCE's.
+    An update takes and frees the same megabytes over and over. Given back, they have to be mapped anew, page by page,
+    which took half the time of REINFORCE's update.
     """
     if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
         for option, value in _KEEP.values():
