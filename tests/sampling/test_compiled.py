@@ -12,14 +12,12 @@ from trainables.learning.logistic import logistic_layers, noisy_argmax, noisy_ar
 from trainables.learning.optimisers import adam, adam_numpy, rmsprop, rmsprop_numpy
 from trainables.learning.policies import (
     CategoricalPolicy,
-    add_rows,
-    add_rows_numpy,
     sparse_argmax,
     sparse_argmax_numpy,
     sparse_logit,
     sparse_logit_numpy,
 )
-from trainables.learning.products import product, transposed_product
+from trainables.learning.products import add_rows, add_rows_numpy, product, transposed_product
 from trainables.learning.returns import discounted_sum, discounted_sum_numpy
 from trainables.learning.running_stats import filtered_row, filtered_row_numpy
 

@@ -14,7 +14,7 @@ from trainables.learning.compiled import compiled
 from trainables.learning.distributions import Bernoulli
 from trainables.learning.logistic import logistic_layers, noisy_argmax
 from trainables.learning.mlp import MLP
-from trainables.learning.products import Inputs
+from trainables.learning.products import Inputs, add_rows
 
 Array = np.ndarray
 SparseRow = tuple[Array, Array]
@@ -95,20 +95,6 @@ def sparse_argmax(
     for a in range(len(logits)):
         logits[a] += noise[a]
     return int(logits.argmax())
-
-
-def add_rows_numpy(total: Array, rows: Array, grad: Array, group: Array, sign: Array) -> None:
-    """``add_rows`` in NumPy. Rows are unique, so fancy indexing adds each once."""
-    total[rows] += sign[:, None] * grad[group]
-
-
-@compiled(otherwise=add_rows_numpy)
-def add_rows(total: Array, rows: Array, grad: Array, group: Array, sign: Array) -> None:
-    """Add, in place, ``sign[j] * grad[group[j]]`` to the j-th of some rows of ``total``."""
-    for j in range(len(rows)):
-        total_row, grad_row, factor = total[rows[j]], grad[group[j]], sign[j]
-        for h in range(len(total_row)):
-            total_row[h] += factor * grad_row[h]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Products of inputs and weights, which are most of what an update computes.
+"""Products of inputs and weights, which are most of what an update computes, and the sum of a gradient's rows.
 
 SciPy's own products of sparse and dense matrices take half as long again as numba's, and the transposed one fills an
 array of its own, which is then copied. Both add in the same order, so the results are the same bits.
@@ -70,3 +70,17 @@ def sparse_transposed_product(starts: Array, columns: Array, values: Array, y_nh
             value, out_h = values[k], out_dh[columns[k]]
             for h in range(len(y_h)):
                 out_h[h] += value * y_h[h]
+
+
+def add_rows_numpy(total: Array, rows: Array, grad: Array, group: Array, sign: Array) -> None:
+    """``add_rows`` in NumPy. Rows are unique, so fancy indexing adds each once."""
+    total[rows] += sign[:, None] * grad[group]
+
+
+@compiled(otherwise=add_rows_numpy)
+def add_rows(total: Array, rows: Array, grad: Array, group: Array, sign: Array) -> None:
+    """Add, in place, ``sign[j] * grad[group[j]]`` to the j-th of some rows of ``total``."""
+    for j in range(len(rows)):
+        total_row, grad_row, factor = total[rows[j]], grad[group[j]], sign[j]
+        for h in range(len(total_row)):
+            total_row[h] += factor * grad_row[h]
