@@ -174,7 +174,7 @@ class RolloutPool:
                 plays = bool(agenda.tasks) and bool(agenda.tasks[0].blocks)
                 if len(agenda.tasks) == ahead and len(waiting) > ahead * len(self._actors) and plays == bool(ahead):
                     half = (len(waiting) + len(self._actors)) // (2 * len(self._actors))
-                    count = 1 if one_by_one else min(max(half, 1), MAX_BLOCKS, len(waiting))
+                    count = 1 if one_by_one else min(max(half, 1), MAX_BLOCKS)
                     blocks = tuple(waiting.popleft() for _ in range(count))
                     agenda.add(Task(ask(worker, blocks), blocks, self._game_timeout_s * sum(map(len, blocks))))
 
