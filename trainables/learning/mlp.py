@@ -162,7 +162,10 @@ class MLP:
 
     def _slope(self, activation: Array) -> Array:
         """Derivative of the nonlinearity, from its own output."""
-        return activation > 0 if self.activation == "relu" else 1 - activation * activation
+        if self.activation == "relu":
+            return activation > 0
+        square = activation * activation
+        return np.subtract(1, square, out=square)
 
 
 def _affine(layer: Layer, signal: Inputs) -> Array:

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit, softmax
+from scipy.special import expit
 
 from trainables.learning.alike import alike_columns
 from trainables.learning.compiled import compiled
-from trainables.learning.distributions import Bernoulli
+from trainables.learning.distributions import Bernoulli, Categorical
 from trainables.learning.logistic import logistic_layers, noisy_argmax
 from trainables.learning.mlp import MLP
 from trainables.learning.products import Inputs, add_rows
@@ -189,7 +189,7 @@ class SparsePolicy:
 
     def probabilities(self, theta_p: Array, x_nd: Inputs) -> Array:
         """Probabilities (n, k) of all actions at n observations."""
-        return softmax(self.mlp.forward(theta_p, x_nd)[0], axis=1)
+        return Categorical.probabilities(self.mlp.forward(theta_p, x_nd)[0])
 
 
 @dataclass(frozen=True)

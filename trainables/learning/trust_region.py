@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import softmax
 
 from trainables.learning.distributions import Categorical
 from trainables.learning.mlp import MLP, row_blocks
@@ -201,7 +200,7 @@ class _Block:
     def __init__(self, mlp: MLP, theta_p: Array, obs_nd: Array, action_n: Array, share_n: Array) -> None:
         self.mlp, self.theta_p, self.action_n, self.share_n = mlp, theta_p, action_n, share_n
         self.logit_nk, self.tape = mlp.forward(theta_p, obs_nd)
-        self.p_nk = softmax(self.logit_nk, axis=1)
+        self.p_nk = Categorical.probabilities(self.logit_nk)
         self.log_prob_n = Categorical.log_prob(self.logit_nk, action_n)
 
     def logits(self, theta_p: Array) -> Array:
