@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import replace
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -110,8 +110,12 @@ class PongTRPO(PongTrainable):
 
         NumPy's error state is part of a thread's context, and each job gets a copy of the caller's.
         """
-        with ThreadPoolExecutor(min(len(jobs), self.settings.num_workers)) as cores:
-            return [job.result() for job in [cores.submit(copy_context().run, job) for job in jobs]]
+        return [job.result() for job in [self.cores.submit(copy_context().run, job) for job in jobs]]
+
+    @cached_property
+    def cores(self) -> ThreadPoolExecutor:
+        """Threads that stay from update to update, since new ones have their memory mapped anew, page by page."""
+        return ThreadPoolExecutor(min(2, self.settings.num_workers))
 
     def play_batch(self, weights: FilteredWeights) -> Iterator[FilteredGame]:
         """Play about ``timesteps_per_batch`` steps: as many games as their last mean length says, in pairs.
