@@ -39,8 +39,11 @@ class Method(Protocol):
         """What each hidden unit looks for in the difference of two frames (6400, h), and how much it speaks for up."""
         ...
 
-    def gather(self, arrays: Arrays, blocks: Iterable[Any]) -> tuple[Any, list[GameSummary]]:
-        """Take in blocks of games while others are still being played; return what ``learn`` needs, and summaries."""
+    def gather(self, arrays: Arrays, blocks: Iterable[Any]) -> tuple[Any, list[GameSummary], list[float]]:
+        """Take in blocks of games while others are still being played.
+
+        Returns what ``learn`` needs, and of each game a summary and the policy's mean entropy in nats.
+        """
         ...
 
     def learn(
@@ -72,12 +75,13 @@ class Reinforce:
         (w1, _), (w2_h1, _) = self.policy.mlp.layers(theta_p)
         return w1, w2_h1[:, 0]
 
-    def gather(self, arrays: Arrays, blocks: Iterable[BlockGradient]) -> tuple[Array, list[GameSummary]]:
-        gradient_p, games = np.zeros_like(arrays["theta"]), []
+    def gather(self, arrays: Arrays, blocks: Iterable[BlockGradient]) -> tuple[Array, list[GameSummary], list[float]]:
+        gradient_p, games, entropies = np.zeros_like(arrays["theta"]), [], []
         for block in blocks:
             self.policy.add_row_gradient(gradient_p, block.gradient)
             games += block.summaries
-        return gradient_p, games
+            entropies += block.entropies
+        return gradient_p, games, entropies
 
     def learn(
         self, arrays: Arrays, gathered: Array, decay: float, rng: np.random.Generator
@@ -122,12 +126,15 @@ class Clipped:
         up, down = (DoublePixels.MOVES.index(move) for move in ("up", "down"))
         return w1[:NUM_PIXELS], w2_hk[:, up] - w2_hk[:, down]
 
-    def gather(self, arrays: Arrays, blocks: Iterable[PackedBlock]) -> tuple[list[Experience], list[GameSummary]]:
+    def gather(
+        self, arrays: Arrays, blocks: Iterable[PackedBlock]
+    ) -> tuple[list[Experience], list[GameSummary], list[float]]:
         theta_p = self.network.join(arrays["theta"], arrays["value"])
-        judged = [self._judge(theta_p, game) for block in blocks for game in block.games]
-        return [experience for experience, _ in judged], [summary for _, summary in judged]
+        judged = (self._judge(theta_p, game) for block in blocks for game in block.games)
+        experiences, games, entropies = map(list, zip(*judged, strict=True))
+        return experiences, games, entropies
 
-    def _judge(self, theta_p: Array, game: PackedGame) -> tuple[Experience, GameSummary]:
+    def _judge(self, theta_p: Array, game: PackedGame) -> tuple[Experience, GameSummary, float]:
         settings, x_nd = self.settings, game.frames
         logit_nk, value_n = self.network.evaluate(theta_p, x_nd)
         last_value = float(value_n[-1]) if game.truncated else 0.0
@@ -137,8 +144,8 @@ class Clipped:
         )
         log_prob_n = Categorical.log_prob(logit_nk, game.action_n)
         entropy = float(Categorical.entropy(logit_nk).mean())
-        summary = GameSummary(float(game.reward_n.sum()), len(game.action_n), entropy, game.seconds)
-        return Experience(x_nd, game.action_n, log_prob_n, adv_n, adv_n + value_n), summary
+        summary = GameSummary(float(game.reward_n.sum()), len(game.action_n), game.seconds)
+        return Experience(x_nd, game.action_n, log_prob_n, adv_n, adv_n + value_n), summary, entropy
 
     def learn(
         self, arrays: Arrays, gathered: list[Experience], decay: float, rng: np.random.Generator

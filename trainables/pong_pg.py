@@ -39,12 +39,12 @@ class PongPG(PongTrainable):
             blocks = self.pool.play(
                 self.arrays["theta"], self.game_numbers(0, settings.batch_size), settings.block_size
             )
-            gathered, games = self.method.gather(self.arrays, blocks)
+            gathered, games, entropies = self.method.gather(self.arrays, blocks)
         with clock.measure("update"):
             decay = self.decay()
             self.arrays, metrics = self.method.learn(self.arrays, gathered, decay, self.update_rng())
         metrics |= {
-            "policy/entropy": float(np.mean([game.entropy for game in games])),
+            "policy/entropy": float(np.mean(entropies)),
             "policy/learning_rate": self.settings.learning_rate * decay,
         }
         return self.episodes.add(games) | metrics | self.perf_metrics(clock, games)

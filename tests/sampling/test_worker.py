@@ -63,7 +63,7 @@ def test_a_block_of_games_sends_the_sum_of_their_gradients(worker, theta):
     worker.policy.add_row_gradient(summed, result.gradient)
     np.testing.assert_allclose(summed, one_by_one, atol=1e-5 * np.abs(summed).max())
     assert [summary[:2] for summary in result.summaries] == [game.summaries[0][:2] for game in games]
-    assert [s.entropy for s in result.summaries] == pytest.approx([game.summaries[0].entropy for game in games])
+    assert result.entropies == pytest.approx([game.entropies[0] for game in games])
     assert result.nbytes < 0.9 * sum(game.nbytes for game in games), "games light much the same pixels"
 
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import softmax
 
-from trainables.learning.distributions import Categorical
 from trainables.learning.policies import CategoricalPolicy
 from trainables.learning.running_stats import CLIP, Filter, Moments
 from trainables.sampling.environments import flat_environment
@@ -59,11 +58,9 @@ class TrajectoryWorker:
         start = time.perf_counter()
         env_rng, action_rng = number.generators()
         game = rollout(self.env, self.sampler(weights, action_rng), env_rng)
-        logit_nk, _ = self.policy.mlp.forward(weights.theta_p, weights.filter(game.obs_nd))
-        entropy = float(Categorical.entropy(logit_nk).mean())
         moments = Moments.of(game.obs_nd)
         seconds = time.perf_counter() - start
-        return FilteredGame(game, moments, GameSummary(game.episode_return, len(game.action_n), entropy, seconds))
+        return FilteredGame(game, moments, GameSummary(game.episode_return, len(game.action_n), seconds))
 
     def play_block(self, weights: FilteredWeights, block: Sequence[GameNumber]) -> FilteredBlock:
         """The numbered games."""

@@ -43,6 +43,7 @@ class BlockGradient(NamedTuple):
 
     gradient: RowGradient  # of all its games
     summaries: list[GameSummary]
+    entropies: list[float]  # of the policy, each game's mean, nats
 
     @property
     def nbytes(self) -> int:
@@ -74,10 +75,11 @@ class GradientWorker(PixelWorker):
         learning_s = (time.perf_counter() - start) / len(entropy_n)  # per step
         ends = np.cumsum([len(game.action_n) for game in games])
         summaries = [
-            GameSummary(game.episode_return, len(entropy_t), float(entropy_t.mean()), s + learning_s * len(entropy_t))
-            for game, s, entropy_t in zip(games, seconds, np.split(entropy_n, ends[:-1]), strict=True)
+            GameSummary(game.episode_return, len(game.action_n), s + learning_s * len(game.action_n))
+            for game, s in zip(games, seconds, strict=True)
         ]
-        return BlockGradient(gradient, summaries)
+        entropies = [float(entropy_t.mean()) for entropy_t in np.split(entropy_n, ends[:-1])]
+        return BlockGradient(gradient, summaries, entropies)
 
 
 class PackedGame(NamedTuple):

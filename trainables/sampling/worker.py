@@ -43,5 +43,4 @@ class GameSummary(NamedTuple):
 
     episode_return: float
     length: int  # agent steps
-    entropy: float  # of the policy, mean over the game, nats
     seconds: float  # wall-clock time that the worker spent on the game
