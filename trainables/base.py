@@ -4,7 +4,7 @@ import importlib.metadata
 import platform
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -204,8 +204,7 @@ class PongTrainable(tune.Trainable):
             "iteration": self.updates,
             "episodes": self.episodes.to_dict(),
             "evaluation": self.last_evaluation,
-            "versions": {name: importlib.metadata.version(name) for name in PACKAGES}
-            | {"python": platform.python_version()},
+            "versions": _versions(),
         }
         checkpoints.save(checkpoint_dir, self.get_arrays(), state)
 
@@ -236,3 +235,9 @@ class PongTrainable(tune.Trainable):
         self._iteration = self.updates
         self._timesteps_total = self.episodes.steps  # type: ignore[assignment]
         self._episodes_total = self.episodes.games  # type: ignore[assignment]
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """Of what the learner stands on; asked for once, since each answer is a file to read."""
+    return {name: importlib.metadata.version(name) for name in PACKAGES} | {"python": platform.python_version()}

@@ -35,10 +35,10 @@ def pictures_of(folder: str | Path) -> list[Picture]:
     folder = Path(folder)
     try:
         state = checkpoints.load_state(folder)
+        if state["evaluation"].get("eval/iteration") != state["iteration"]:
+            return []  # most checkpoints: their arrays, some megabytes, need not be read
         arrays, _ = checkpoints.load(folder, state["learner"])
     except checkpoints.CheckpointError:
-        return []
-    if state["evaluation"].get("eval/iteration") != state["iteration"]:
         return []
     step = state["episodes"]["steps"]
     pictures = []
