@@ -1,10 +1,9 @@
 """What both learners share as Ray Tune Trainables: resources, the pool of rollout actors, counters, checkpoints."""
 
-import importlib.metadata
-import platform
+import time
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from functools import cache, partial
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -20,9 +19,7 @@ from trainables.sampling.evaluation import evaluate, evaluation_numbers
 from trainables.sampling.pool import RolloutPool
 from trainables.sampling.process import keep_freed_memory
 from trainables.sampling.rollout import GameNumber
-from trainables.sampling.worker import GameSummary, Worker
-
-PACKAGES = ("ray", "numpy", "scipy", "gymnasium", "ale-py")
+from trainables.sampling.worker import Worker
 
 WORST_RETURN = -21.0
 """Pong's. In an environment whose games can be worse, the worst game of the iteration takes its place."""
@@ -37,9 +34,9 @@ UPDATE_STREAM = 2**32 - 1
 class PongTrainable(tune.Trainable):
     """A learner whose every ``step`` plays numbered games on rollout actors and then updates its parameters.
 
-    Subclasses say what they learn (``build``), how a worker is made (``worker_factory``), what an iteration does
-    (``update``), which arrays make up their state (``get_arrays``, ``set_arrays``) and what of them plays
-    (``playing_weights``).
+    Subclasses say what they learn (``build``), how a worker is made (``worker_factory``), what games an iteration
+    begins with (``begin``) and what it makes of them (``update``), which arrays make up their state (``get_arrays``,
+    ``set_arrays``) and what of them plays (``playing_weights``).
 
     ``reset_config`` is left out on purpose: a trial with another configuration gets fresh actors.
     """
@@ -69,6 +66,10 @@ class PongTrainable(tune.Trainable):
     @abstractmethod
     def playing_weights(arrays: dict[str, np.ndarray]) -> Any:
         """What of ``get_arrays`` a worker needs to play with the present policy."""
+
+    @abstractmethod
+    def begin(self) -> Iterator[Any]:
+        """Hand out the present iteration's games, or the first of them; return what the workers make of each block."""
 
     @abstractmethod
     def update(self) -> dict[str, float]:
@@ -110,6 +111,7 @@ class PongTrainable(tune.Trainable):
         self.episodes = EpisodeStats()
         self.last_evaluation: dict[str, float] = {}
         self.film: bytes | None = None
+        self._ahead: tuple[float, Iterator[Any]] | None = None
         self.build()
 
     def cleanup(self) -> None:
@@ -136,7 +138,24 @@ class PongTrainable(tune.Trainable):
         result |= self.evaluate()
         result |= {f"perf/{name}": float(count - counts[name]) for name, count in self.pool.counts.items()}
         result["diverged"] = float(diverged)
-        return result | {"done": True} if diverged else result
+        if diverged:
+            return result | {"done": True}
+        if self.plays_ahead:
+            self._ahead = time.perf_counter(), self.begin()
+        return result
+
+    @property
+    def plays_ahead(self) -> bool:
+        """Whether the workers begin the next games at the end of a step.
+
+        Then they play while Tune takes in result and checkpoint. Without Tune the next step follows at once, or never.
+        """
+        return self.trial_id != "default"
+
+    def rollouts(self) -> tuple[float, Iterator[Any]]:
+        """When the present iteration was begun, by ``time.perf_counter``, and what ``begin`` returned."""
+        ahead, self._ahead = self._ahead, None
+        return ahead or (time.perf_counter(), self.begin())
 
     def init_rng(self) -> np.random.Generator:
         """The generator of everything that is drawn before the first game."""
@@ -155,20 +174,6 @@ class PongTrainable(tune.Trainable):
     def game_numbers(self, first: int, count: int) -> list[GameNumber]:
         """Numbers of ``count`` games of the present iteration, from game ``first`` on."""
         return [GameNumber(self.settings.seed, self.updates, game) for game in range(first, first + count)]
-
-    def perf_metrics(self, clock: Stopwatch, games: Sequence[GameSummary]) -> dict[str, float]:
-        """Times and rates of the ``perf/`` family; what the pool counts comes to them in ``step``.
-
-        ``idle_s`` is the time, summed over the workers, in which a rollout was under way but a worker had no game.
-        """
-        rollout_s, update_s = clock.seconds["rollout"], clock.seconds["update"]
-        busy_s = sum(game.seconds for game in games)
-        return {
-            "perf/rollout_s": rollout_s,
-            "perf/update_s": update_s,
-            "perf/idle_s": max(0.0, rollout_s * self.settings.num_workers - busy_s),
-            "perf/steps_per_s": sum(game.length for game in games) / (rollout_s + update_s),
-        }
 
     def evaluate(self) -> dict[str, Any]:
         """The metrics of the ``eval/`` family: of this iteration's evaluation if one is due, else of the last one.
@@ -204,7 +209,7 @@ class PongTrainable(tune.Trainable):
             "iteration": self.updates,
             "episodes": self.episodes.to_dict(),
             "evaluation": self.last_evaluation,
-            "versions": _versions(),
+            "versions": checkpoints.versions(),
         }
         checkpoints.save(checkpoint_dir, self.get_arrays(), state)
 
@@ -228,6 +233,7 @@ class PongTrainable(tune.Trainable):
         self.episodes = EpisodeStats(**state["episodes"])
         self.updates = state["iteration"]
         self.set_arrays(arrays)
+        self._ahead = None
         self.last_evaluation = state.get("evaluation", {})  # the first checkpoints had none
         film = Path(checkpoint) / FILM
         self.film = film.read_bytes() if film.is_file() else None
@@ -235,9 +241,3 @@ class PongTrainable(tune.Trainable):
         self._iteration = self.updates
         self._timesteps_total = self.episodes.steps  # type: ignore[assignment]
         self._episodes_total = self.episodes.games  # type: ignore[assignment]
-
-
-@cache
-def _versions() -> dict[str, str]:
-    """Of what the learner stands on; asked for once, since each answer is a file to read."""
-    return {name: importlib.metadata.version(name) for name in PACKAGES} | {"python": platform.python_version()}

@@ -6,11 +6,14 @@ checksum of the state itself) is read for ever.
 """
 
 import hashlib
+import importlib.metadata
 import json
 import logging
 import os
+import platform
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,6 +26,7 @@ ARRAYS, STATE = "arrays.npz", "state.json"
 MAX_STATE_BYTES = 1_000_000
 """No state is as long; what is behind is not read."""
 PICKLES = (".pkl", ".pickle")
+PACKAGES = ("ray", "numpy", "scipy", "gymnasium", "ale-py")
 
 logger = logging.getLogger(__name__)
 
@@ -116,6 +120,12 @@ def usable(directory: str | Path, learner: str, expected: Mapping[str, np.ndarra
         logger.warning("%s. Going on from %s, iteration %d, instead.", reason, sibling, siblings[sibling])
         return sibling
     raise reason
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Of what a learner stands on. Looked up once, since each is a file to read."""
+    return {name: importlib.metadata.version(name) for name in PACKAGES} | {"python": platform.python_version()}
 
 
 def all_finite(arrays: Mapping[str, np.ndarray]) -> bool:

@@ -65,10 +65,27 @@ class Stopwatch:
         self.seconds: dict[str, float] = {}
 
     @contextmanager
-    def measure(self, name: str) -> Iterator[None]:
-        """Add the time that the block takes to ``name``."""
-        start = time.perf_counter()
+    def measure(self, name: str, since: float | None = None) -> Iterator[None]:
+        """Add the time that the block takes to ``name``, or that has passed at its end since ``time.perf_counter`` said
+        ``since``.
+        """
+        start = time.perf_counter() if since is None else since
         try:
             yield
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+def perf_metrics(clock: Stopwatch, games: Sequence[GameSummary], num_workers: int) -> dict[str, float]:
+    """Times and rates of the ``perf/`` family, of a ``clock`` that has measured a rollout and an update.
+
+    ``idle_s`` is the time, summed over the workers, in which a rollout was under way but a worker had no game.
+    """
+    rollout_s, update_s = clock.seconds["rollout"], clock.seconds["update"]
+    busy_s = sum(game.seconds for game in games)
+    return {
+        "perf/rollout_s": rollout_s,
+        "perf/update_s": update_s,
+        "perf/idle_s": max(0.0, rollout_s * num_workers - busy_s),
+        "perf/steps_per_s": sum(game.length for game in games) / (rollout_s + update_s),
+    }

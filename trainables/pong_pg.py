@@ -1,13 +1,14 @@
 """Policy gradients on Pong's pixels as a Ray Tune Trainable."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
 from trainables.base import PongTrainable
 from trainables.config import PGConfig
 from trainables.methods import METHODS
-from trainables.metrics import Stopwatch
+from trainables.metrics import Stopwatch, perf_metrics
 from trainables.sampling.worker import Worker
 
 Arrays = dict[str, np.ndarray]
@@ -32,13 +33,14 @@ class PongPG(PongTrainable):
     def worker_factory(settings: PGConfig) -> Callable[[], Worker]:
         return METHODS[settings.method](settings).worker_factory()
 
+    def begin(self) -> Iterator[Any]:
+        settings = self.settings
+        return self.pool.play(self.arrays["theta"], self.game_numbers(0, settings.batch_size), settings.block_size)
+
     def update(self) -> dict[str, float]:
         """Play a batch of games with the present policy, and improve it."""
-        clock, settings = Stopwatch(), self.settings
-        with clock.measure("rollout"):
-            blocks = self.pool.play(
-                self.arrays["theta"], self.game_numbers(0, settings.batch_size), settings.block_size
-            )
+        clock, (began, blocks) = Stopwatch(), self.rollouts()
+        with clock.measure("rollout", began):
             gathered, games, entropies = self.method.gather(self.arrays, blocks)
         with clock.measure("update"):
             decay = self.decay()
@@ -47,7 +49,7 @@ class PongPG(PongTrainable):
             "policy/entropy": float(np.mean(entropies)),
             "policy/learning_rate": self.settings.learning_rate * decay,
         }
-        return self.episodes.add(games) | metrics | self.perf_metrics(clock, games)
+        return self.episodes.add(games) | metrics | perf_metrics(clock, games, self.settings.num_workers)
 
     @staticmethod
     def playing_weights(arrays: Arrays) -> np.ndarray:

@@ -22,9 +22,9 @@ from trainables.learning.returns import (
 )
 from trainables.learning.running_stats import Filter, Moments
 from trainables.learning.trust_region import TrustRegion
-from trainables.metrics import Stopwatch
+from trainables.metrics import Stopwatch, perf_metrics
 from trainables.sampling.environments import flat_environment
-from trainables.sampling.memory_worker import FilteredGame, FilteredWeights, TrajectoryWorker
+from trainables.sampling.memory_worker import FilteredBlock, FilteredGame, FilteredWeights, TrajectoryWorker
 from trainables.sampling.rollout import Trajectory
 from trainables.sampling.worker import Worker
 
@@ -83,16 +83,15 @@ class PongTRPO(PongTrainable):
 
     def update(self) -> dict[str, float]:
         """One update: theta <- theta + s, the step within the trust region that TRPO finds for GAE's advantages."""
-        clock = Stopwatch()
-        weights, games = FilteredWeights(self.theta, self.moments.filter()), []
+        clock, (began, blocks), games = Stopwatch(), self.rollouts(), []
 
         def trajectories() -> Iterator[Trajectory]:
-            for game in self.play_batch(weights):
+            for game in self.play_batch(blocks):
                 games.append(game)
                 yield game.trajectory
 
-        with clock.measure("rollout"):
-            batch = self.batch(trajectories(), weights.filter)  # judges games while others are still being played
+        with clock.measure("rollout", began):
+            batch = self.batch(trajectories(), self.moments.filter())  # judges games while others are being played
         with clock.measure("update"):
             max_kl = self.settings.max_kl * self.decay() ** 2
             trust_region = replace(self.trust_region, max_kl=max_kl)
@@ -103,7 +102,7 @@ class PongTRPO(PongTrainable):
             self.moments = reduce(Moments.merge, [game.moments for game in games], self.moments)
         summaries = [game.summary for game in games]
         infos = _family("policy", policy_info | {"max_kl": max_kl}) | _family("baseline", baseline_info)
-        return self.episodes.add(summaries) | infos | self.perf_metrics(clock, summaries)
+        return self.episodes.add(summaries) | infos | perf_metrics(clock, summaries, self.settings.num_workers)
 
     def at_once(self, *jobs: Callable[[], Any]) -> list[Any]:
         """Results of jobs that do not need each other's, computed in parallel where the trial has two cores.
@@ -117,27 +116,37 @@ class PongTRPO(PongTrainable):
         """Threads that stay from update to update, since new ones have their memory mapped anew, page by page."""
         return ThreadPoolExecutor(min(2, self.settings.num_workers))
 
-    def play_batch(self, weights: FilteredWeights) -> Iterator[FilteredGame]:
-        """Play about ``timesteps_per_batch`` steps: as many games as their last mean length says, in pairs.
+    def begin(self) -> Iterator[FilteredBlock]:
+        """The first iteration learns from ``PROBE_GAMES`` how long a game is; the others know it of the last one's."""
+        return self.play(0, self.games_for([], self.mean_length) if self.mean_length else PROBE_GAMES)
+
+    def play(self, first: int, count: int) -> Iterator[FilteredBlock]:
+        """Hand out ``count`` games of the present iteration, from game ``first`` on."""
+        weights = FilteredWeights(self.theta, self.moments.filter())
+        return self.pool.play(weights, self.game_numbers(first, count))
+
+    def games_for(self, lengths: list[int], mean_length: float) -> int:
+        """How many games of a mean length make about ``timesteps_per_batch`` steps with those that there are, in pairs.
 
         Two workers then end together more often: of three games, the last would leave one idle for a third of the time.
-        The first iteration learns that length from ``PROBE_GAMES`` games of its own. The rule looks at results only,
-        so it gives the same games for any number of workers.
+        The rule looks at results only, so it gives the same games for any number of workers.
         """
         settings: TRPOConfig = self.settings
+        missing = settings.timesteps_per_batch - sum(lengths)
+        return max(2 * round(missing / mean_length / 2), settings.min_games - len(lengths), 0)
+
+    def play_batch(self, blocks: Iterator[FilteredBlock]) -> Iterator[FilteredGame]:
+        """The games that ``begin`` handed out, and after the first iteration's few as many as then seem right."""
         lengths: list[int] = []
 
-        def play(count: int) -> Iterator[FilteredGame]:
-            blocks = self.pool.play(weights, self.game_numbers(len(lengths), count))
+        def counted(blocks: Iterator[FilteredBlock]) -> Iterator[FilteredGame]:
             for game in chain.from_iterable(block.games for block in blocks):
                 lengths.append(game.summary.length)
                 yield game
 
+        yield from counted(blocks)
         if not self.mean_length:
-            yield from play(PROBE_GAMES)
-        missing = settings.timesteps_per_batch - sum(lengths)
-        mean_length = self.mean_length or float(np.mean(lengths))
-        yield from play(max(2 * round(missing / mean_length / 2), settings.min_games - len(lengths), 0))
+            yield from counted(self.play(len(lengths), self.games_for(lengths, float(np.mean(lengths)))))
         self.mean_length = float(np.mean(lengths))
 
     def batch(self, games: Iterable[Trajectory], see: Filter) -> Batch:

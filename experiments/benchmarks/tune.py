@@ -62,7 +62,10 @@ def benchmark_tune(flags: TuneFlags) -> Iterator[Table]:
         {"side": name, "s/update": Spread.of(values), "of bare": Spread.of(np.array(values) / np.array(bare))}
         for name, values in sides.items()
     ]
-    note = "Both play the same games. What is not within the trial: Tune, logs, a checkpoint every 5 updates."
+    note = (
+        "Both play the same games. What is not within the trial: Tune, logs, a checkpoint every 5 updates. Meanwhile"
+        " the workers play on."
+    )
     yield Table(
         f"PongPG, 10 games per update, {local_cpus()} workers, {flags.iterations - 1} updates a run", rows, note
     )

@@ -17,7 +17,7 @@ import experiments
 import search_spaces
 import trainables
 from experiments.common.places import locate
-from trainables.base import PACKAGES
+from trainables.checkpoints import PACKAGES
 from trainables.checks import ConfigError
 
 CODE = {"py_modules": [experiments, search_spaces, trainables], "excludes": ["__pycache__/"]}

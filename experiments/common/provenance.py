@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from trainables.base import PACKAGES
+from trainables.checkpoints import PACKAGES
 
 
 def provenance() -> dict[str, Any]:

@@ -50,6 +50,15 @@ def make_pool(ray_cluster):
         pool.close()
 
 
+def test_games_that_nobody_waited_for_are_not_taken_for_the_next_ones(make_pool):
+    pool = make_pool(EchoWorker, 2)
+    pool.play(np.zeros(7), NUMBERS)  # begins at once
+    results = list(pool.play(np.ones(7), NUMBERS))
+    assert [result.block for result in results] == [(number,) for number in NUMBERS]
+    assert {result.weights_sum for result in results} == {7.0}
+    assert pool.counts["worker_restarts"] == 2, "both were at games of the first call"
+
+
 def test_results_come_in_game_order_from_all_workers(make_pool):
     pool = make_pool(EchoWorker, 3)
     results = list(pool.play(np.ones(7), NUMBERS))

@@ -17,6 +17,14 @@ class Task(NamedTuple):
     blocks: tuple[Block, ...]
     seconds: float  # that it may take
 
+    def of(self, worker: int) -> str:
+        """Its name in messages, as that worker's."""
+        if not self.blocks:
+            return f"the start of rollout worker {worker}"
+        first, last = self.blocks[0][0], self.blocks[0][-1]
+        games = f"games {first.game} to {last.game}" if len(self.blocks[0]) > 1 else f"game {first.game}"
+        return f"rollout worker {worker} in {games} of iteration {first.iteration} (seed {first.seed})"
+
 
 class Agenda:
     """A worker's tasks: the first is under way, a second one saves it the wait for the learner's next word."""

@@ -28,6 +28,10 @@ MAX_FAILURES = 3
 """Workers that one block of games may cost. More would not help: a game is the same game each time."""
 
 
+Ask = Callable[[int, tuple[Block, ...]], ray.ObjectRef]
+"""Asks a worker for blocks."""
+
+
 @ray.remote
 class _RolloutActor:
     def __init__(self, make_worker: Callable[[], Worker]) -> None:
@@ -111,19 +115,30 @@ class RolloutPool:
         """Play games in blocks of ``block_size``; yield what the workers make of each block, in the blocks' order.
 
         A block is played by one actor, whichever is free, one game after the other. ``how`` says what a worker does
-        with weights and a block: it plays to learn, or to be measured. Raises RuntimeError, naming worker, game and
-        cause, if a block by itself costs ``MAX_FAILURES`` workers, or if a worker raises an error, which would only
-        repeat itself.
+        with weights and a block: it plays to learn, or to be measured. The first games begin at once, before the first
+        answer is asked for. Only one call is under way at a time: if its predecessor's answers were not all taken, the
+        workers that are still at its games are replaced.
+
+        The iterator raises RuntimeError, naming worker, game and cause, if a block by itself costs ``MAX_FAILURES``
+        workers, or if a worker raises an error, which would only repeat itself.
         """
+        for worker, agenda in enumerate(self._agendas):
+            if any(task.blocks for task in agenda.tasks):
+                agenda.clear()
+                self._replace(worker)
         shared = ray.put(weights)  # travels to each node once, however many workers and blocks there are
         blocks = [tuple(numbers[first : first + block_size]) for first in range(0, len(numbers), block_size)]
         waiting: deque[Block] = deque(blocks)
-        finished: dict[Block, Any] = {}
-        failures: Counter[Any] = Counter()
 
         def ask(worker: int, some: tuple[Block, ...]) -> ray.ObjectRef:
             return self._actors[worker].play.remote(shared, some, how)
 
+        self._hand_out(waiting, ask)
+        return self._answers(blocks, waiting, ask)
+
+    def _answers(self, blocks: Sequence[Block], waiting: deque[Block], ask: Ask) -> Iterator[Any]:
+        finished: dict[Block, Any] = {}
+        failures: Counter[Any] = Counter()
         for block in blocks:
             while block not in finished:
                 self._hand_out(waiting, ask, one_by_one=bool(failures))
@@ -133,8 +148,9 @@ class RolloutPool:
                     key = task.blocks or worker
                     failures[key] += 1
                     if failures[key] >= MAX_FAILURES and (task.blocks or not self._any_up_but(worker)):
-                        name = _name(worker, task)
-                        raise RuntimeError(f"{name} failed {MAX_FAILURES} times, at last because it {failure}")
+                        raise RuntimeError(
+                            f"{task.of(worker)} failed {MAX_FAILURES} times, at last because it {failure}"
+                        )
                     unplayed = [other for some in (task, *unstarted) for other in some.blocks]
                     waiting.extendleft(reversed(unplayed))
                     self._replace(worker)
@@ -160,9 +176,7 @@ class RolloutPool:
         options = {"num_cpus": self._cpus, "runtime_env": {"env_vars": ONE_THREAD}}
         return _RolloutActor.options(**options).remote(self._make_worker)  # type: ignore[attr-defined]
 
-    def _hand_out(
-        self, waiting: deque[Block], ask: Callable[[int, tuple[Block, ...]], ray.ObjectRef], one_by_one: bool
-    ) -> None:
+    def _hand_out(self, waiting: deque[Block], ask: Ask, one_by_one: bool = False) -> None:
         """A task for each worker that has none; then, while there are plenty, a second one for each that plays.
 
         Between two tasks a worker waits some milliseconds. So a task is half of what would be the worker's fair share
@@ -209,18 +223,10 @@ class RolloutPool:
             return worker, ray.get(done[0]), None
         except RayTaskError as error:
             cause = error.cause or error
-            name = _name(worker, self._agendas[worker].tasks[0])
+            name = self._agendas[worker].tasks[0].of(worker)
             raise RuntimeError(f"{name} raised {type(cause).__name__}: {cause}") from error
         except RayError as error:  # the process died, or its answer was lost with its machine
             return worker, None, "died: " + " ".join(str(error).split())
-
-
-def _name(worker: int, task: Task) -> str:
-    if not task.blocks:
-        return f"the start of rollout worker {worker}"
-    seed, iteration, game = task.blocks[0][0]
-    games = f"games {game} to {task.blocks[0][-1].game}" if len(task.blocks[0]) > 1 else f"game {game}"
-    return f"rollout worker {worker} in {games} of iteration {iteration} (seed {seed})"
 
 
 def _check_room(num_workers: int, cpus_per_worker: float) -> None:
