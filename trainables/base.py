@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from ray import tune
@@ -29,6 +29,13 @@ INIT_STREAM = 2**32 - 1
 
 UPDATE_STREAM = 2**32 - 1
 """Second spawn key, after the iteration's, of the generator for an update: no game has this number."""
+
+
+class Rollout(NamedTuple):
+    """An iteration's games, under way."""
+
+    began: float  # by time.perf_counter
+    blocks: Iterator[Any]  # what the workers make of them
 
 
 class PongTrainable(tune.Trainable):
@@ -72,8 +79,8 @@ class PongTrainable(tune.Trainable):
         """Hand out the present iteration's games, or the first of them; return what the workers make of each block."""
 
     @abstractmethod
-    def update(self) -> dict[str, float]:
-        """Play an iteration's games and learn from them; return metrics, always the same ones in the same order."""
+    def update(self, rollout: Rollout) -> dict[str, float]:
+        """Learn from an iteration's games; return metrics, always the same ones in the same order."""
 
     @abstractmethod
     def get_arrays(self) -> dict[str, np.ndarray]:
@@ -111,7 +118,7 @@ class PongTrainable(tune.Trainable):
         self.episodes = EpisodeStats()
         self.last_evaluation: dict[str, float] = {}
         self.film: bytes | None = None
-        self._ahead: tuple[float, Iterator[Any]] | None = None
+        self._ahead: Rollout | None = None
         self.build()
 
     def cleanup(self) -> None:
@@ -127,8 +134,9 @@ class PongTrainable(tune.Trainable):
         Other metrics that are not finite become 0.
         """
         arrays, counts = self.get_arrays(), dict(self.pool.counts)
+        rollout, self._ahead = self._ahead or self._rollout(), None
         with np.errstate(all="ignore"):  # what overflows is seen below
-            result = self.update()
+            result = self.update(rollout)
         diverged = not (np.isfinite([*result.values()]).all() and checkpoints.all_finite(self.get_arrays()))
         if diverged:
             self.set_arrays(arrays)
@@ -138,10 +146,11 @@ class PongTrainable(tune.Trainable):
         result |= self.evaluate()
         result |= {f"perf/{name}": float(count - counts[name]) for name, count in self.pool.counts.items()}
         result["diverged"] = float(diverged)
+        result["time_this_iter_s"] = time.perf_counter() - rollout.began  # Tune would count from this step's beginning
         if diverged:
             return result | {"done": True}
         if self.plays_ahead:
-            self._ahead = time.perf_counter(), self.begin()
+            self._ahead = self._rollout()
         return result
 
     @property
@@ -152,10 +161,8 @@ class PongTrainable(tune.Trainable):
         """
         return self.trial_id != "default"
 
-    def rollouts(self) -> tuple[float, Iterator[Any]]:
-        """When the present iteration was begun, by ``time.perf_counter``, and what ``begin`` returned."""
-        ahead, self._ahead = self._ahead, None
-        return ahead or (time.perf_counter(), self.begin())
+    def _rollout(self) -> Rollout:
+        return Rollout(time.perf_counter(), self.begin())
 
     def init_rng(self) -> np.random.Generator:
         """The generator of everything that is drawn before the first game."""

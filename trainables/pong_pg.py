@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from trainables.base import PongTrainable
+from trainables.base import PongTrainable, Rollout
 from trainables.config import PGConfig
 from trainables.methods import METHODS
 from trainables.metrics import Stopwatch, perf_metrics
@@ -37,11 +37,11 @@ class PongPG(PongTrainable):
         settings = self.settings
         return self.pool.play(self.arrays["theta"], self.game_numbers(0, settings.batch_size), settings.block_size)
 
-    def update(self) -> dict[str, float]:
-        """Play a batch of games with the present policy, and improve it."""
-        clock, (began, blocks) = Stopwatch(), self.rollouts()
-        with clock.measure("rollout", began):
-            gathered, games, entropies = self.method.gather(self.arrays, blocks)
+    def update(self, rollout: Rollout) -> dict[str, float]:
+        """Take in a batch of games with the present policy, and improve it."""
+        clock = Stopwatch()
+        with clock.measure("rollout", rollout.began):
+            gathered, games, entropies = self.method.gather(self.arrays, rollout.blocks)
         with clock.measure("update"):
             decay = self.decay()
             self.arrays, metrics = self.method.learn(self.arrays, gathered, decay, self.update_rng())

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trainables.base import PongTrainable
+from trainables.base import PongTrainable, Rollout
 from trainables.config import TRPOConfig
 from trainables.learning.baselines import Value, ValueBaseline
 from trainables.learning.policies import CategoricalPolicy
@@ -81,16 +81,16 @@ class PongTRPO(PongTrainable):
     def worker_factory(settings: TRPOConfig) -> Callable[[], Worker]:
         return partial(TrajectoryWorker, settings.env_id, settings.hidden_sizes, settings.places)
 
-    def update(self) -> dict[str, float]:
+    def update(self, rollout: Rollout) -> dict[str, float]:
         """One update: theta <- theta + s, the step within the trust region that TRPO finds for GAE's advantages."""
-        clock, (began, blocks), games = Stopwatch(), self.rollouts(), []
+        clock, games = Stopwatch(), []
 
         def trajectories() -> Iterator[Trajectory]:
-            for game in self.play_batch(blocks):
+            for game in self.play_batch(rollout.blocks):
                 games.append(game)
                 yield game.trajectory
 
-        with clock.measure("rollout", began):
+        with clock.measure("rollout", rollout.began):
             batch = self.batch(trajectories(), self.moments.filter())  # judges games while others are being played
         with clock.measure("update"):
             max_kl = self.settings.max_kl * self.decay() ** 2
