@@ -66,9 +66,7 @@ class Stopwatch:
 
     @contextmanager
     def measure(self, name: str, since: float | None = None) -> Iterator[None]:
-        """Add the time that the block takes to ``name``, or that has passed at its end since ``time.perf_counter`` said
-        ``since``.
-        """
+        """Add to ``name`` the time until the block ends, from its start or ``since`` (by ``time.perf_counter``)."""
         start = time.perf_counter() if since is None else since
         try:
             yield

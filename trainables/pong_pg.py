@@ -38,7 +38,7 @@ class PongPG(PongTrainable):
         return self.pool.play(self.arrays["theta"], self.game_numbers(0, settings.batch_size), settings.block_size)
 
     def update(self, rollout: Rollout) -> dict[str, float]:
-        """Take in a batch of games with the present policy, and improve it."""
+        """Take in a batch of games that the present policy plays, and improve it."""
         clock = Stopwatch()
         with clock.measure("rollout", rollout.began):
             gathered, games, entropies = self.method.gather(self.arrays, rollout.blocks)

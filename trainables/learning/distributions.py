@@ -38,7 +38,7 @@ class Categorical:
     @staticmethod
     def score(logit_nk: Array, action_n: Array) -> Array:
         """d log p(action) / d logits  =  e_action - p   (n, k), with e_a the unit vector of action a."""
-        score_nk = np.negative(Categorical.probabilities(logit_nk), order="C")
+        score_nk = np.negative(Categorical.probabilities(logit_nk), order="C")  # else BLAS adds in another order
         score_nk[np.arange(len(action_n)), action_n] += 1
         return score_nk
 
@@ -82,5 +82,5 @@ def _log_probs(logit_nk: Array) -> Array:
 
 
 def _along_rows(function: Callable[..., Array], x_nk: Array) -> Array:
-    """SciPy's function of each row. It adds up thousands of rows of three seven times as fast if they are columns."""
+    """SciPy's function of each row, by way of columns: the same bits for k < 9, and a seventh of the time for k = 3."""
     return function(np.ascontiguousarray(x_nk.T), axis=0).T
