@@ -42,14 +42,19 @@ class _RolloutActor:
         """Answer once the worker is built; return the node that it is on."""
         return ray.get_runtime_context().get_node_id()
 
-    def play(self, weights: Any, blocks: Sequence[Block], how: Callable) -> list[Any]:
-        """The answers of all blocks, or of those before one that raises an error: asked for first, it does so again."""
+    def play(self, blocks: Sequence[Block], how: Callable, *weights: Any) -> list[Any]:
+        """The answers of all blocks, or of those before one that raises an error: asked for first, it does so again.
+
+        Without ``weights``, those of the last call.
+        """
+        if weights:
+            (self._weights,) = weights
         answers: list[Any] = []
         # A policy that diverged overflows. The learner sees it in the results; a warning a layer helps nobody.
         with np.errstate(all="ignore"):
             for block in blocks:
                 try:
-                    answers.append(how(self._worker, weights, block))
+                    answers.append(how(self._worker, self._weights, block))
                 except Exception:
                     if not answers:
                         raise
@@ -130,8 +135,13 @@ class RolloutPool:
         blocks = [tuple(numbers[first : first + block_size]) for first in range(0, len(numbers), block_size)]
         waiting: deque[Block] = deque(blocks)
 
+        told: set[Any] = set()
+
         def ask(worker: int, some: tuple[Block, ...]) -> ray.ObjectRef:
-            return self._actors[worker].play.remote(shared, some, how)
+            actor = self._actors[worker]
+            news = () if actor in told else (shared,)  # an object costs a task a millisecond, however small it is
+            told.add(actor)
+            return actor.play.remote(some, how, *news)
 
         self._hand_out(waiting, ask)
         return self._answers(blocks, waiting, ask)
