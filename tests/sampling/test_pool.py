@@ -1,3 +1,4 @@
+import gc
 import os
 import signal
 import time
@@ -57,6 +58,28 @@ def test_games_that_nobody_waited_for_are_not_taken_for_the_next_ones(make_pool)
     assert [result.block for result in results] == [(number,) for number in NUMBERS]
     assert {result.weights_sum for result in results} == {7.0}
     assert pool.counts["worker_restarts"] == 2, "both were at games of the first call"
+
+
+class Marking(EchoWorker):
+    """Leaves a file for every block that it begins."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def play_block(self, weights, block):
+        (self.folder / f"game {block[0].game}").touch()
+        return super().play_block(weights, block)
+
+
+def test_the_next_game_begins_before_the_caller_has_made_use_of_the_last_answer(make_pool, tmp_path):
+    results = make_pool(partial(Marking, tmp_path), 1).play(np.ones(7), NUMBERS[:2])  # one game, and then one
+    assert next(results).block == (NUMBERS[0],)
+    wait_until((tmp_path / "game 1").exists, "the worker waits for the caller")
+
+
+def test_a_workers_garbage_collector_leaves_the_libraries_alone(make_pool):
+    (frozen,) = make_pool(EchoWorker, 1).call(lambda _: gc.get_freeze_count())
+    assert frozen > 50_000
 
 
 def test_results_come_in_game_order_from_all_workers(make_pool):

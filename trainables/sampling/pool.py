@@ -14,7 +14,7 @@ import ray
 from ray.exceptions import GetTimeoutError, RayError, RayTaskError
 
 from trainables.sampling.agenda import Agenda, Block, Task
-from trainables.sampling.process import ONE_THREAD, keep_freed_memory
+from trainables.sampling.process import ONE_THREAD, keep_freed_memory, spare_what_is_there
 from trainables.sampling.rollout import GameNumber
 from trainables.sampling.worker import Worker
 
@@ -37,6 +37,7 @@ class _RolloutActor:
     def __init__(self, make_worker: Callable[[], Worker]) -> None:
         keep_freed_memory()
         self._worker = make_worker()
+        spare_what_is_there()
 
     def start(self) -> str:
         """Answer once the worker is built; return the node that it is on."""
@@ -151,7 +152,6 @@ class RolloutPool:
         failures: Counter[Any] = Counter()
         for block in blocks:
             while block not in finished:
-                self._hand_out(waiting, ask, one_by_one=bool(failures))
                 worker, answer, failure = self._next_end()
                 if failure:
                     task, *unstarted = self._agendas[worker].clear()
@@ -170,6 +170,7 @@ class RolloutPool:
                     waiting.extendleft(reversed(asked[len(answer) :]))
                 else:
                     self._nodes[worker] = answer
+                self._hand_out(waiting, ask, one_by_one=bool(failures))  # before the caller takes its time
             yield finished.pop(block)
 
     def call(self, function: Callable[[Worker], Any]) -> list[Any]:
