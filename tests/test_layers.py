@@ -16,6 +16,7 @@ LAYERS = {
     "trainables/learning": {"trainables.learning"},
     "trainables/learning/compiled.py": {"numba"},
     "trainables/sampling": {"trainables.learning", "trainables.sampling", "gymnasium", "ale_py", "PIL"},
+    "trainables/sampling/actor.py": {"trainables.sampling", "ray"},
     "trainables/sampling/pool.py": {"trainables.sampling", "ray"},
     "trainables": {"trainables", "ray", "threadpoolctl"},
     "search_spaces": {"search_spaces", "ray"},

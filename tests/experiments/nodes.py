@@ -33,4 +33,4 @@ def processes(cluster, name):
 
 def players(cluster):
     """The nodes of all rollout actors that are in a game now."""
-    return [*processes(cluster, "_RolloutActor.play").values()]
+    return [*processes(cluster, "RolloutActor.play").values()]

@@ -97,7 +97,7 @@ def held():
 
 def worker_processes():
     names = (path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline"))
-    return [name for name in names if name.startswith(b"ray::_RolloutActor")]
+    return [name for name in names if name.startswith(b"ray::RolloutActor")]
 
 
 def test_twelve_trials_in_a_row_leave_nothing_behind(ray_cluster, tmp_path, monkeypatch):

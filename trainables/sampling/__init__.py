@@ -1,4 +1,4 @@
 """Where experience comes from: the console emulator, what the learner sees of it, rollouts, workers and their pool.
 
-Only ``pool.py`` knows Ray.
+Only ``actor.py`` and ``pool.py`` know Ray.
 """

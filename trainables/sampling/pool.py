@@ -1,4 +1,4 @@
-"""Rollout actors: the one module that knows Ray.
+"""A pool of rollout actors.
 
 A pool plays numbered games on a fixed set of actors. Which actor plays a game, on which machine, how often it was
 begun, and when it finishes, changes nothing: games depend on their number alone, and results come back in game order.
@@ -9,12 +9,12 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import ray
 from ray.exceptions import GetTimeoutError, RayError, RayTaskError
 
+from trainables.sampling.actor import RolloutActor
 from trainables.sampling.agenda import Agenda, Block, Task
-from trainables.sampling.process import ONE_THREAD, keep_freed_memory, spare_what_is_there
+from trainables.sampling.process import ONE_THREAD
 from trainables.sampling.rollout import GameNumber
 from trainables.sampling.worker import Worker
 
@@ -30,41 +30,6 @@ MAX_FAILURES = 3
 
 Ask = Callable[[int, tuple[Block, ...]], ray.ObjectRef]
 """Asks a worker for blocks."""
-
-
-@ray.remote
-class _RolloutActor:
-    def __init__(self, make_worker: Callable[[], Worker]) -> None:
-        keep_freed_memory()
-        self._worker = make_worker()
-        spare_what_is_there()
-
-    def start(self) -> str:
-        """Answer once the worker is built; return the node that it is on."""
-        return ray.get_runtime_context().get_node_id()
-
-    def play(self, blocks: Sequence[Block], how: Callable, *weights: Any) -> list[Any]:
-        """The answers of all blocks, or of those before one that raises an error: asked for first, it does so again.
-
-        Without ``weights``, those of the last call.
-        """
-        if weights:
-            (self._weights,) = weights
-        answers: list[Any] = []
-        # A policy that diverged overflows. The learner sees it in the results; a warning a layer helps nobody.
-        with np.errstate(all="ignore"):
-            for block in blocks:
-                try:
-                    answers.append(how(self._worker, self._weights, block))
-                except Exception:
-                    if not answers:
-                        raise
-                    break
-        return answers
-
-    def call(self, function: Callable[[Worker], Any]) -> Any:
-        """Run a function on the worker: for tests and diagnosis."""
-        return function(self._worker)
 
 
 def play_to_learn(worker: Worker, weights: Any, block: Sequence[GameNumber]) -> Any:
@@ -135,12 +100,11 @@ class RolloutPool:
         shared = ray.put(weights)  # travels to each node once, however many workers and blocks there are
         blocks = [tuple(numbers[first : first + block_size]) for first in range(0, len(numbers), block_size)]
         waiting: deque[Block] = deque(blocks)
-
         told: set[Any] = set()
 
         def ask(worker: int, some: tuple[Block, ...]) -> ray.ObjectRef:
             actor = self._actors[worker]
-            news = () if actor in told else (shared,)  # an object costs a task a millisecond, however small it is
+            news = () if actor in told else (shared,)  # an object costs every task a millisecond
             told.add(actor)
             return actor.play.remote(some, how, *news)
 
@@ -185,7 +149,7 @@ class RolloutPool:
 
     def _new_actor(self) -> Any:
         options = {"num_cpus": self._cpus, "runtime_env": {"env_vars": ONE_THREAD}}
-        return _RolloutActor.options(**options).remote(self._make_worker)  # type: ignore[attr-defined]
+        return RolloutActor.options(**options).remote(self._make_worker)  # type: ignore[attr-defined]
 
     def _hand_out(self, waiting: deque[Block], ask: Ask, one_by_one: bool = False) -> None:
         """A task for each worker that has none; then, while there are plenty, a second one for each that plays.

@@ -1,4 +1,4 @@
-"""A rollout worker: an ordinary class that plays numbered games. ``pool.py`` makes actors of it."""
+"""A rollout worker: an ordinary class that plays numbered games. ``actor.py`` makes an actor of it."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
