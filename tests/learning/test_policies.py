@@ -49,15 +49,26 @@ def test_the_rows_that_a_game_touches_are_its_whole_gradient():
     np.testing.assert_allclose(total_p, 1 + dense_p, atol=1e-5)
 
 
+def sparse_row(columns, values):
+    """A row between others."""
+    others = np.arange(3)
+    return (
+        np.concatenate([others, np.array(columns, np.int32), others]),
+        np.concatenate([others, values, others]).astype(np.float32),
+        3,
+        3 + len(columns),
+    )
+
+
 def test_bernoulli_sampler_draws_with_the_policys_probability():
     policy = BernoulliPolicy(num_inputs=50, num_hidden=8)
     theta_p = policy.mlp.init(np.random.default_rng(0))
     for columns, values in [((3, 7, 9), (1, -1, 1)), ((4,), (-1,)), ((), ()), ((5, 6, 8), (1, 0, -1))]:
-        row = np.array(columns, np.intp), np.array(values, np.float32)
+        row = sparse_row(columns, values)
         sample = policy.sampler(theta_p, np.random.default_rng(2))
         ups = sum(sample(row) for _ in range(DRAWS))
         x_1d = np.zeros((1, 50), np.float32)
-        x_1d[0, row[0]] = row[1]
+        x_1d[0, [*columns]] = values
         p = expit(float(policy.mlp.forward(theta_p, x_1d)[0][0, 0]))
         assert abs(ups - DRAWS * p) < 3 * np.sqrt(DRAWS * p * (1 - p))
 
@@ -66,11 +77,11 @@ def test_the_sparse_policys_sampler_draws_with_its_probabilities():
     policy, rng = SparsePolicy(num_inputs=50, num_hidden=8, num_actions=3), np.random.default_rng(0)
     theta_p = 2 * policy.mlp.init(rng)
     for columns, values in [((3, 7, 9), (1, -0.5, 0.5)), ((4,), (-1,)), ((), ())]:
-        row = np.array(columns, np.intp), np.array(values, np.float32)
+        row = sparse_row(columns, values)
         sample = policy.sampler(theta_p, np.random.default_rng(2))
         counts = np.bincount([sample(row) for _ in range(DRAWS)], minlength=3)
         x_1d = np.zeros((1, 50), np.float32)
-        x_1d[0, row[0]] = row[1]
+        x_1d[0, [*columns]] = values
         (p_k,) = policy.probabilities(theta_p, x_1d)
         np.testing.assert_allclose(p_k, softmax(policy.mlp.forward(theta_p, x_1d)[0][0]))
         assert (np.abs(counts - DRAWS * p_k) < 3 * np.sqrt(DRAWS * p_k * (1 - p_k))).all()

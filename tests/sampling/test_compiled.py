@@ -10,16 +10,11 @@ from scipy import sparse
 from trainables.learning.compiled import COMPILED
 from trainables.learning.logistic import logistic_layers, noisy_argmax, noisy_argmax_numpy
 from trainables.learning.optimisers import adam, adam_numpy, rmsprop, rmsprop_numpy
-from trainables.learning.policies import (
-    CategoricalPolicy,
-    sparse_argmax,
-    sparse_argmax_numpy,
-    sparse_logit,
-    sparse_logit_numpy,
-)
+from trainables.learning.policies import CategoricalPolicy
 from trainables.learning.products import add_rows, add_rows_numpy, product, transposed_product
 from trainables.learning.returns import discounted_sum, discounted_sum_numpy
 from trainables.learning.running_stats import filtered_row, filtered_row_numpy
+from trainables.learning.sparse_logits import sparse_argmax, sparse_argmax_numpy, sparse_logit, sparse_logit_numpy
 
 PLAY = """
 import hashlib, sys
@@ -65,15 +60,15 @@ def test_both_forms_of_the_sparse_networks_outputs_add_in_the_same_order():
     for hidden in (2, 3, 7, 200, 513):  # with one unit, NumPy sums pairwise
         w1, w2 = rng.standard_normal((900, hidden), np.float32), rng.standard_normal(hidden, np.float32)
         for lit in (0, 1, 28, 66):
-            columns, values = rng.permutation(900)[:lit], rng.choice([-1, 1], lit).astype(np.float32)
+            row = rng.permutation(900)[: lit + 9], rng.choice([-1, 1], lit + 9).astype(np.float32), 4, 4 + lit
             room = np.empty(hidden, np.float32)
-            assert sparse_logit(w1, w2, columns, values, room) == sparse_logit_numpy(w1, w2, columns, values, room)
+            assert sparse_logit(w1, w2, *row, room) == sparse_logit_numpy(w1, w2, *row, room)
             w2_k, noise, logits = (
                 rng.standard_normal((hidden, 3), np.float32),
                 rng.gumbel(size=3).astype(np.float32),
                 np.empty((2, 3), np.float32),
             )
-            call = w1, w2_k, columns, values, room
+            call = w1, w2_k, *row, room
             action = sparse_argmax(*call, logits[0], noise)
             assert action == sparse_argmax_numpy(*call, logits[1], noise)
             np.testing.assert_array_equal(*logits)

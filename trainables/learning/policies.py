@@ -10,15 +10,13 @@ from scipy import sparse
 from scipy.special import expit
 
 from trainables.learning.alike import alike_columns
-from trainables.learning.compiled import compiled
 from trainables.learning.distributions import Bernoulli, Categorical
 from trainables.learning.logistic import logistic_layers, noisy_argmax
 from trainables.learning.mlp import MLP
 from trainables.learning.products import Inputs, add_rows
+from trainables.learning.sparse_logits import SparseRow, sparse_argmax, sparse_logit
 
 Array = np.ndarray
-SparseRow = tuple[Array, Array]
-"""One observation as (column indices, values); a column may be listed with value 0."""
 
 
 class RowGradient(NamedTuple):
@@ -37,64 +35,6 @@ class RowGradient(NamedTuple):
     def nbytes(self) -> int:
         """Bytes that travel."""
         return sum(array.nbytes for array in self)
-
-
-def sparse_logit_numpy(w1: Array, w2: Array, columns: Array, values: Array, hidden: Array) -> np.float32:
-    """``sparse_logit`` in NumPy.
-
-    ``@``, BLAS ``dot`` and ``maximum`` are no slower themselves, but on CPUs with AVX-512 the emulator's next frames
-    take up to 6% longer after each of them. Hence einsum, and the ReLU as a mask.
-    """
-    np.einsum("k,kh->h", values, w1.take(columns, axis=0), out=hidden)
-    hidden *= hidden > 0
-    hidden *= w2
-    return np.add.accumulate(hidden)[-1]
-
-
-@compiled(otherwise=sparse_logit_numpy)
-def sparse_logit(w1: Array, w2: Array, columns: Array, values: Array, hidden: Array) -> np.float32:
-    """The logit relu(x W1) w2 of one sparse observation; ``hidden`` (h,) is room to work in."""
-    hidden[:] = 0
-    for k in range(len(columns)):
-        row, value = w1[columns[k]], values[k]
-        for h in range(len(hidden)):
-            hidden[h] += value * row[h]
-    logit = np.float32(0)
-    for h in range(len(hidden)):
-        if hidden[h] > 0:
-            logit += hidden[h] * w2[h]
-    return logit
-
-
-def sparse_argmax_numpy(
-    w1: Array, w2: Array, columns: Array, values: Array, hidden: Array, logits: Array, noise: Array
-) -> int:
-    """``sparse_argmax`` in NumPy, with einsum and a mask for the reasons above."""
-    np.einsum("k,kh->h", values, w1.take(columns, axis=0), out=hidden)
-    hidden *= hidden > 0
-    logits[:] = np.add.accumulate(hidden[:, None] * w2, axis=0)[-1]
-    logits += noise
-    return int(logits.argmax())
-
-
-@compiled(otherwise=sparse_argmax_numpy)
-def sparse_argmax(
-    w1: Array, w2: Array, columns: Array, values: Array, hidden: Array, logits: Array, noise: Array
-) -> int:
-    """The action a with the largest (relu(x W1) W2)_a + noise_a; ``hidden`` (h,) and ``logits`` (k,) are room."""
-    hidden[:] = 0
-    for k in range(len(columns)):
-        row, value = w1[columns[k]], values[k]
-        for h in range(len(hidden)):
-            hidden[h] += value * row[h]
-    logits[:] = 0
-    for h in range(len(hidden)):
-        if hidden[h] > 0:
-            for a in range(len(logits)):
-                logits[a] += hidden[h] * w2[h, a]
-    for a in range(len(logits)):
-        logits[a] += noise[a]
-    return int(logits.argmax())
 
 
 @dataclass(frozen=True)
@@ -120,8 +60,8 @@ class BernoulliPolicy:
         threshold = _logistic(rng)
 
         def sample(row: SparseRow) -> int:
-            columns, values = row
-            return int(threshold() < sparse_logit(w1, w2, columns, values, hidden))
+            columns, values, start, stop = row
+            return int(threshold() < sparse_logit(w1, w2, columns, values, start, stop, hidden))
 
         return sample
 
@@ -182,8 +122,8 @@ class SparsePolicy:
         noise = _gumbel(rng, self.num_actions)
 
         def sample(row: SparseRow) -> int:
-            columns, values = row
-            return sparse_argmax(w1, w2, columns, values, hidden, logits, noise())
+            columns, values, start, stop = row
+            return sparse_argmax(w1, w2, columns, values, start, stop, hidden, logits, noise())
 
         return sample
 

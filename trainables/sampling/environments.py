@@ -6,7 +6,8 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from scipy import sparse
 
-from trainables.sampling.frames import DifferenceFrames, DoubleFrames, SparseRow, stack_rows
+from trainables.learning.sparse_logits import SparseRow
+from trainables.sampling.frames import DifferenceFrames, DoubleFrames, stack_rows
 from trainables.sampling.places import BINS, NUM_PLACES, places
 from trainables.sampling.pong import DOWN, UP, PongConsole
 

@@ -5,14 +5,16 @@ the screen that changed, because a difference frame has about 25 lit pixels of 6
 frame beside it, some 35 pixels more.
 """
 
+from itertools import groupby
+
 import ale_py
 import numpy as np
 from scipy import sparse
 
 from trainables.learning.compiled import compiled
+from trainables.learning.sparse_logits import SparseRow
 
 Array = np.ndarray
-SparseRow = tuple[Array, Array]
 
 HEIGHT = WIDTH = 80
 NUM_PIXELS = HEIGHT * WIDTH
@@ -24,8 +26,8 @@ _COURT = np.uint64(0x2222222222222222)
 """Eight pixels of the court, palette index 34."""
 
 ROOM = 1 << 17
-"""Pixels in an array that rows share, one after the other: those of some thousand steps. A row is a view of it, since
-two small arrays of its own a step would cost more than finding the pixels."""
+"""Pixels in an array that rows share, one after the other: those of some thousand steps. Two small arrays of its own
+for each would cost more than finding the pixels, and two views half as much."""
 
 _BLACK_OR_BACKGROUND = [0, 34, 228]
 """ALE palette indices of red 0, 144 and 109 (``test_frames`` checks them on real games)."""
@@ -138,7 +140,7 @@ class DifferenceFrames:
         return self._row(screen.view(np.uint64))
 
     def observe(self) -> SparseRow:
-        """The console's present screen minus the last one: (pixel numbers, values in {-1, 1})."""
+        """The console's present screen minus the last one: values in {-1, 1}."""
         self._ale.getScreen(self._screen)
         return self._row(self._words)
 
@@ -147,7 +149,7 @@ class DifferenceFrames:
         if start + self.num_pixels > len(self._columns):  # the last arrays live on in the rows that look into them
             self._columns, self._values, start = np.empty(ROOM, np.int32), np.empty(ROOM, np.float32), 0
         self._end = end = self._look(words, start)
-        return self._columns[start:end], self._values[start:end]
+        return self._columns, self._values, start, end
 
     def _look(self, words: Array, start: int) -> int:
         """Fill in from ``start`` on what is seen of a screen, put it in the place of the last one; return the end."""
@@ -168,9 +170,13 @@ class DoubleFrames(DifferenceFrames):
 
 
 def stack_rows(rows: list[SparseRow], num_pixels: int = NUM_PIXELS) -> sparse.csr_matrix:
-    """Frames of a game as one sparse matrix (n, ``num_pixels``), float32, without stored zeros."""
-    columns, values = (np.concatenate(part) for part in zip(*rows, strict=True))
-    starts = np.cumsum([0, *(len(part) for part, _ in rows)])
-    matrix = sparse.csr_matrix((values, columns, starts), (len(rows), num_pixels))
-    matrix.eliminate_zeros()
-    return matrix
+    """Frames of a game, in the order in which they were seen, as one sparse matrix (n, ``num_pixels``), float32."""
+    starts = np.cumsum([0, *(stop - start for _, _, start, stop in rows)], dtype=np.int32)
+    columns, values = [], []
+    for _, group in groupby(rows, key=lambda row: id(row[0])):  # rows of one array follow each other in it
+        some = list(group)
+        used = slice(some[0][2], some[-1][3])
+        columns.append(some[0][0][used])
+        values.append(some[0][1][used])
+    parts = np.concatenate(values), np.concatenate(columns), starts
+    return sparse.csr_matrix(parts, (len(rows), num_pixels))

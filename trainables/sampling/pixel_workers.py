@@ -9,8 +9,9 @@ from scipy import sparse
 
 from trainables.learning.policies import BernoulliPolicy, RowGradient, SparsePolicy
 from trainables.learning.returns import discounted_returns, standardise
+from trainables.learning.sparse_logits import SparseRow
 from trainables.sampling.environments import DoublePixels, PongPixels
-from trainables.sampling.frames import HEIGHT, NUM_PIXELS, WIDTH, DoubleFrames, SparseRow, stack_rows
+from trainables.sampling.frames import HEIGHT, NUM_PIXELS, WIDTH, DoubleFrames, stack_rows
 from trainables.sampling.rollout import GameNumber, Trajectory, rollout
 from trainables.sampling.worker import GameSummary
 
