@@ -11,7 +11,14 @@ from trainables.learning.compiled import COMPILED
 from trainables.learning.logistic import logistic_layers, noisy_argmax, noisy_argmax_numpy
 from trainables.learning.optimisers import adam, adam_numpy, rmsprop, rmsprop_numpy
 from trainables.learning.policies import CategoricalPolicy
-from trainables.learning.products import add_rows, add_rows_numpy, product, transposed_product
+from trainables.learning.products import (
+    add_rows,
+    add_rows_numpy,
+    merge_rows,
+    merge_rows_numpy,
+    product,
+    transposed_product,
+)
 from trainables.learning.returns import discounted_sum, discounted_sum_numpy
 from trainables.learning.running_stats import filtered_row, filtered_row_numpy
 from trainables.learning.sparse_logits import sparse_argmax, sparse_argmax_numpy, sparse_logit, sparse_logit_numpy
@@ -136,6 +143,16 @@ def test_both_forms_of_adding_rows_agree():
     for form, array in zip((add_rows, add_rows_numpy), total, strict=True):
         form(array, rows, grad, group, sign)
     np.testing.assert_array_equal(*total)
+
+
+def test_both_forms_of_merging_rows_add_in_the_same_order():
+    rng = np.random.default_rng(0)
+    rows, group = rng.permutation(50)[:20].astype(np.int32), rng.integers(0, 4, 20).astype(np.int32)
+    weight, sign = rng.standard_normal((50, 7), np.float32), rng.choice([-1, 1], 20).astype(np.float32)
+    merged = np.full((2, 4, 7), np.nan, np.float32)
+    for form, out in zip((merge_rows, merge_rows_numpy), merged, strict=True):
+        form(out, group, weight, rows, sign)
+    np.testing.assert_array_equal(*merged)
 
 
 def test_the_logistic_network_is_the_tanh_network():

@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from trainables.learning.products import merge_rows
+
 Array = np.ndarray
 
 
@@ -28,9 +30,9 @@ class Alike(NamedTuple):
 
     def merged(self, weight_dh: Array) -> Array:
         """The weights (u, h) with which ``one_of_each`` makes what the whole matrix makes of ``weight_dh`` (d, h)."""
-        m = len(self.columns)
-        groups = sparse.csr_matrix((self.sign, (self.group, np.arange(m))), (self.one_of_each.shape[1], m))
-        return groups @ weight_dh[self.columns]
+        merged_uh = np.empty((self.one_of_each.shape[1], weight_dh.shape[1]), weight_dh.dtype)
+        merge_rows(merged_uh, self.group, weight_dh, self.columns, self.sign)
+        return merged_uh
 
 
 def lit_columns(x_nd: sparse.csr_matrix) -> tuple[Array, sparse.csr_matrix]:
@@ -54,10 +56,10 @@ def alike_columns(x_nd: sparse.csr_matrix) -> Alike:
     key_m = key_d[columns]
     _, first, group = np.unique(np.abs(key_m), return_index=True, return_inverse=True)
     sign = np.where(key_m == key_m[first][group], np.float32(1), np.float32(-1))
-    number_d = np.full(x_nd.shape[1], -1)
+    number_d = np.full(x_nd.shape[1], -1, np.int32)
     number_d[columns[first]] = np.arange(len(first))
     number = number_d[x_nd.indices]
-    kept = number >= 0
-    starts = np.append(0, np.cumsum(kept))[x_nd.indptr]
+    kept = (number >= 0).nonzero()[0]
+    starts = np.searchsorted(kept, x_nd.indptr).astype(np.int32)
     one_of_each = sparse.csr_matrix((x_nd.data[kept], number[kept], starts), (x_nd.shape[0], len(first)))
     return Alike(columns.astype(np.int32), group.astype(np.int32), sign, one_of_each)

@@ -1,4 +1,4 @@
-"""Products of inputs and weights, which are most of what an update computes, and the sum of a gradient's rows.
+"""Products of inputs and weights, which are most of what an update computes, and sums of rows.
 
 SciPy's own products of sparse and dense matrices take half as long again as numba's, and the transposed one fills an
 array of its own, which is then copied. Both add in the same order, so the results are the same bits.
@@ -84,3 +84,19 @@ def add_rows(total: Array, rows: Array, grad: Array, group: Array, sign: Array) 
         total_row, grad_row, factor = total[rows[j]], grad[group[j]], sign[j]
         for h in range(len(total_row)):
             total_row[h] += factor * grad_row[h]
+
+
+def merge_rows_numpy(out: Array, group: Array, weight: Array, rows: Array, sign: Array) -> None:
+    """``merge_rows`` by SciPy."""
+    groups = sparse.csr_matrix((sign, (group, np.arange(len(rows)))), (len(out), len(rows)))
+    out[:] = groups @ weight[rows]
+
+
+@compiled(otherwise=merge_rows_numpy)
+def merge_rows(out: Array, group: Array, weight: Array, rows: Array, sign: Array) -> None:
+    """Row g of ``out`` becomes the sum of ``sign[j] * weight[rows[j]]`` over all j with ``group[j]`` = g."""
+    out[:] = 0
+    for j in range(len(rows)):
+        out_h, weight_h, factor = out[group[j]], weight[rows[j]], sign[j]
+        for h in range(len(out_h)):
+            out_h[h] += factor * weight_h[h]

@@ -69,7 +69,7 @@ class GradientWorker(PixelWorker):
         start = time.perf_counter()
         gradient, entropy_n = self.policy.sparse_score_gradient(
             weights,
-            sparse.vstack([game.obs_nd for game in games], format="csr"),
+            games[0].obs_nd if len(games) == 1 else sparse.vstack([game.obs_nd for game in games], format="csr"),
             np.concatenate([game.action_n for game in games]),
             np.concatenate([standardise(discounted_returns(game.reward_n, self.gamma)) for game in games]),
         )
