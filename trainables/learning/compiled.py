@@ -1,7 +1,7 @@
 """The few loops that take time: compiled by numba where it is installed, else written for NumPy.
 
-They are those of a game's every step and of an update's large arrays. With numba one worker comes to 0.9 of the bare
-emulator's speed, with NumPy alone to 0.8 (``benchmark.py rollout``): each of the dozen NumPy calls of a step costs a
+They are those of a game's every step and of an update's large arrays. With numba one worker comes to 0.94 of the bare
+emulator's speed, with NumPy alone to 0.82 (``benchmark.py rollout``): each of the dozen NumPy calls of a step costs a
 microsecond and leaves the emulator's next frames a colder cache. In an update each goes over all the arrays anew.
 
 Both forms of a loop return the same bits. So they add in the same order, one number after the other; a test holds them
