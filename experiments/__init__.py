@@ -13,8 +13,8 @@ if os.path.isfile(os.path.expanduser("~/.ray/auth_token")):
 # A game's gradient of half a megabyte comes with the reply: by way of the object store it takes 2 ms longer, and no one
 # else wants it.
 os.environ.setdefault("RAY_max_direct_call_object_size", "4000000")
-# Ray would start a worker a core that no actor can use, since actors have an environment of their own. Each looks for
-# work a hundred times a second, which is 1% of a core, and is in the way while the program starts.
+# Ray would start a worker a core, which rollout actors cannot use: they have an environment of their own. Each looks
+# for work a hundred times a second, which is 1% of a core, and is in the way while the program starts.
 os.environ.setdefault("RAY_prestart_worker_first_driver", "0")
 os.environ.setdefault("TUNE_GLOBAL_CHECKPOINT_S", "1")  # a kill loses a second of Tune's bookkeeping, not ten
 os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")  # journal.py and tensorboard.py take their places

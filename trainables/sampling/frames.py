@@ -170,7 +170,7 @@ class DoubleFrames(DifferenceFrames):
 
 
 def stack_rows(rows: list[SparseRow], num_pixels: int = NUM_PIXELS) -> sparse.csr_matrix:
-    """Frames of a game, in the order in which they were seen, as one sparse matrix (n, ``num_pixels``), float32."""
+    """Frames of a game as one sparse matrix (n, ``num_pixels``), float32: all of a stretch, as they were seen."""
     starts = np.cumsum([0, *(stop - start for _, _, start, stop in rows)], dtype=np.int32)
     columns, values = [], []
     for _, group in groupby(rows, key=lambda row: id(row[0])):  # rows of one array follow each other in it
