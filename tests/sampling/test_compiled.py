@@ -11,14 +11,7 @@ from trainables.learning.compiled import COMPILED
 from trainables.learning.logistic import logistic_layers, noisy_argmax, noisy_argmax_numpy
 from trainables.learning.optimisers import adam, adam_numpy, rmsprop, rmsprop_numpy
 from trainables.learning.policies import CategoricalPolicy
-from trainables.learning.products import (
-    add_rows,
-    add_rows_numpy,
-    merge_rows,
-    merge_rows_numpy,
-    product,
-    transposed_product,
-)
+from trainables.learning.products import add_rows, add_rows_numpy, product, transposed_product
 from trainables.learning.returns import discounted_sum, discounted_sum_numpy
 from trainables.learning.running_stats import filtered_row, filtered_row_numpy
 from trainables.learning.sparse_logits import sparse_argmax, sparse_argmax_numpy, sparse_logit, sparse_logit_numpy
@@ -135,24 +128,19 @@ def test_sparse_products_add_in_scipys_order(dtype):
     np.testing.assert_array_equal(out_dh, x_nd.T @ y_nh)
 
 
-def test_both_forms_of_adding_rows_agree():
+@pytest.mark.parametrize("rows", ["once", "again and again"])
+def test_both_forms_of_adding_rows_add_in_the_same_order(rows):
     rng = np.random.default_rng(0)
-    total = np.stack([rng.standard_normal((50, 7), np.float32)] * 2)
-    rows, group = rng.permutation(50)[:20].astype(np.int32), rng.integers(0, 9, 20).astype(np.int32)
-    grad, sign = rng.standard_normal((9, 7), np.float32), rng.choice([-1, 1], 20).astype(np.float32)
+    grad, sign = rng.standard_normal((50, 7), np.float32), rng.choice([-1, 1], 20).astype(np.float32)
+    if rows == "once":  # a game's gradient, to the batch's
+        rows, group = rng.permutation(50)[:20].astype(np.int32), rng.integers(0, 9, 20).astype(np.int32)
+        total = np.stack([rng.standard_normal((50, 7), np.float32)] * 2)
+    else:  # weights of pixels that are alike
+        rows, group = rng.integers(0, 4, 20).astype(np.int32), rng.permutation(50)[:20].astype(np.int32)
+        total = np.zeros((2, 50, 7), np.float32)
     for form, array in zip((add_rows, add_rows_numpy), total, strict=True):
         form(array, rows, grad, group, sign)
     np.testing.assert_array_equal(*total)
-
-
-def test_both_forms_of_merging_rows_add_in_the_same_order():
-    rng = np.random.default_rng(0)
-    rows, group = rng.permutation(50)[:20].astype(np.int32), rng.integers(0, 4, 20).astype(np.int32)
-    weight, sign = rng.standard_normal((50, 7), np.float32), rng.choice([-1, 1], 20).astype(np.float32)
-    merged = np.full((2, 4, 7), np.nan, np.float32)
-    for form, out in zip((merge_rows, merge_rows_numpy), merged, strict=True):
-        form(out, group, weight, rows, sign)
-    np.testing.assert_array_equal(*merged)
 
 
 def test_the_logistic_network_is_the_tanh_network():

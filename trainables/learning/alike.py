@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from trainables.learning.products import merge_rows
+from trainables.learning.products import add_rows
 
 Array = np.ndarray
 
@@ -30,8 +30,8 @@ class Alike(NamedTuple):
 
     def merged(self, weight_dh: Array) -> Array:
         """The weights (u, h) with which ``one_of_each`` makes what the whole matrix makes of ``weight_dh`` (d, h)."""
-        merged_uh = np.empty((self.one_of_each.shape[1], weight_dh.shape[1]), weight_dh.dtype)
-        merge_rows(merged_uh, self.group, weight_dh, self.columns, self.sign)
+        merged_uh = np.zeros((self.one_of_each.shape[1], weight_dh.shape[1]), weight_dh.dtype)
+        add_rows(merged_uh, self.group, weight_dh, self.columns, self.sign)
         return merged_uh
 
 

@@ -73,30 +73,19 @@ def sparse_transposed_product(starts: Array, columns: Array, values: Array, y_nh
 
 
 def add_rows_numpy(total: Array, rows: Array, grad: Array, group: Array, sign: Array) -> None:
-    """``add_rows`` in NumPy. Rows are unique, so fancy indexing adds each once."""
-    total[rows] += sign[:, None] * grad[group]
+    """``add_rows`` by SciPy."""
+    touched, place = np.unique(rows, return_inverse=True)
+    sums = sparse.csr_matrix((sign, (place, np.arange(len(rows)))), (len(touched), len(rows)))
+    total[touched] += sums @ grad[group]
 
 
 @compiled(otherwise=add_rows_numpy)
 def add_rows(total: Array, rows: Array, grad: Array, group: Array, sign: Array) -> None:
-    """Add, in place, ``sign[j] * grad[group[j]]`` to the j-th of some rows of ``total``."""
+    """Add, in place, ``sign[j] * grad[group[j]]`` to row ``rows[j]`` of ``total``, for all j in turn.
+
+    Where a row comes up more than once, it has to be zero before: only then do both forms come to the same bits.
+    """
     for j in range(len(rows)):
         total_row, grad_row, factor = total[rows[j]], grad[group[j]], sign[j]
         for h in range(len(total_row)):
             total_row[h] += factor * grad_row[h]
-
-
-def merge_rows_numpy(out: Array, group: Array, weight: Array, rows: Array, sign: Array) -> None:
-    """``merge_rows`` by SciPy."""
-    groups = sparse.csr_matrix((sign, (group, np.arange(len(rows)))), (len(out), len(rows)))
-    out[:] = groups @ weight[rows]
-
-
-@compiled(otherwise=merge_rows_numpy)
-def merge_rows(out: Array, group: Array, weight: Array, rows: Array, sign: Array) -> None:
-    """Row g of ``out`` becomes the sum of ``sign[j] * weight[rows[j]]`` over all j with ``group[j]`` = g."""
-    out[:] = 0
-    for j in range(len(rows)):
-        out_h, weight_h, factor = out[group[j]], weight[rows[j]], sign[j]
-        for h in range(len(out_h)):
-            out_h[h] += factor * weight_h[h]
