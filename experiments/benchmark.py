@@ -9,13 +9,13 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from experiments.ask.flags import fail, parse, program
 from experiments.benchmarks.measure import OutputFlags, RoundsFlags, Table, show
 from experiments.benchmarks.rollout import benchmark_emulator, benchmark_rollout
 from experiments.benchmarks.simulation import SimulateFlags, benchmark_simulate
 from experiments.benchmarks.trpo import TRPOFlags, benchmark_trpo
 from experiments.benchmarks.tune import TuneFlags, benchmark_tune
 from experiments.benchmarks.update import UpdateFlags, benchmark_update
-from experiments.common.flags import fail, parse, program
 from trainables.checks import ConfigError, unknown
 
 USAGE = """usage: python experiments/benchmark.py {benchmark} [--help] [--json FILE] ...

@@ -15,14 +15,15 @@ from rich import filesize
 from rich.console import Console
 from rich.table import Table
 
-from experiments.common import folders, saved
-from experiments.common.budget import Budget
-from experiments.common.confirm import pending
-from experiments.common.flags import fail, neighbour, parse
-from experiments.common.groups import candidates
-from experiments.common.learners import LEARNERS
-from experiments.common.plan import duration
-from experiments.common.records import ENDED, Experiment, read_experiment
+from experiments.ask.budget import Budget
+from experiments.ask.flags import fail, neighbour, parse
+from experiments.plan.learners import LEARNERS
+from experiments.plan.plan import duration
+from experiments.read import policies
+from experiments.read.configurations import candidates
+from experiments.read.trials import ENDED, Experiment, read_experiment
+from experiments.record import folders
+from experiments.run.confirm import pending
 from experiments.train import TrainFlags
 from trainables.checkpoints import CheckpointError
 from trainables.checks import ConfigError, unknown
@@ -76,8 +77,8 @@ class Report(Storage):
     def run(self) -> None:
         """Write the report."""
         experiments = [self.read(name) for name in self.experiments or [""]]
-        from experiments.report.page import report  # matplotlib takes a second to import
-        from experiments.report.write import write
+        from experiments.show.page import report  # matplotlib takes a second to import
+        from experiments.show.write import write
 
         path = self.out or experiments[0].folder / "report.html"
         try:
@@ -136,9 +137,9 @@ class Export(Storage):
 
     def run(self) -> None:
         """Write the policy."""
-        best = saved.best_of(saved.find(self.storage_path, self.target))
+        best = policies.best_of(policies.find(self.storage_path, self.target))
         try:
-            size = saved.export(best, self.out)
+            size = policies.export(best, self.out)
         except OSError as error:
             raise ConfigError(f"--out {self.out} cannot be written: {error.strerror}") from None
         print(

@@ -1,7 +1,7 @@
 """Sweep REINFORCE on Pong's pixels: learning rate, hidden size, gamma and parallelism."""
 
-from experiments.common.learners import PG
-from experiments.common.sweep import main
+from experiments.plan.learners import PG
+from experiments.run.sweep import main
 
 DESCRIPTION = """Sweep the policy gradient on Pong's pixels with Ray Tune.
 

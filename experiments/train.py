@@ -8,16 +8,16 @@ from typing import Annotated, Any, Generic, TypeVar
 
 import tyro
 
-from experiments.common import runs
-from experiments.common.budget import BUDGET_HINT, ITERATIONS, Budget
-from experiments.common.flags import RunFlags, fail, parse, program, refuse_settled, require_positive
-from experiments.common.fork import changed, fork, forked
-from experiments.common.launch import start_ray
-from experiments.common.learners import LEARNERS, Learner
-from experiments.common.past import Past
-from experiments.common.plan import duration, require_room
-from experiments.common.record import Record, decision_interval
-from experiments.common.room import Room
+from experiments.ask.budget import BUDGET_HINT, ITERATIONS, Budget
+from experiments.ask.flags import RunFlags, fail, parse, program, refuse_settled, require_positive
+from experiments.plan.learners import LEARNERS, Learner
+from experiments.plan.plan import duration, require_room
+from experiments.plan.resources import ClusterResources
+from experiments.read.restored import RestoredTrial
+from experiments.record.spec import ExperimentSpec, decision_interval
+from experiments.run import lifecycle
+from experiments.run.fork import changed, fork, forked
+from experiments.run.tuner import start_ray
 from trainables.checks import ConfigError, unknown
 from trainables.config import Config
 
@@ -102,7 +102,7 @@ def main() -> None:
         if run.resume or run.extend:
             refuse_settled(run, run, TrainFlags())
             refuse_settled(run, arguments.config, default)
-            status, _ = runs.go_on(learner, run, run.budget)
+            status, _ = lifecycle.resume(learner, run, run.budget)
         else:
             status, _ = _start(learner, arguments)
         sys.exit(status)
@@ -130,7 +130,7 @@ def default_config(learner: Learner, args: list[str]) -> Config:
     return learner.config_class.from_dict(settings)
 
 
-def _origin(learner: Learner, run: TrainFlags) -> tuple[Record, Past]:
+def _origin(learner: Learner, run: TrainFlags) -> tuple[ExperimentSpec, RestoredTrial]:
     """The experiment that is forked, and its one trial. Raises ConfigError if there are more."""
     record, pasts = forked(learner, run)
     if len(pasts) > 1:
@@ -140,9 +140,9 @@ def _origin(learner: Learner, run: TrainFlags) -> tuple[Record, Past]:
 
 def _start(learner: Learner, arguments: Arguments[Any]) -> tuple[int, Path]:
     config, run = arguments.config, arguments.run
-    room = start_ray(run.address, run.verbose) if run.address else Room.here()
+    room = start_ray(run.address, run.verbose) if run.address else ClusterResources.here()
     require_room(config, room)
-    record = Record(
+    record = ExperimentSpec(
         learner=learner.name,
         command=[program(), *sys.argv[1:]],
         iterations=run.budget.iterations,
@@ -162,7 +162,7 @@ def _start(learner: Learner, arguments: Arguments[Any]) -> tuple[int, Path]:
         f"{run.budget}, about {duration(seconds)} at an untrained policy's pace;"
         " games grow two- to fivefold as play improves"
     )
-    return runs.start(learner, record, run)
+    return lifecycle.start(learner, record, run)
 
 
 if __name__ == "__main__":

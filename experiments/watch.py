@@ -8,18 +8,18 @@ import numpy as np
 import tyro
 from threadpoolctl import threadpool_limits
 
-from experiments.common import saved
-from experiments.common.flags import fail, parse
-from experiments.common.folders import display
-from experiments.common.progress_film import side_by_side
-from experiments.common.saved import Player, Saved
+from experiments.ask.flags import fail, parse
+from experiments.read import policies
+from experiments.read.policies import CheckpointRef, PolicyRunner
+from experiments.record.folders import display
+from experiments.show.progress_film import side_by_side
 from trainables.checkpoints import STATE, CheckpointError
 from trainables.checks import Bounds, ConfigError, check_fields
 from trainables.config import Config
 from trainables.evaluation import mean_with_interval
+from trainables.sampling.console import pong_settings
 from trainables.sampling.evaluation import MeasuredGame, caption, measure, watched_numbers
 from trainables.sampling.film import Film
-from trainables.sampling.pong import pong_settings
 
 DESCRIPTION = """Play a checkpoint, or the best one of a trial or an experiment, and film the first game.
 
@@ -86,9 +86,9 @@ def main() -> None:
 
 def watch(arguments: Arguments) -> None:
     """Play, print and film."""
-    found = saved.find(arguments.storage_path, arguments.target)
-    chosen = saved.best_of(found)
-    player = saved.player(chosen)
+    found = policies.find(arguments.storage_path, arguments.target)
+    chosen = policies.best_of(found)
+    player = policies.player(chosen)
     print(f"{display(chosen.folder)}: iteration {chosen.iteration}, {chosen.score:.1f} in training (last 100 games)")
     print(f"{environment(chosen.settings)}, {_actions(arguments)}, games of seed {arguments.seed}", flush=True)
     games = []
@@ -118,24 +118,26 @@ def environment(settings: Config) -> str:
     return f"{settings.env_id}, sticky actions {pong['repeat_action_probability']}, frame skip {pong['frameskip']}"
 
 
-def _progress(found: list[Saved], best: Saved, film: Film, game: MeasuredGame, arguments: Arguments) -> bytes:
+def _progress(
+    found: list[CheckpointRef], best: CheckpointRef, film: Film, game: MeasuredGame, arguments: Arguments
+) -> bytes:
     """Game 1 as the untrained policy, up to two checkpoints that are left in between, and the best one play it."""
     earlier = [item for item in found if item.folder.parent == best.folder.parent and item.iteration < best.iteration]
-    players = [("untrained", saved.untrained_player(best))]
-    players += [(f"iteration {item.iteration}", saved.player(item)) for item in _spread(earlier, MAX_PANELS - 2)]
+    players = [("untrained", policies.untrained_player(best))]
+    players += [(f"iteration {item.iteration}", policies.player(item)) for item in _spread(earlier, MAX_PANELS - 2)]
     played = [(name, _play(player, 0, arguments, filmed=True)) for name, player in players]
     played.append((f"iteration {best.iteration}", game))
     captions = [(name, f"return {game.episode_return:+.0f} in {game.length:,} steps") for name, game in played]
     return side_by_side([game.film for _, game in played if game.film], captions)
 
 
-def _spread(items: list[Saved], count: int) -> list[Saved]:
+def _spread(items: list[CheckpointRef], count: int) -> list[CheckpointRef]:
     """At most ``count`` of the items, evenly spread from the first on."""
     indices = np.linspace(0, len(items), count, endpoint=False).astype(int)
     return [items[index] for index in np.unique(indices)] if items else []
 
 
-def _play(player: Player, index: int, arguments: Arguments, filmed: bool) -> MeasuredGame:
+def _play(player: PolicyRunner, index: int, arguments: Arguments, filmed: bool) -> MeasuredGame:
     number = watched_numbers(arguments.seed, arguments.episodes)[index]
     return measure(player.worker, player.weights, number, greedy=arguments.greedy, filmed=filmed)
 

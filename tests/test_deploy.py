@@ -12,8 +12,8 @@ from jsonschema import ValidationError  # comes with Ray
 from ray.autoscaler._private.util import prepare_config, validate_config
 
 from experiments import sweep_pong
-from experiments.common import sweep
-from experiments.common.flags import parse
+from experiments.ask.flags import parse
+from experiments.run import sweep
 
 ROOT = Path(__file__).parents[1]
 CLUSTER, JOB, IMAGE = (ROOT / "deploy" / name for name in ("cluster.yaml", "rayjob.yaml", "Dockerfile"))

@@ -11,6 +11,18 @@ FENCED = {
     *PACKAGES,
     *("ray", "numba", "gymnasium", "ale_py", "tyro", "rich", "tensorboardX", "threadpoolctl", "matplotlib", "PIL"),
 }
+ROOMS = {
+    # room of experiments/: the rooms below it, and which of the fenced libraries it may import
+    "ask": {"tyro", "rich"},
+    "plan": {"experiments.ask", "search_spaces", "ray", "rich"},
+    "record": {"experiments.ask"},
+    "read": {"experiments.ask", "experiments.plan", "experiments.record"},
+    "show": {"experiments.ask", "experiments.plan", "experiments.record", "experiments.read"}
+    | {"rich", "matplotlib", "PIL"},
+    "run": {f"experiments.{room}" for room in ("ask", "plan", "record", "read", "show")}
+    | {"search_spaces", "ray", "tyro", "rich", "tensorboardX"},
+    "benchmarks": FENCED - {"numba"},
+}
 LAYERS = {
     # folder or file: what of ours, and which of the fenced libraries, it may import
     "trainables/learning": {"trainables.learning"},
@@ -21,7 +33,7 @@ LAYERS = {
     "trainables": {"trainables", "ray", "threadpoolctl"},
     "search_spaces": {"search_spaces", "ray"},
     "experiments": FENCED - {"numba"},
-}
+} | {f"experiments/{room}/": {f"experiments.{room}", "trainables"} | below for room, below in ROOMS.items()}
 SOURCES = sorted(path.relative_to(ROOT).as_posix() for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 

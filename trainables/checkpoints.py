@@ -6,27 +6,22 @@ checksum of the state itself) is read for ever.
 """
 
 import hashlib
-import importlib.metadata
 import json
 import logging
-import os
-import platform
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from trainables import npz
+from trainables.files import replacing
 
 FORMAT_VERSION = 2
 ARRAYS, STATE = "arrays.npz", "state.json"
 MAX_STATE_BYTES = 1_000_000
 """No state is as long; what is behind is not read."""
 PICKLES = (".pkl", ".pickle")
-PACKAGES = ("ray", "numpy", "scipy", "gymnasium", "ale-py")
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +38,7 @@ def save(directory: str | Path, arrays: dict[str, np.ndarray], state: dict[str, 
     directory = Path(directory)
     if not all_finite(arrays):
         raise CheckpointError(f"{directory}: not saved, since not all values are finite")
-    with _replacing(directory / ARRAYS) as file:
+    with replacing(directory / ARRAYS) as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]
     header = {
         "format_version": FORMAT_VERSION,
@@ -51,7 +46,7 @@ def save(directory: str | Path, arrays: dict[str, np.ndarray], state: dict[str, 
         "arrays_sha256": _sha256(directory / ARRAYS),
     }
     whole = header | state | header  # a state that was loaded brings the header of another file along
-    with _replacing(directory / STATE) as file:
+    with replacing(directory / STATE) as file:
         file.write(json.dumps(whole | {"state_sha256": _state_sha256(whole)}, indent=1).encode())
 
 
@@ -122,12 +117,6 @@ def usable(directory: str | Path, learner: str, expected: Mapping[str, np.ndarra
     raise reason
 
 
-@cache
-def versions() -> dict[str, str]:
-    """Of what a learner stands on. Looked up once, since each is a file to read."""
-    return {name: importlib.metadata.version(name) for name in PACKAGES} | {"python": platform.python_version()}
-
-
 def all_finite(arrays: Mapping[str, np.ndarray]) -> bool:
     """Whether no array holds a NaN or an infinity."""
     return all(bool(np.isfinite(array).all()) for array in arrays.values())
@@ -160,22 +149,6 @@ def _iteration(directory: Path) -> int:
         return load_state(directory)["iteration"]
     except CheckpointError:
         return -1
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for writing that takes the place of ``path`` only once it is whole and on disk."""
-    temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("wb") as file:
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)  # the new name, too, must be on disk before the next file refers to it
-    finally:
-        os.close(folder)
 
 
 def _state_sha256(state: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from trainables.checks import Bounds, ConfigError, check_fields, unknown
-from trainables.sampling.pong import pong_settings
+from trainables.sampling.console import pong_settings
 
 Count = Annotated[int, Bounds(1)]
 Positive = Annotated[float, Bounds(0, low_included=False)]
@@ -20,7 +20,7 @@ Discount = Annotated[float, Bounds(0, 1, low_included=False)]
 class Config:
     """What both learners share."""
 
-    SHAPING: ClassVar[tuple[str, ...]] = ("env_id",)
+    ARCHITECTURE_FIELDS: ClassVar[tuple[str, ...]] = ("env_id",)
     """Settings that decide which arrays a checkpoint holds, and their shapes."""
 
     env_id: str = "ALE/Pong-v5"
@@ -88,7 +88,7 @@ class Config:
 class PGConfig(Config):
     """Policy gradients on Pong's pixels (Karpathy 2016; seed documents 000 to 003)."""
 
-    SHAPING = ("env_id", "hidden_size", "method", "optimiser")
+    ARCHITECTURE_FIELDS = ("env_id", "hidden_size", "method", "optimiser")
 
     method: Literal["reinforce", "ppo"] = "reinforce"
     """reinforce takes one step along the gradient of its games, as in the seeds (Williams 1992). ppo takes many small
@@ -147,7 +147,7 @@ class PGConfig(Config):
 class TRPOConfig(Config):
     """TRPO on Pong's memory, or on a small Gymnasium environment (Schulman et al. 2015; seed document 004)."""
 
-    SHAPING = ("env_id", "hidden_sizes", "places")
+    ARCHITECTURE_FIELDS = ("env_id", "hidden_sizes", "places")
 
     env_id: str = "ALE/Pong-v5"
     """A Pong of ALE, seen as its 128 bytes of memory, or an environment with flat observations and discrete actions."""

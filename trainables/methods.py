@@ -11,7 +11,7 @@ from trainables.config import PGConfig
 from trainables.learning.baselines import explained_variance
 from trainables.learning.distributions import Categorical
 from trainables.learning.optimisers import Adam, Optimiser, RMSProp, State
-from trainables.learning.policies import BernoulliPolicy, SparsePolicy
+from trainables.learning.policies import BernoulliPolicy, PixelCategoricalPolicy
 from trainables.learning.ppo import PPO, ActorCritic, Experience
 from trainables.learning.returns import generalised_advantages, standardise
 from trainables.sampling.environments import DoublePixels
@@ -96,12 +96,12 @@ class Reinforce:
         return {"theta": theta_p} | _stored(state), metrics
 
 
-class Clipped:
+class PPO_METHOD:
     """PPO with generalised advantages that end at each point, as the seeds' returns do."""
 
     def __init__(self, settings: PGConfig) -> None:
         self.settings = settings
-        self.policy = SparsePolicy(DoubleFrames.num_pixels, settings.hidden_size, len(DoublePixels.MOVES))
+        self.policy = PixelCategoricalPolicy(DoubleFrames.num_pixels, settings.hidden_size, len(DoublePixels.MOVES))
         self.network = ActorCritic(self.policy)
         self.optimiser = _optimiser(settings)
         self.ppo = PPO(
@@ -169,7 +169,7 @@ class Clipped:
         return {"theta": actor_p, "value": critic_h} | _stored(state)
 
 
-METHODS: dict[str, Callable[[PGConfig], Method]] = {"reinforce": Reinforce, "ppo": Clipped}
+METHODS: dict[str, Callable[[PGConfig], Method]] = {"reinforce": Reinforce, "ppo": PPO_METHOD}
 
 
 def _optimiser(settings: PGConfig, decay: float = 1.0) -> Optimiser:

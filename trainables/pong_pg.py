@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from trainables.base import PongTrainable, Rollout
 from trainables.config import PGConfig
 from trainables.methods import METHODS
 from trainables.metrics import Stopwatch, perf_metrics
 from trainables.sampling.worker import Worker
+from trainables.trainable import PongTrainable, Rollout
 
 Arrays = dict[str, np.ndarray]
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trainables.base import PongTrainable, Rollout
 from trainables.config import TRPOConfig
 from trainables.learning.baselines import Value, ValueBaseline
 from trainables.learning.policies import CategoricalPolicy
@@ -27,6 +26,7 @@ from trainables.sampling.environments import flat_environment
 from trainables.sampling.memory_worker import FilteredBlock, FilteredGame, FilteredWeights, TrajectoryWorker
 from trainables.sampling.rollout import Trajectory
 from trainables.sampling.worker import Worker
+from trainables.trainable import PongTrainable, Rollout
 
 Array = np.ndarray
 

@@ -16,7 +16,7 @@ from rich.progress import track
 from rich.table import Table as RichTable
 
 from trainables.checks import Bounds, ConfigError, check_fields
-from trainables.sampling.pong import UP, PongConsole
+from trainables.sampling.console import UP, PongConsole
 
 FRAMES = 20_000
 """Frames of one bare emulator loop, about a second, like the updates beside it: of loops of 0.3 s, one may be 5% slower

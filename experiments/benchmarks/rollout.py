@@ -19,17 +19,17 @@ from experiments.benchmarks.measure import (
     shares,
 )
 from experiments.benchmarks.notebook import NotebookModel, play_game
-from experiments.common.launch import local_cpus
+from experiments.run.tuner import local_cpus
 from trainables.config import PGConfig, TRPOConfig
 from trainables.learning.compiled import COMPILED
 from trainables.learning.policies import BernoulliPolicy
 from trainables.learning.returns import discounted_returns, standardise
 from trainables.learning.running_stats import Moments
+from trainables.sampling.console import DOWN, UP, PongConsole
 from trainables.sampling.frames import NUM_PIXELS, preprocess
 from trainables.sampling.memory_worker import FilteredWeights, TrajectoryWorker
 from trainables.sampling.pixel_workers import FrameWorker, GradientWorker
-from trainables.sampling.pong import DOWN, UP, PongConsole
-from trainables.sampling.process import keep_freed_memory
+from trainables.sampling.process import set_malloc_thresholds
 from trainables.sampling.rollout import GameNumber, rollout
 
 
@@ -43,7 +43,7 @@ def benchmark_emulator(flags: RoundsFlags) -> Iterator[Table]:
 
 def benchmark_rollout(flags: RoundsFlags) -> Iterator[Table]:
     """One worker of each learner against the emulator, and the same arithmetic on dense frames beside them."""
-    keep_freed_memory()  # as the rollout actors do
+    set_malloc_thresholds()  # as the rollout actors do
     config = PGConfig()
     worker = GradientWorker(config.env_id, config.hidden_size, config.gamma)
     theta = worker.policy.mlp.init(np.random.default_rng(0))

@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.benchmarks.measure import OutputFlags, Spread, Table, progress
 from experiments.benchmarks.model import Cluster, Costs, bottleneck, simulate
-from experiments.common.launch import local_cpus, start_ray
+from experiments.run.tuner import local_cpus, start_ray
 from trainables.checks import Bounds
 from trainables.pong_pg import PongPG
 from trainables.sampling.pixel_workers import BlockGradient, GradientWorker

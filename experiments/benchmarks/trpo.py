@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from experiments.benchmarks.measure import RoundsFlags, Spread, Table, alternate, bare_emulators, shares
-from experiments.common.launch import local_cpus, start_ray
+from experiments.run.tuner import local_cpus, start_ray
 from trainables.checks import Bounds
 from trainables.pong_trpo import PongTRPO
 

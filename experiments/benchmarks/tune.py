@@ -14,11 +14,11 @@ from ray import tune
 
 import experiments
 from experiments.benchmarks.measure import RoundsFlags, Spread, Table, progress
-from experiments.common import folders
-from experiments.common.launch import local_cpus, make_tuner, start_ray
-from experiments.common.learners import PG
-from experiments.common.record import Record
-from experiments.common.records import read_rows
+from experiments.plan.learners import PG
+from experiments.read.trials import read_rows
+from experiments.record import folders
+from experiments.record.spec import ExperimentSpec
+from experiments.run.tuner import local_cpus, make_tuner, start_ray
 from trainables.checks import Bounds
 from trainables.config import PGConfig
 from trainables.pong_pg import PongPG
@@ -84,7 +84,7 @@ def _bare(iterations: int) -> float:
 def _under_tune(iterations: int) -> float:
     """Seconds per update, from result to result."""
     config = PGConfig(num_workers=local_cpus(), eval_interval=0).to_dict()
-    record = Record("pg", [], iterations, [], [config], checkpoint_frequency=5, interval=1)
+    record = ExperimentSpec("pg", [], iterations, [], [config], checkpoint_frequency=5, interval=1)
     clock = _Clock()
     with tempfile.TemporaryDirectory() as storage:
         folder = folders.create(Path(storage), "benchmark", "pg", record.to_dict())

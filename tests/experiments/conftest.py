@@ -10,8 +10,8 @@ import pytest
 from ray.cluster_utils import Cluster
 
 from experiments import results
-from tests.experiments.programs import command
-from tests.experiments.written import row, write_experiment
+from tests.helpers.programs import command
+from tests.helpers.written_experiments import row, write_experiment
 
 FAST, SLOW = {"learning_rate": 3e-3, "num_workers": 2}, {"learning_rate": 1e-3, "num_workers": 1}
 WIDE, NARROW = {"hidden_sizes": "64-64", "num_workers": 2}, {"hidden_sizes": "32-32", "num_workers": 2}

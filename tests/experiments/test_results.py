@@ -9,10 +9,10 @@ import shutil
 import pytest
 
 from experiments import train
-from experiments.common.flags import parse
-from experiments.common.learners import LEARNERS
-from experiments.common.lock import exclusive
-from tests.experiments.written import write_experiment
+from experiments.ask.flags import parse
+from experiments.plan.learners import LEARNERS
+from experiments.record.lock import exclusive
+from tests.helpers.written_experiments import write_experiment
 
 
 def test_nothing_is_unpickled(store, run_results, tmp_path):

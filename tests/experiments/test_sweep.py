@@ -10,9 +10,9 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.plugins.hparams import plugin_data_pb2
 
 from experiments import train
-from experiments.common.tensorboard import LAYOUT, tag
-from tests.experiments.programs import SWEEPS, run
-from tests.experiments.small import rows, trial_folders
+from experiments.run.tensorboard import LAYOUT, tag
+from tests.helpers.programs import SWEEPS, run
+from tests.helpers.small_experiments import rows, trial_folders
 
 
 @pytest.fixture(scope="module", params=["pg", pytest.param("trpo", marks=pytest.mark.slow)])

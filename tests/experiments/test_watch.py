@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from experiments import results, watch
-from experiments.common.folders import create
+from experiments.record.folders import create
 from trainables.config import PGConfig, TRPOConfig
 from trainables.pong_pg import PongPG
 from trainables.pong_trpo import PongTRPO

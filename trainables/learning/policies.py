@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit
 
-from trainables.learning.alike import alike_columns
 from trainables.learning.distributions import Bernoulli, Categorical
+from trainables.learning.duplicate_columns import alike_columns
 from trainables.learning.logistic import logistic_layers, noisy_argmax
 from trainables.learning.mlp import MLP
 from trainables.learning.products import Inputs, add_rows
@@ -103,7 +103,7 @@ class BernoulliPolicy:
 
 
 @dataclass(frozen=True)
-class SparsePolicy:
+class PixelCategoricalPolicy:
     """PPO's policy: Karpathy's network with a logit for each of k actions."""
 
     num_inputs: int

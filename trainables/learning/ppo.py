@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from trainables.learning.alike import lit_columns
 from trainables.learning.distributions import Categorical
+from trainables.learning.duplicate_columns import lit_columns
 from trainables.learning.mlp import MLP
 from trainables.learning.optimisers import Optimiser, State
-from trainables.learning.policies import SparsePolicy
+from trainables.learning.policies import PixelCategoricalPolicy
 from trainables.learning.products import Inputs
 
 Array = np.ndarray
@@ -33,9 +33,9 @@ PARTS = 2
 
 @dataclass(frozen=True)
 class ActorCritic:
-    """``SparsePolicy``'s network with one output more: the value of what is seen."""
+    """``PixelCategoricalPolicy``'s network with one output more: the value of what is seen."""
 
-    policy: SparsePolicy
+    policy: PixelCategoricalPolicy
 
     @cached_property
     def mlp(self) -> MLP:

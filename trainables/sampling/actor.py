@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import ray
 
-from trainables.sampling.agenda import Block
-from trainables.sampling.process import keep_freed_memory, spare_what_is_there
+from trainables.sampling.process import set_malloc_thresholds, spare_what_is_there
+from trainables.sampling.task_queue import Block
 from trainables.sampling.worker import Worker
 
 
@@ -16,7 +16,7 @@ class RolloutActor:
     """A process with a worker in it, which does what a pool asks for, in turn."""
 
     def __init__(self, make_worker: Callable[[], Worker]) -> None:
-        keep_freed_memory()
+        set_malloc_thresholds()
         self._worker = make_worker()
         spare_what_is_there()
 

@@ -7,9 +7,9 @@ from gymnasium.spaces import Box, Discrete
 from scipy import sparse
 
 from trainables.learning.sparse_logits import SparseRow
+from trainables.sampling.coarse_coding import BINS, NUM_PLACES, places
+from trainables.sampling.console import DOWN, UP, PongConsole
 from trainables.sampling.frames import DifferenceFrames, DoubleFrames, stack_rows
-from trainables.sampling.places import BINS, NUM_PLACES, places
-from trainables.sampling.pong import DOWN, UP, PongConsole
 
 JOYSTICK = {"stay": ale_py.Action.NOOP.value, "up": UP, "down": DOWN}
 """Moves as ALE codes."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from trainables.learning.policies import BernoulliPolicy, RowGradient, SparsePolicy
+from trainables.learning.policies import BernoulliPolicy, PixelCategoricalPolicy, RowGradient
 from trainables.learning.returns import discounted_returns, standardise
 from trainables.learning.sparse_logits import SparseRow
 from trainables.sampling.environments import DoublePixels, PongPixels
@@ -20,7 +20,7 @@ class PixelWorker:
     """Plays Pong from pixels. What it sees, how it plays and what it makes of its games, its subclasses say."""
 
     env: PongPixels
-    policy: BernoulliPolicy | SparsePolicy
+    policy: BernoulliPolicy | PixelCategoricalPolicy
 
     def play(self, weights: np.ndarray, number: GameNumber) -> tuple[Trajectory, float]:
         """The numbered game, played by the policy of these weights, and the seconds that it took."""
@@ -136,7 +136,7 @@ class FrameWorker(PixelWorker):
 
     def __init__(self, env_id: str, hidden_size: int) -> None:
         self.env = DoublePixels(env_id)
-        self.policy = SparsePolicy(DoubleFrames.num_pixels, hidden_size, len(DoublePixels.MOVES))
+        self.policy = PixelCategoricalPolicy(DoubleFrames.num_pixels, hidden_size, len(DoublePixels.MOVES))
 
     def play_block(self, weights: np.ndarray, block: Sequence[GameNumber]) -> PackedBlock:
         """The numbered games."""

@@ -13,9 +13,10 @@ import ray
 from ray.exceptions import GetTimeoutError, RayError, RayTaskError
 
 from trainables.sampling.actor import RolloutActor
-from trainables.sampling.agenda import Agenda, Block, Task
 from trainables.sampling.process import ONE_THREAD
+from trainables.sampling.resources import workers_that_fit
 from trainables.sampling.rollout import GameNumber
+from trainables.sampling.task_queue import Block, Task, TaskQueue
 from trainables.sampling.worker import Worker
 
 START_TIMEOUT_S = 120.0
@@ -74,7 +75,7 @@ class RolloutPool:
             self.close()
             # Tune takes a RayActorError for the death of the trial's own actor and skips cleanup().
             raise RuntimeError(f"a rollout worker could not be built: {error}") from None
-        self._agendas = [Agenda() for _ in range(num_workers)]
+        self._agendas = [TaskQueue() for _ in range(num_workers)]
 
     def play(
         self,
@@ -214,7 +215,7 @@ def _check_room(num_workers: int, cpus_per_worker: float) -> None:
         rooms[0] -= ray.get_runtime_context().get_assigned_resources().get("CPU", 0.0)  # the trial's own
     else:
         rooms = [node["Resources"].get("CPU", 0.0) for node in ray.nodes() if node["Alive"]]
-    room = sum(int(cpus / cpus_per_worker + 1e-6) for cpus in rooms)
+    room = sum(workers_that_fit(cpus, cpus_per_worker) for cpus in rooms)
     if room < num_workers:
         where = "what the trial reserved" if group else "the cluster"
         raise RuntimeError(

@@ -13,7 +13,7 @@ _KEEP = {"M_TRIM_THRESHOLD": (-1, 1 << 30), "M_MMAP_THRESHOLD": (-3, 32 << 20)}
 """Numbers and values of glibc's ``mallopt``: keep up to a gigabyte, in pieces of up to 32 MB."""
 
 
-def keep_freed_memory() -> None:
+def set_malloc_thresholds() -> None:
     """Have the process keep the memory that its arrays free, for the next ones. Where there is no glibc, do nothing.
 
     An update takes and frees the same megabytes over and over. Given back, they have to be mapped anew, page by page,

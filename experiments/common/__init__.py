@@ -1,1 +1,0 @@
-"""What the programs share: flags, learners, plans, launching and the console."""

@@ -1,0 +1,41 @@
+"""Where results come from: the code's revision, the versions of what it stands on, and the machine."""
+
+import datetime
+import importlib.metadata
+import os
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from trainables.versions import PACKAGES
+
+
+def provenance() -> dict[str, Any]:
+    """What ``experiment.json`` says of its origin; ``git`` is None without git or outside of a checkout."""
+    return {
+        "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "git": git_revision(Path(__file__)),
+        "versions": {name: importlib.metadata.version(name) for name in ("pong-experiments", *PACKAGES)},
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cpus": os.cpu_count(),
+    }
+
+
+def git_revision(file: Path) -> dict[str, Any] | None:
+    """The commit that ``file`` is checked out from, and whether a tracked file differs from it.
+
+    A file that lies in a checkout without being tracked (an installed package in a project's folder) has none.
+    """
+
+    def git(*words: str) -> str:
+        return subprocess.run(
+            ["git", "-C", str(file.parent), *words], capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    try:
+        git("ls-files", "--error-unmatch", file.name)
+        return {"revision": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain", "-uno"))}
+    except (OSError, subprocess.CalledProcessError):
+        return None

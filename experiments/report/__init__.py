@@ -1,1 +1,0 @@
-"""Reports: what the programs left on disk as one page of figures and tables."""

@@ -1,0 +1,1 @@
+"""How does a plan become results? Tune, Ray, schedulers, callbacks, resume, extend, fork and confirm."""

@@ -1,0 +1,138 @@
+"""A running Ray cluster: attach to it with this project's code, and ask its nodes whether anything can run there."""
+
+import importlib.metadata
+import platform
+import socket
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ray
+from pyarrow.fs import FileSelector, FileSystem
+from ray.exceptions import GetTimeoutError, RayError, RaySystemError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+import experiments
+import search_spaces
+import trainables
+from experiments.ask.storage import locate
+from trainables.checks import ConfigError
+from trainables.versions import PACKAGES
+
+CODE = {"py_modules": [experiments, search_spaces, trainables], "excludes": ["__pycache__/"]}
+"""Runtime environment of everything that runs on the nodes: the driver's code, whatever they have installed."""
+
+PROBE_TIMEOUT_S = 120.0
+"""For an answer of every node. The first on a node waits for the code, and may meet busy cores."""
+
+
+def attach(address: str, **options: Any) -> None:
+    """Connect to a running cluster; ``options`` are those of ``ray.init``.
+
+    Raises ConfigError if there is none (in seconds, where Ray itself tries a minute), or if a node has not the driver's
+    versions of Python and packages.
+    """
+    host, colon, port = address.rpartition(":")
+    if colon:
+        try:
+            socket.create_connection((host, int(port)), timeout=5).close()
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"--address {address}: nobody answers there ({error})") from None
+    try:
+        ray.init(address=address, runtime_env=CODE, **options)
+    except (ConnectionError, RuntimeError, ValueError, RaySystemError) as error:
+        text = str(error)
+        reason = " ".join(text.split()) if "Version mismatch" in text else text.splitlines()[0]
+        raise ConfigError(f"--address {address}: no Ray cluster that this program can join ({reason})") from None
+    _require_same_versions()
+
+
+def _require_same_versions() -> None:
+    """Raise ConfigError if a node's Python or packages differ from the driver's: results might, in their last bits."""
+
+    def versions(packages: tuple[str, ...]) -> dict[str, str]:
+        found = {"Python": platform.python_version()}
+        for name in packages:
+            try:
+                found[name] = importlib.metadata.version(name)
+            except importlib.metadata.PackageNotFoundError:
+                found[name] = "nothing"
+        return found
+
+    here = versions(PACKAGES)
+    for node, there in _on_every_node(versions, PACKAGES).items():
+        if there != here:
+            differences = [f"{name} {there[name]} for {here[name]}" for name in here if there[name] != here[name]]
+            raise ConfigError(
+                f"node {node} has other versions than this machine: {', '.join(differences)}; install the same on all"
+            )
+
+
+def require_shared(storage: str) -> None:
+    """Raise ConfigError unless every node reads what is written there from here, and the other way round.
+
+    ``storage`` is a folder or a URI, of experiments or of one of them.
+    """
+
+    def exchange(filesystem: FileSystem, probe: str) -> tuple[str, str | None]:
+        node = ray.get_runtime_context().get_node_id()
+        try:
+            with filesystem.open_input_stream(f"{probe}/driver") as source:
+                here = source.read()
+            with filesystem.open_output_stream(f"{probe}/{node}") as target:
+                target.write(here)
+        except OSError as error:
+            return node, str(error)
+        return node, None
+
+    filesystem, root = locate(storage)
+    probe = f"{root}/.probe-{uuid.uuid4().hex}"
+    try:
+        filesystem.create_dir(probe)
+        if filesystem.type_name == "local":
+            Path(probe).chmod(0o777)  # a node's Ray may run as another user
+        with filesystem.open_output_stream(f"{probe}/driver") as target:
+            target.write(b"here")
+        answers = _on_every_node(exchange, filesystem, probe)
+        written = {info.base_name for info in filesystem.get_file_info(FileSelector(probe))}
+        filesystem.delete_dir(probe)
+    except OSError as error:
+        raise ConfigError(f"--storage-path {storage} cannot be written: {error}") from None
+    for node, (name, complaint) in answers.items():
+        if complaint or name not in written:
+            raise ConfigError(
+                f"--storage-path {storage}: node {node} has not the same folder there"
+                f" ({complaint or 'what it writes does not arrive'}); on a cluster of {len(answers)} nodes accepted is"
+                " a folder that all of them share, for example on NFS, or a URI as s3://bucket/folder"
+            )
+
+
+def _on_every_node(probe: Callable[..., Any], *args: Any) -> dict[str, Any]:
+    """What a function returns on each node, by node; it waits for no CPU, so a busy cluster answers too.
+
+    It has to be a function within a function, which travels whole: one of a module would be looked up on the node, in a
+    module whose imports may be what is missing there. A node that dies meanwhile is left out: Ray believes in it for
+    half a minute after its death. Raises ConfigError if a living node does not answer.
+    """
+    task, nodes, answers = ray.remote(num_cpus=0, max_retries=1)(probe), _living(), {}
+    asked = {
+        node: task.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)).remote(*args)
+        for node in nodes
+    }
+    for node, name in nodes.items():
+        try:
+            answers[name] = ray.get(asked[node], timeout=PROBE_TIMEOUT_S)
+        except RayError as error:
+            if node not in _living():
+                continue
+            if isinstance(error, GetTimeoutError):
+                raise ConfigError(f"node {name} has not answered for {PROBE_TIMEOUT_S:.0f} s") from None
+            raise ConfigError(f"node {name} cannot run tasks: {' '.join(str(error).split())}") from None
+    return answers
+
+
+def _living() -> dict[str, str]:
+    """The nodes that Ray believes in, and what to call them."""
+    nodes = (node for node in ray.nodes() if node["Alive"])
+    return {node["NodeID"]: f"{node['NodeManagerAddress']} ({node['NodeID'][:8]})" for node in nodes}

@@ -1,0 +1,219 @@
+"""What the user sees while an experiment runs, and when it has ended."""
+
+import math
+import shlex
+import sys
+import time
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ray import tune
+from ray.tune.experiment import Trial
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+
+from experiments.ask.budget import Budget
+from experiments.ask.flags import neighbour
+from experiments.plan.plan import duration
+from experiments.plan.trial_names import trial_number
+from experiments.record.folders import display
+from experiments.record.spec import ExperimentSpec
+from trainables.metrics import METRIC
+
+PLAIN_INTERVAL_S = 10.0
+"""Seconds between status lines where there is no terminal to redraw."""
+
+TREND_ITERATIONS = 10
+"""Iterations over which the live table says how a trial's return changed."""
+
+STATES = {Trial.RUNNING: "running", Trial.ERROR: "failed", Trial.TERMINATED: "done"}
+"""What Tune's states are called here, in the order in which they are worth a line; all others wait."""
+
+
+def say(text: str) -> None:
+    """Print prose: no word is cut at a terminal's edge, and a file gets whole lines."""
+    Console(markup=False, highlight=False).print(text, soft_wrap=not sys.stdout.isatty())
+
+
+class UpdateLines(tune.Callback):
+    """One line per update of a single trial, as the seeds' driver prints them, with the time left."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self._recent: deque[tuple[float, float]] = deque(maxlen=10)  # games grow, so only the latest updates foretell
+
+    def on_trial_result(
+        self, iteration: int, trials: list[Trial], trial: Trial, result: dict[str, Any], **info: Any
+    ) -> None:
+        """Print the update."""
+        update = result["training_iteration"]
+        steps, these = result["timesteps_total"], result["timesteps_this_iter"]
+        share = self.budget.share(result)
+        before = self.budget.share({"training_iteration": update - 1, "timesteps_total": steps - these})
+        self._recent.append((share - before, result["time_this_iter_s"]))
+        gained, seconds = map(sum, zip(*self._recent, strict=True))
+        left = (1 - share) * seconds / max(gained, 1e-9)
+        print(
+            f"update {update:4d}  games {result['episodes_total']:5d}  {result['time_this_iter_s']:5.1f} s"
+            f"  batch mean {result['episode_reward_batch_mean']:6.1f}  mean of last 100 {result[METRIC]:6.1f}"
+            f"  running mean {result['running_reward']:6.1f}  {result['perf/steps_per_s']:5.0f} steps/s"
+            f"  {duration(left)} left",
+            flush=True,
+        )
+
+
+class SweepView(tune.Callback):
+    """A table that follows all trials: live in a terminal, else a status line now and then."""
+
+    def __init__(self, record: ExperimentSpec) -> None:
+        self.budget, self.time_budget_s = record.budget, record.time_budget_s or math.inf
+        self._live: Live | None = None
+        self._start = self._printed = 0.0
+        self._restored: float | None = None  # what of all budgets a resumed experiment had used up when it went on
+        self._recent: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=TREND_ITERATIONS + 1))
+
+    def setup(self, stop: Any = None, num_samples: Any = None, total_num_samples: Any = None, **info: Any) -> None:
+        """Start the clock, and the live table if there is a terminal."""
+        self._start = self._printed = time.monotonic()
+        if sys.stdout.isatty():
+            self._printed = -math.inf  # draw at once
+            self._live = Live(console=Console(), refresh_per_second=2, transient=True)
+            self._live.start()
+
+    def on_trial_result(
+        self, iteration: int, trials: list[Trial], trial: Trial, result: dict[str, Any], **info: Any
+    ) -> None:
+        """Note the return, for its trend."""
+        self._recent[trial.trial_id].append(result[METRIC])
+
+    def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
+        """Refresh."""
+        now = time.monotonic()
+        if self._restored is None:
+            self._restored = sum(map(self._share, trials))
+        if self._live:
+            if now - self._printed > 0.5:
+                self._printed = now
+                self._live.update(self._table(trials, self._live.console))
+        elif now - self._printed > PLAIN_INTERVAL_S:
+            self._printed = now
+            print(self._status(trials), flush=True)
+
+    def on_experiment_end(self, trials: list[Trial], **info: Any) -> None:
+        """Take the live table away: what it showed last is in the summary, too."""
+        if self._live:
+            self._live.stop()
+            self._live = None
+
+    def _status(self, trials: list[Trial]) -> str:
+        scored = [trial for trial in trials if METRIC in trial.last_result]
+        best = max(scored, key=lambda trial: trial.last_result[METRIC], default=None)
+        parts = [f"after {duration(time.monotonic() - self._start)}: {_counts(trials)}"]
+        if best:
+            parts.append(f"best {best.last_result[METRIC]:.1f} ({trial_number(best)})")
+            parts.append(f"at most {duration(self._left(trials))} left")
+        return " | ".join(parts)
+
+    def _left(self, trials: list[Trial]) -> float:
+        """Seconds if no trial is stopped early, at the pace so far, or until the time budget is spent."""
+        elapsed = time.monotonic() - self._start
+        left = sum(1 - self._share(trial) for trial in trials if not trial.is_finished())
+        played = sum(map(self._share, trials)) - (self._restored or 0)
+        return max(0.0, min(elapsed * left / played if played else 0.0, self.time_budget_s - elapsed))
+
+    def _progress(self, trial: Trial) -> str:
+        if self.budget.timesteps:
+            return f"{trial.last_result.get('timesteps_total', 0) / 1e6:.2f}/{self.budget.timesteps / 1e6:g} M"
+        return f"{trial.last_result.get('training_iteration', 0)}/{self.budget.iterations}"
+
+    def _share(self, trial: Trial) -> float:
+        return self.budget.share(trial.last_result)
+
+    def _table(self, trials: list[Trial], console: Console) -> Group:
+        """One line a trial, names in full from 80 columns on; as many trials as the terminal has lines for."""
+        table = Table(box=None, pad_edge=False, padding=(0, 2 if console.width > 90 else 1, 0, 0))
+        for column in ("trial", "state"):
+            table.add_column(column, no_wrap=True)
+        table.add_column("")  # the one that gives way where it is narrow
+        progress = "steps" if self.budget.timesteps else "iteration"
+        for column in (progress, "return", f"in {TREND_ITERATIONS} it.", "steps/s"):
+            table.add_column(column, justify="right", no_wrap=True)
+        shown = _most_telling(trials, max(1, console.height - 5))  # header, rest, status, which may wrap
+        for trial in shown:
+            result, recent = trial.last_result, self._recent[trial.trial_id]
+            table.add_row(
+                str(trial),
+                _state(trial),
+                ProgressBar(1.0, self._share(trial), width=16 if console.width > 90 else 4),
+                self._progress(trial),
+                f"{result[METRIC]:.1f}" if METRIC in result else "",
+                f"{recent[-1] - recent[0]:+.1f}" if len(recent) > 1 else "",
+                # A trial that starts from another one's checkpoint has a return, but no speed yet.
+                f"{result['perf/steps_per_s']:.0f}" if "perf/steps_per_s" in result else "",
+            )
+        hidden = [trial for trial in trials if trial not in shown]
+        more = [f"and {_counts(hidden)}"] if hidden else []
+        return Group(table, *more, self._status(trials))
+
+
+def summarise(results: tune.ResultGrid, folder: Path) -> int:
+    """Print the table of trials, the best one, and the commands that look at them.
+
+    Returns the program's exit status: 1 if a trial failed, else 0.
+    """
+    table = Table(box=None, pad_edge=False)
+    table.add_column("trial", overflow="fold")
+    for column in ("iterations", "steps", "return", "time"):
+        table.add_column(column, justify="right", no_wrap=True)
+    if results.num_errors:
+        table.add_column("")
+    trials = [results[index] for index in range(len(results))]
+    for result in trials:
+        metrics = result.metrics or {}
+        table.add_row(
+            Path(result.path).name,
+            str(metrics.get("training_iteration", 0)),
+            f"{metrics.get('timesteps_total', 0):,}",
+            f"{metrics[METRIC]:.1f}" if METRIC in metrics else "",
+            duration(metrics.get("time_total_s", 0)),
+            *(["failed"] if result.error else []),
+        )
+    Console().print(table, "")
+    # Tune's own get_best_result knows only what was reported in this session.
+    scores = {
+        i: result.metrics[METRIC] for i, result in enumerate(trials) if result.metrics and METRIC in result.metrics
+    }
+    if scores:
+        best = trials[max(scores, key=scores.__getitem__)]
+        print(f"Best trial: {Path(best.path).name}, mean return of its last 100 games {max(scores.values()):.1f}")
+        if best.checkpoint:
+            print(f"Checkpoint: {display(folder / Path(best.path).name / Path(best.checkpoint.path).name)}")
+    for result in trials:
+        if result.error:
+            print(f"Failed: {Path(result.path).name}: {str(result.error).strip().splitlines()[-1]}", file=sys.stderr)
+    where = shlex.quote(display(folder))
+    print(f"\nLook:    tensorboard --logdir {where}")
+    print(f"Report:  {neighbour('results.py')} report {where}")
+    print(f"Play:    {neighbour('watch.py')} {where}")
+    return 1 if results.num_errors else 0
+
+
+def _state(trial: Trial) -> str:
+    return STATES.get(trial.status, "waiting")
+
+
+def _counts(trials: Iterable[Trial]) -> str:
+    """``2 running, 5 done, 1 waiting``."""
+    found = Counter(map(_state, trials))
+    return ", ".join(f"{found[state]} {state}" for state in (*STATES.values(), "waiting") if found[state])
+
+
+def _most_telling(trials: list[Trial], count: int) -> list[Trial]:
+    """Those that run, then those that failed, then the best of those that are done; all in their usual order."""
+    states = [*STATES, Trial.PAUSED, Trial.PENDING]
+    ranked = sorted(trials, key=lambda trial: (states.index(trial.status), -trial.last_result.get(METRIC, -math.inf)))
+    return sorted(ranked[:count], key=trial_number)

@@ -1,0 +1,1 @@
+"""What does an experiment look like? Figures, tables, pages and films."""

@@ -1,0 +1,179 @@
+"""What a setting does: to the return, one setting at a time, and to the speed, for the number of workers."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
+
+from experiments.plan.trial_names import short
+from experiments.read.trials import TrialResult
+from experiments.show.figures import COLOURS, GREY, INK, RETURN, STYLE, new_figure
+
+
+class Mean(NamedTuple):
+    """The mean score of the trials in a range of a setting."""
+
+    low: float
+    high: float
+    score: float
+    trials: int
+
+
+def marginal_means(values: Sequence[float], scores: Sequence[float]) -> list[Mean]:
+    """Mean scores over ranges of a setting that hold about equally many trials, about three at least.
+
+    Empty if there are too few trials for two ranges.
+    """
+    value_n, score_n = np.asarray(values, float), np.asarray(scores, float)
+    bins = min(4, len(value_n) // 3)
+    if bins < 2:
+        return []
+    bin_n = np.searchsorted(np.sort(value_n), value_n) * bins // len(value_n)  # by rank; equal values stay together
+    parts = [bin_n == index for index in np.unique(bin_n)]
+    return [Mean(value_n[p].min(), value_n[p].max(), float(score_n[p].mean()), int(p.sum())) for p in parts]
+
+
+def comparable(trials: Sequence[TrialResult]) -> tuple[int, list[TrialResult], list[float]]:
+    """Agent steps that all ended trials came to, the trials that came so far, and their mean returns then.
+
+    A scheduler stops trials early: their latest returns are low because they are early, whatever their settings. One
+    that diverged stays with what it got for that.
+    """
+    trials = [trial for trial in trials if trial.rows]
+    reached = [trial for trial in trials if trial.state in ("finished", "stopped")] or trials
+    steps = min(trial.rows[-1]["timesteps_total"] for trial in reached)
+    fair = [trial for trial in trials if trial.diverged or trial.rows[-1]["timesteps_total"] >= steps]
+    return steps, fair, [trial.last if trial.diverged else trial.score_at("timesteps_total", steps) for trial in fair]
+
+
+def effects(trials: Sequence[TrialResult], scores: Sequence[float], names: Sequence[str]) -> Figure:
+    """The score of every trial against each of the settings ``names``, with marginal means as bars."""
+    columns = min(2, len(names))
+    rows = math.ceil(len(names) / columns)
+    with mpl.rc_context(STYLE):
+        figure = new_figure(0.4 + 2.5 * rows)
+        panels = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
+        for name, axes in zip(names, panels, strict=False):
+            values = [trial.config.get(name) for trial in trials]
+            numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+            if numeric and len(set(values)) > len(values) / 2:  # drawn from a range, so that hardly any comes twice
+                _draw_scale(axes, values, scores)
+            else:
+                _draw_choices(axes, values, scores)
+            axes.set_xlabel(name)
+        for axes in panels[len(names) :]:
+            axes.remove()
+        figure.supylabel(RETURN, fontsize="medium", color=INK)
+    return figure
+
+
+def _draw_scale(axes: Axes, values: Sequence[Any], scores: Sequence[float]) -> None:
+    axes.plot(values, scores, "o", color=COLOURS[0], alpha=0.65, markeredgewidth=0)
+    for mean in marginal_means(values, scores):
+        axes.plot([mean.low, mean.high], [mean.score] * 2, "-|", color=COLOURS[1], linewidth=2.5, markersize=7)
+    if min(values) > 0 and max(values) / min(values) > 4:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(short_tick)
+        axes.xaxis.set_minor_formatter(short_tick)
+        axes.tick_params(axis="x", which="both", labelrotation=30)
+    else:
+        axes.locator_params(axis="x", nbins=4)
+
+
+def _draw_choices(axes: Axes, values: Sequence[Any], scores: Sequence[float]) -> None:
+    choices = sorted(set(values), key=_by_size)
+    for position, choice in enumerate(choices):
+        there = [score for value, score in zip(values, scores, strict=True) if value == choice]
+        spread = np.linspace(-0.12, 0.12, len(there)) if len(there) > 1 else [0]
+        axes.plot(position + np.asarray(spread), there, "o", color=COLOURS[0], alpha=0.65, markeredgewidth=0)
+        axes.hlines(np.mean(there), position - 0.28, position + 0.28, color=COLOURS[1], linewidth=2.5)
+    axes.set_xticks(range(len(choices)), [short(choice) for choice in choices])
+    axes.set_xlim(-0.6, len(choices) - 0.4)
+    axes.grid(visible=False, axis="x")
+
+
+def _by_size(choice: Any) -> tuple:
+    """Orders numbers and texts of numbers: ``64-64`` comes before ``128-128``."""
+    parts = str(choice).split("-") if isinstance(choice, str) else [choice]
+    try:
+        return (0, [float(part) for part in parts])
+    except ValueError:
+        return (1, parts)
+
+
+def short_tick(value: float, _: float) -> str:
+    """A tick of a logarithmic scale, labelled at 1, 2 and 5 only."""
+    mantissa = f"{value:e}"[0]
+    return short(value) if mantissa in "125" else ""
+
+
+class Speed(NamedTuple):
+    """Throughput of the trials with one number of workers."""
+
+    workers: int
+    trials: int
+    steps_per_s: float  # mean over trials
+    speedup: float  # against the fewest workers
+    efficiency: float  # speed-up by the ideal one
+
+
+def speeds(trials: Sequence[TrialResult]) -> list[Speed]:
+    """Throughput by number of workers; empty if they are the same in all trials."""
+    by_workers: dict[int, list[float]] = {}
+    for trial in trials:
+        if trial.rows and math.isfinite(trial.speed):
+            by_workers.setdefault(trial.config.get("num_workers", 1), []).append(trial.speed)
+    if len(by_workers) < 2:
+        return []
+    fewest = min(by_workers)
+    base = float(np.mean(by_workers[fewest]))
+    found = []
+    for workers, rates in sorted(by_workers.items()):
+        speedup = float(np.mean(rates)) / base
+        found.append(Speed(workers, len(rates), float(np.mean(rates)), speedup, speedup * fewest / workers))
+    return found
+
+
+def speed_figure(trials: Sequence[TrialResult], found: Sequence[Speed]) -> Figure:
+    """Steps per second against workers: every trial, their means with the parallel efficiency, and the ideal line."""
+    trials = [trial for trial in trials if trial.rows]
+    workers = [speed.workers for speed in found]
+    with mpl.rc_context(STYLE):
+        figure = new_figure(3.4)
+        axes = figure.add_subplot()
+        ideal = found[0].steps_per_s / workers[0]
+        axes.plot(workers, [ideal * n for n in workers], "--", color=GREY, label="ideal: as many times as fast")
+        means = [speed.steps_per_s for speed in found]
+        axes.plot(workers, means, "-", color=COLOURS[1], linewidth=2, label="mean, with its parallel efficiency")
+        axes.plot(
+            [trial.config.get("num_workers", 1) for trial in trials],
+            [trial.speed for trial in trials],
+            "o",
+            color=COLOURS[0],
+            alpha=0.65,
+            markeredgewidth=0,
+            label="trial (median of its iterations)",
+        )
+        for speed in found[1:]:
+            axes.annotate(
+                f"{speed.efficiency:.0%}",
+                (speed.workers, speed.steps_per_s),
+                xytext=(0, -24),
+                textcoords="offset points",
+                ha="center",
+                color=INK,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5},
+            )
+        axes.set_xticks(workers)
+        axes.margins(x=0.08)
+        axes.set_ylim(bottom=0)
+        axes.yaxis.set_major_formatter(EngFormatter(sep=""))
+        axes.set_xlabel("rollout workers")
+        axes.set_ylabel("agent steps per second")
+        axes.legend(loc="upper left")
+    return figure

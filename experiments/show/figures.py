@@ -1,0 +1,130 @@
+"""Learning curves, and the looks that all figures share: Okabe and Ito's colours, which everybody can tell apart."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, MultipleLocator
+
+from experiments.read.bootstrap import mean_interval
+from experiments.read.configurations import Configuration
+from experiments.read.trials import TrialResult
+from trainables.metrics import METRIC
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+INK, GREY = "#333333", "#bbbbbb"
+WIDTH = 6.2  # inches; two figures fill a screen, one a telephone
+RETURN = "mean return of last 100 games"
+GRID_POINTS = 200
+
+STYLE: Any = {
+    "font.size": 10.5,
+    "axes.titlesize": 11,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.grid": True,
+    "grid.color": "#eaeaea",
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "legend.fontsize": 9.5,
+    "svg.hashsalt": "pong",  # the same data give the same file
+}
+
+
+def new_figure(height: float) -> Figure:
+    """An empty figure of the common width; height in inches."""
+    with mpl.rc_context(STYLE):
+        return Figure(figsize=(WIDTH, height), layout="constrained")
+
+
+def over_steps(trial: TrialResult) -> np.ndarray:
+    """Agent steps (n,)."""
+    return trial.curve("timesteps_total")
+
+
+def over_time(trial: TrialResult) -> np.ndarray:
+    """Wall-clock seconds that the trial has run, pauses left out (n,)."""
+    return trial.curve("time_total_s")
+
+
+def learning_curves(
+    groups: Sequence[Configuration], labels: Sequence[str], x: Callable[[TrialResult], np.ndarray]
+) -> Figure:
+    """Return against steps or time. Each seed is a thin line; the mean of several is a thick one in a 95% band.
+
+    The first configurations have colours, which stand for the best if ``groups`` is sorted so; the others are grey.
+    """
+    with mpl.rc_context(STYLE):
+        rows = min(len(groups), len(COLOURS)) + (len(groups) > len(COLOURS))
+        figure = new_figure(3.2 + 0.21 * rows)
+        axes = figure.add_subplot()
+        if (others := len(groups) - len(COLOURS)) > 0:
+            axes.plot([], color=GREY, label=f"{others} other configuration{'s' * (others > 1)}")
+        for index, (group, label) in reversed(list(enumerate(zip(groups, labels, strict=True)))):
+            if index < len(COLOURS):
+                _draw_group(axes, group, x, COLOURS[index], label)
+            else:
+                _draw_group(axes, group, x, GREY, None)
+        if x is over_steps:
+            axes.set_xlabel("agent steps (4 frames each)")
+            axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+        else:
+            longest = axes.get_xlim()[1]
+            unit, seconds = next(((u, s) for u, s in (("h", 3600), ("min", 60)) if longest > 2 * s), ("s", 1))
+            axes.set_xlabel(f"wall-clock time of training ({unit})")
+            axes.xaxis.set_major_locator(MultipleLocator(seconds * _round_step(longest / seconds)))
+            axes.xaxis.set_major_formatter(lambda x, _: f"{x / seconds:g}")
+        axes.set_xlim(left=0)
+        axes.set_ylabel(RETURN)
+        handles, names = axes.get_legend_handles_labels()
+        figure.legend(handles[::-1], names[::-1], loc="outside lower left")
+    return figure
+
+
+def _round_step(span: float) -> float:
+    """Distance between ticks, 1, 2 or 5 times a power of ten, so that about five fit into the span."""
+    power = 10 ** math.floor(math.log10(span / 5))
+    return next(step * power for step in (1, 2, 5, 10) if span / (step * power) <= 6)
+
+
+def _draw_group(
+    axes: Axes, group: Configuration, x: Callable[[TrialResult], np.ndarray], colour: str, label: str | None
+) -> None:
+    curves = [(x(trial), trial.curve(METRIC)) for trial in group.trials if trial.rows]
+    single = len(curves) == 1
+    for x_n, return_n in curves:
+        axes.plot(
+            x_n,
+            return_n,
+            color=colour,
+            linewidth=1.6 if single else 0.7,
+            alpha=1 if single else 0.45,
+            marker="o" if len(x_n) == 1 else None,
+            label=label if single else None,
+        )
+    if not single and (band := mean_curve(curves)) is not None:
+        grid, mean, low, high = band
+        axes.plot(grid, mean, color=colour, linewidth=2, label=label and f"{label}, mean of {len(curves)} seeds")
+        axes.fill_between(grid, low, high, color=colour, alpha=0.2, linewidth=0)
+
+
+def mean_curve(curves: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, ...] | None:
+    """Mean and 95% interval of several seeds' curves, each (x_n, y_n), where all of them have results.
+
+    Returns the common x (k,), the mean (k,), and the ends of the interval; None if the curves have nothing in common.
+    """
+    start, end = max(x_n[0] for x_n, _ in curves), min(x_n[-1] for x_n, _ in curves)
+    if not start < end:
+        return None
+    grid = np.linspace(start, end, GRID_POINTS)
+    samples = np.array([np.interp(grid, x_n, y_n) for x_n, y_n in curves])
+    return (grid, samples.mean(axis=0), *mean_interval(samples))

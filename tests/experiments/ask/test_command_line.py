@@ -1,0 +1,129 @@
+"""Bad input: one clear line on stderr, exit status 2, and nothing started or written."""
+
+import sys
+
+import pytest
+
+from experiments import sweep_pong, train
+from experiments.ask.flags import RunFlags
+from experiments.plan.learners import PG
+from experiments.record.folders import create
+from experiments.run import sweep
+
+CASES = {
+    "unknown flag": ("--num-sample 3", "--num-sample, 3; did you mean --num-samples?"),
+    "not a number": ("--iterations many", "--iterations"),
+    "unknown scheduler": ("--scheduler hyperband", "'hyperband'"),
+    "no samples": ("--num-samples 0", "num_samples=0: accepted is a number >= 1"),
+    "unknown setting": ("--set learning_rat=1", "'learning_rat'; did you mean 'learning_rate'?"),
+    "setting without a value": ("--set gamma", "accepted is key=value"),
+    "learning rate 0": ("--set learning_rate=0", "learning_rate=0.0: accepted is a number > 0"),
+    "learning rate negative": ("--set learning_rate=-1", "learning_rate=-1.0"),
+    "learning rate NaN": ("--set learning_rate=NaN", "learning_rate=nan"),
+    "gamma 0": ("--set gamma=0", "gamma=0.0: accepted is a number in (0, 1]"),
+    "gamma above 1": ("--set gamma=1.5", "gamma=1.5"),
+    "empty batch": ("--batch-size 0", "batch_size=0: accepted is a number >= 1"),
+    "no workers": ("--num-workers 0", "num_workers=0"),
+    "more CPUs than there are": ("--num-workers 4000", "num_workers=4000 needs 4000 CPUs, but there are"),
+    "no choice of workers fits": ("--set cpus_per_worker=1000", "set cpus_per_worker lower"),
+    "confirm none or more": ("--confirm -1", "confirm=-1: accepted is a number >= 0"),
+    "an interval of one seed": ("--confirm 1 --seeds 1", "seeds=1: accepted is a number >= 2"),
+    "confirm a schedule": ("--confirm 1 --scheduler pbt", "use asha or fifo"),
+    "resume what is not there": (
+        "--resume secnod",
+        "unknown experiment 'secnod'; did you mean 'second'? Known: first, second",
+    ),
+    "resume with other settings": ("--resume first --num-samples 3", "--num-samples 3 cannot change with --resume"),
+    "resume and fork": ("--resume first --fork second", "--resume, --extend and --fork exclude each other"),
+    "extend with other settings": ("--extend first --scheduler fifo", "--scheduler fifo cannot change with --extend"),
+    "resume with more iterations": ("--resume first --iterations 3", "--iterations 3 cannot change with --resume"),
+    "no cluster at the address": ("--address 127.0.0.1:1", "--address 127.0.0.1:1: nobody answers there"),
+    "address without a port": ("--address 127.0.0.1:", "--address 127.0.0.1:: nobody answers there"),
+    "name that exists": ("--name first", "'first' exists already"),
+    "name that is a path": ("--name a/b", "not a folder name"),
+    "a URI of no storage": ("--storage-path http://host/pong", "http://host/pong: Unrecognized filesystem type"),
+    "a URI of nothing": ("--resume {file_uri}/pong", "/pong is no experiment"),
+    "storage path that is a file": ("--storage-path {file}", "cannot be written"),
+}
+
+
+@pytest.fixture
+def storage(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("first", "second"):
+        create(RunFlags().folder, name, "pg", {"learner": "pg"})
+    (tmp_path / "file").touch()
+    return tmp_path
+
+
+def run(monkeypatch, capsys, main, *argv):
+    monkeypatch.setattr(sys, "argv", list(argv))
+    with pytest.raises(SystemExit) as stop:
+        main()
+    return stop.value.code, capsys.readouterr()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_input_to_a_sweep_is_answered_in_one_line(case, storage, monkeypatch, capsys):
+    flags, message = CASES[case]
+    argv = flags.format(file=storage / "file", file_uri=storage.absolute().as_uri()).split()
+    before = sorted(storage.rglob("*"))
+    code, output = run(monkeypatch, capsys, lambda: sweep.main(PG, sweep_pong.DESCRIPTION), "sweep_pong.py", *argv)
+    assert code == 2
+    assert message in output.err
+    assert output.err.startswith("sweep_pong.py: error: ")
+    assert output.err.count("\n") == 1
+    assert sorted(storage.rglob("*")) == before, "nothing was written"
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ("pgg", "unknown learner 'pgg'; did you mean 'pg'?"),
+        ("pg --learning-rat 1", "did you mean --learning-rate?"),
+        ("pg --learning-rate 0", "learning_rate=0.0: accepted is a number > 0"),
+        ("pg --gamma 2", "gamma=2.0"),
+        ("pg --optimiser sgd", "'sgd'"),
+        ("pg --env-id CartPole-v1", "'CartPole-v1' is not a Pong"),
+        ("trpo --env-id Pendulum-v1 --no-reset-on-reward --no-places", "accepted is Discrete"),
+        (
+            "trpo --env-id CartPole-v1",
+            "reset_on_reward=True and places=True: for Pong only; for CartPole-v1 set each to",
+        ),
+        ("trpo --hidden-sizes 64 0", "hidden_sizes=0"),
+        ("pg --num-workers 4000", "num_workers=4000 needs 4000 CPUs"),
+        ("pg --preset karpaty", "unknown preset 'karpaty'; did you mean 'karpathy'?"),
+        ("pg --resume first --seed 3", "--seed 3 cannot change with --resume"),
+        ("pg --resume third", "Known: first, second"),
+    ],
+)
+def test_bad_input_to_train_is_answered_in_one_line(argv, message, storage, monkeypatch, capsys):
+    code, output = run(monkeypatch, capsys, train.main, "train.py", *argv.split())
+    assert code == 2
+    assert message in output.err
+    assert output.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("flags", ["--help", "pg --help"])
+def test_help_of_train_teaches(flags, monkeypatch, capsys):
+    code, output = run(monkeypatch, capsys, train.main, "train.py", *flags.split())
+    assert code == 0
+    assert "pg" in output.out
+    assert "--help" in flags.replace("pg", "")
+
+
+def test_help_of_train_shows_a_presets_values(monkeypatch, capsys):
+    code, output = run(monkeypatch, capsys, train.main, "train.py", "pg", "--preset", "karpathy", "--help")
+    assert code == 0
+    assert "(default: 0.0001)" in output.out
+
+
+def test_the_dry_run_prints_the_plan_and_writes_nothing(storage, monkeypatch, capsys):
+    before = sorted(storage.rglob("*"))
+    flags = ["--dry-run", "--num-samples", "3", "--set", "gamma=0.97", "--set", "cpus_per_worker=0.5"]
+    code, output = run(monkeypatch, capsys, lambda: sweep.main(PG, ""), "sweep_pong.py", *flags)
+    assert code == 0
+    assert "3 trials of 1,000,000 agent steps" in output.out
+    assert "gamma=0.97" in output.out
+    assert "at once on" in output.out
+    assert sorted(storage.rglob("*")) == before

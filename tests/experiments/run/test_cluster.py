@@ -1,0 +1,151 @@
+"""A cluster of several nodes on one machine: real Ray nodes with pretended CPUs, and the programs as users run them."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.programs import SWEEPS, command, run
+from tests.helpers.ray_nodes import SMALL, cpus
+from tests.helpers.small_experiments import last_arrays, rows, trial_folders
+from tests.helpers.trials import assert_same, wait_until
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """A sweep of two trials on this machine alone."""
+    folder = tmp_path_factory.mktemp("alone")
+    flags = ["--num-samples", 2, "--iterations", 3, "--scheduler", "fifo", "--set", "hidden_size=10", *SMALL]
+    run(SWEEPS["pg"], *flags, "--num-workers", 2, "--set", "cpus_per_worker=0.5", "--name", "s", cwd=folder)
+    return folder / "results" / "s"
+
+
+def test_two_drivers_on_three_nodes_get_what_one_machine_gets(cluster, alone, start, tmp_path):
+    flags = ["--num-samples", 2, "--iterations", 3, "--scheduler", "fifo", "--set", "hidden_size=10", *SMALL]
+    flags += ["--num-workers", 3, "--set", "placement=spread", "--address", cluster.address]
+    programs = [start(SWEEPS["pg"], *flags, "--name", name) for name in "ab"]
+    assert [program.wait(timeout=200) for program in programs] == [0, 0], (tmp_path / "log0").read_text()
+    for name in "ab":
+        for trial, expected in zip(trial_folders(tmp_path / "results" / name), trial_folders(alone), strict=True):
+            assert_same(last_arrays(trial)[1], last_arrays(expected)[1])
+            for row in rows(trial):
+                assert 0 < row["perf/bytes_between_nodes"] < row["perf/bytes_received"]
+            assert all(row["perf/bytes_between_nodes"] == 0 for row in rows(expected))
+    wait_until(lambda: cpus(cluster) == 6, "CPUs are still held", seconds=60)
+
+
+def refused(program, *flags, cwd, **options):
+    """What a program says as it ends with status 2: one line, before anything started."""
+    done = subprocess.run(command(program, *flags), cwd=cwd, capture_output=True, text=True, timeout=90, **options)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stderr.count("\n") == 1
+    return done.stderr
+
+
+def test_the_dry_run_plans_against_the_nodes_that_live(cluster, tmp_path, monkeypatch):
+    monkeypatch.setenv("RAY_ADDRESS", cluster.address)  # where "auto" looks first
+    flags = ["--dry-run", "--address", "auto"]
+    node = cluster.add_node(num_cpus=8)
+    cluster.remove_node(node, allow_graceful=False)  # Ray believes in it for a while
+    plan = run(SWEEPS["pg"], *flags, cwd=tmp_path)
+    assert "at once on 6 CPUs of 4 nodes" in plan
+    assert "num_workers 8 left out" in plan
+    complaint = refused(SWEEPS["pg"], *flags, "--num-workers", 2, "--set", "cpus_per_worker=3", cwd=tmp_path)
+    assert "at most 0 workers of 3 CPU" in complaint
+    assert not (tmp_path / "results").exists()
+
+
+LOOK = """
+import json, ray
+from experiments.run.tuner import start_ray
+
+def files():
+    import experiments, search_spaces, trainables
+    from pathlib import Path
+    roots = [Path(module.__path__[0]) for module in (experiments, search_spaces, trainables)]
+    paths = [path for root in roots for path in root.rglob("*") if path.is_file()]
+    return [str(path) for path in paths if "__pycache__" not in path.parts]
+
+start_ray({!r}, False)
+print(json.dumps(ray.get(ray.remote(files).remote())))
+"""
+
+
+def test_the_nodes_share_the_drivers_code_and_nothing_else(cluster, tmp_path):
+    look = [sys.executable, "-c", LOOK.format(cluster.address)]
+    done = subprocess.run(look, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    files = json.loads(done.stdout.splitlines()[0])
+    assert len(files) > 40
+    assert all("py_modules_files" in file and file.endswith(".py") for file in files)
+
+
+PLAY = """
+import numpy as np
+from experiments.run.tuner import start_ray
+from trainables.sampling.pool import RolloutPool
+from trainables.sampling.rollout import GameNumber
+
+def look(worker, weights, block):
+    return weights[:1]
+
+start_ray({!r}, False)
+pool = RolloutPool(object, 6)
+for iteration in range(5):
+    weights = np.full(500_000, iteration, float)  # 4 MB, which Ray sends as one chunk
+    list(pool.play(weights, [GameNumber(0, iteration, game) for game in range(24)], how=look))
+pool.close()
+"""
+
+
+def chunks_received(cluster):
+    """How many chunks of objects each node has received from others: its raylet says so, each second, in its turn."""
+    state, counts = Path(cluster.head_node.get_logs_dir_path()) / "debug_state.txt", {}
+    start = time.time() + 1
+
+    def all_spoke():
+        written, text = state.stat().st_mtime, state.read_text()
+        spoken = re.search(r"Node ID: (\w+).*num chunks received total: (\d+)", text, re.DOTALL)
+        if spoken and written > start:
+            counts[spoken[1]] = int(spoken[2])
+        return {node.node_id for node in cluster.worker_nodes} <= counts.keys()
+
+    wait_until(all_spoke, "a raylet is silent", seconds=30)
+    return Counter({node.node_id: counts[node.node_id] for node in cluster.worker_nodes})
+
+
+def test_weights_travel_to_each_node_once_however_many_workers_and_games_it_has(cluster, tmp_path):
+    before = chunks_received(cluster)
+    play = [sys.executable, "-c", PLAY.format(cluster.address)]
+    subprocess.run(play, cwd=tmp_path, capture_output=True, timeout=60, check=True)
+    after = chunks_received(cluster)
+    assert after - before == {node.node_id: 5 for node in cluster.worker_nodes}
+
+
+def test_a_folder_that_the_nodes_do_not_share_is_refused(cluster, tmp_path):
+    descriptor = os.open(tmp_path, os.O_RDONLY)  # under this path only the program's own process finds the folder
+    flags = ["--address", cluster.address, "--storage-path", f"/proc/self/fd/{descriptor}", "--smoke-test"]
+    complaint = refused(SWEEPS["pg"], *flags, cwd=tmp_path, pass_fds=[descriptor])
+    os.close(descriptor)
+    assert "has not the same folder there" in complaint
+    assert "on a cluster of 4 nodes accepted is a folder that all of them share" in complaint
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_node_with_other_versions_is_refused(cluster, tmp_path):
+    metadata = tmp_path / "gymnasium-0.1.dist-info" / "METADATA"
+    metadata.parent.mkdir()
+    metadata.write_text("Metadata-Version: 2.1\nName: gymnasium\nVersion: 0.1\n")
+    node = cluster.add_node(num_cpus=1, env_vars={"PYTHONPATH": str(tmp_path)})
+    try:
+        complaint = refused(SWEEPS["pg"], "--address", cluster.address, "--smoke-test", cwd=tmp_path)
+    finally:
+        cluster.remove_node(node)
+    assert "has other versions than this machine: gymnasium 0.1 for" in complaint

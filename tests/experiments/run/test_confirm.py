@@ -1,0 +1,116 @@
+"""A sweep's best are run again with fresh seeds, and what that says is right: on real Pong, through real Tune."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+from experiments.read.configurations import candidates, confirmations
+from experiments.read.trials import read_experiment
+from experiments.run.confirm import require_free
+from tests.helpers.programs import ROOT, SWEEPS, command, run
+from tests.helpers.small_experiments import flags, rows, trial_folders
+from tests.helpers.written_experiments import write_experiment
+from trainables.checks import ConfigError
+
+RESULTS = ROOT / "experiments" / "results.py"
+FLAGS = ["--scheduler", "fifo", "--num-samples", 2, "--iterations", 2, "--batch-size", 2, "--num-workers", 1]
+FLAGS += ["--set", "hidden_size=10", "--set", "gamma=0.98", "--seed", 7, "--confirm", 1, "--seeds", 2, "--name", "real"]
+
+
+@pytest.fixture(scope="module")
+def confirmed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("confirmed")
+    return folder / "results", run(SWEEPS["pg"], *FLAGS, cwd=folder)
+
+
+@pytest.mark.slow
+def test_the_best_configuration_runs_again_with_seeds_that_the_sweep_did_not_use(confirmed):
+    results, output = confirmed
+    assert "Then the best 1 again, 2 fresh seeds each: 2 trials of 2 iterations, about" in output
+    sweep = {trial: json.loads((trial / "params.json").read_text()) for trial in trial_folders(results / "real")}
+    best = max(sweep, key=lambda trial: rows(trial)[-1]["episode_reward_mean"])
+    again = trial_folders(results / "real-confirm")
+    configs = [json.loads((trial / "params.json").read_text()) for trial in again]
+    assert [config["seed"] for config in configs] == [9, 10]
+    assert sorted(config["seed"] for config in sweep.values()) == [7, 8]
+    for config in configs:
+        assert config | {"seed": 0} == sweep[best] | {"seed": 0}
+    assert [len(rows(trial)) for trial in again] == [2, 2]
+
+
+@pytest.mark.slow
+def test_the_table_compares_the_sweeps_score_with_the_mean_of_the_fresh_seeds(confirmed):
+    results, output = confirmed
+    before = max(rows(trial)[-1]["episode_reward_mean"] for trial in trial_folders(results / "real"))
+    after = np.mean([rows(trial)[-1]["episode_reward_mean"] for trial in trial_folders(results / "real-confirm")])
+    last = next(line for line in output.splitlines() if line.startswith("pg") and " to " in line)
+    shown = [float(cell) for cell in re.findall(r"[-+]?\d+\.\d", last)]
+    np.testing.assert_allclose([shown[0], shown[1], shown[4]], [before, after, before - after], atol=0.051)
+    assert shown[2] <= shown[1] <= shown[3]
+    assert f"report {results.name}/real {results.name}/real-confirm" in output
+
+
+@pytest.mark.slow
+def test_results_reads_what_the_real_sweep_wrote(confirmed):
+    results, _ = confirmed
+    output = run(RESULTS, "list", cwd=results.parent)
+    assert len(re.findall(r"^real(?:-confirm)?\s+finished\s+pg\s+2/2", output, re.MULTILINE)) == 2
+    run(RESULTS, "report", "real", "real-confirm", cwd=results.parent)
+    markdown = (results / "real" / "report.md").read_text()
+    assert "Was `real` lucky?" in markdown
+    assert "(fresh seeds)" in markdown
+    assert "ray 2." in markdown
+    assert "Code: git revision" in markdown
+
+
+def test_a_drop_is_counted_at_the_iteration_where_the_sweeps_trial_ended(tmp_path):
+    short, long = {"gamma": 0.9}, {"gamma": 0.8}
+    sweep = write_experiment(tmp_path, "sweep", "pg", [(short, [-20, -10], None), (long, [-20, -15, -12], None)])
+    settings = [{**gamma, "seed": seed} for gamma in (short, long) for seed in (1, 3)]
+    fresh = [(config, [-20, -18 + config["seed"], -14 + config["seed"]], None) for config in settings]
+    confirm = write_experiment(tmp_path, "sweep-confirm", "pg", fresh, confirms="sweep")
+    first, second = confirmations(read_experiment(sweep), read_experiment(confirm))
+    assert (first.chosen.config["gamma"], first.end, first.sweep, list(first.fresh)) == (0.9, 2, -10, [-17, -15])
+    assert (second.end, second.sweep, list(second.fresh), second.drop) == (3, -12, [-13, -11], 0)
+    assert first.drop == 6
+    assert (list(first.final), list(second.final)) == ([-13, -11], [-13, -11])
+    assert [chosen.config["gamma"] for chosen in candidates(read_experiment(sweep), 1)] == [0.9]
+
+
+def test_a_name_that_the_confirmation_would_find_taken_is_refused_at_the_start(tmp_path):
+    require_free(flags(tmp_path, name="sweep"))
+    write_experiment(tmp_path, "sweep-confirm", "pg", [({}, [-20], None)])
+    with pytest.raises(ConfigError, match="'sweep-confirm', which exists already"):
+        require_free(flags(tmp_path, name="sweep"))
+
+
+@pytest.mark.slow
+def test_a_confirmation_that_was_killed_goes_on_with_its_sweep(tmp_path):
+    with (tmp_path / "log").open("w") as log:
+        program = subprocess.Popen(
+            command(SWEEPS["pg"], *FLAGS, "--checkpoint-frequency", 1),
+            cwd=tmp_path,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+        again = tmp_path / "results" / "real-confirm"
+        deadline = time.monotonic() + 120
+        while not list(again.glob("*/checkpoint_*/state.json")):
+            assert program.poll() is None, (tmp_path / "log").read_text()
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        os.kill(program.pid, signal.SIGKILL)
+        program.wait()
+    listed = run(RESULTS, "list", cwd=tmp_path)
+    assert re.search(r"^real-confirm\s+interrupted", listed, re.MULTILINE)
+    resume = re.search(r"Resume real-confirm:  python \S+ --resume (\S+)", listed)
+    output = run(SWEEPS["pg"], "--resume", resume[1], cwd=tmp_path)
+    assert "the sweep's, and fresh seeds' there" in output
+    assert [len({row["training_iteration"] for row in rows(trial)}) for trial in trial_folders(again)] == [2, 2]

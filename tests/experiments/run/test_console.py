@@ -1,0 +1,82 @@
+"""What a terminal shows while a sweep runs."""
+
+import io
+import re
+import sys
+
+import pytest
+from ray.tune.experiment import Trial
+
+from experiments.plan.trial_names import TrialName
+from experiments.run.console import SweepView
+from tests.helpers.small_experiments import small_record
+from trainables.config import PGConfig
+
+CONFIG = {"learning_rate": 1.77e-3, "hidden_size": 200, "gamma": 0.99, "num_workers": 2}
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def frame(monkeypatch):
+    """The lines of the last frame that the view draws of trials on a terminal, without colours."""
+
+    def draw(trials, columns, rows, **budget):
+        for name, value in {"TERM": "xterm", "COLUMNS": columns, "LINES": rows}.items():
+            monkeypatch.setenv(name, str(value))
+        monkeypatch.setattr(sys, "stdout", Terminal())
+        view = SweepView(small_record("pg", [PGConfig()] * len(trials), **({"iterations": 150} | budget)))
+        view.setup()
+        view.on_step_end(0, trials)
+        view.on_experiment_end(trials)
+        *_, last, erased = re.split(r"(?:\x1b\[\d*[AK]|\r)+(?=\S|$|\x1b)", sys.stdout.getvalue())
+        assert "00000" not in erased, "the summary takes its place"
+        return [line.rstrip() for line in re.sub(r"\x1b\[[\d;?]*\w", "", last).split("\n") if line.strip()]
+
+    return draw
+
+
+def make_trials(*statuses):
+    trials = []
+    for index, status in enumerate(statuses):
+        trial = Trial("stub", config=CONFIG, trial_id=f"a_{index:05d}", stub=True)
+        trial.custom_trial_name = TrialName([*CONFIG], {})(trial)
+        trial.set_status(status)
+        if status != Trial.PENDING:
+            row = {"training_iteration": 100 + index, "episode_reward_mean": -20.5 + index, "perf/steps_per_s": 3000.0}
+            trial.run_metadata.last_result = row
+        trials.append(trial)
+    return trials
+
+
+def test_progress_towards_a_budget_of_steps_is_shown_in_steps(frame):
+    trials = make_trials(Trial.RUNNING)
+    trials[0].run_metadata.last_result["timesteps_total"] = 500_000
+    header, line, _ = frame(trials, 120, 24, iterations=None, timesteps=2_000_000)
+    assert header.split()[2] == "steps"
+    assert "0.50/2 M" in line
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_every_trial_has_a_line_with_its_whole_name(frame, columns):
+    header, first, second, third, status = frame(
+        make_trials(Trial.TERMINATED, Trial.RUNNING, Trial.PENDING), columns, 24
+    )
+    assert header.split() == ["trial", "state", "iteration", "return", "in", "10", "it.", "steps/s"]
+    assert re.fullmatch(r"00000_lr=1.77e-3_h=200_g=0.99_w=2 +done +\S+ +100/150 +-20.5 +3000", first)
+    assert re.fullmatch(r"00001_lr=1.77e-3_h=200_g=0.99_w=2 +running +\S+ +101/150 +-19.5 +3000", second)
+    assert re.fullmatch(r"00002_lr=1.77e-3_h=200_g=0.99_w=2 +waiting +\S+ +0/150", third)
+    assert re.fullmatch(r"after \d+ s: 1 running, 1 done, 1 waiting \| best -19.5 \(00001\) \| at most .* left", status)
+    assert max(map(len, (header, first, status))) <= columns
+
+
+def test_of_more_trials_than_lines_those_that_run_failed_or_lead_are_shown(frame):
+    statuses = [Trial.TERMINATED] * 20 + [Trial.ERROR] + [Trial.RUNNING] * 2 + [Trial.PENDING] * 20
+    _, *lines, more, status, wrapped = frame(make_trials(*statuses), 80, 10)
+    assert [line[:5] for line in lines] == ["00018", "00019", "00020", "00021", "00022"]
+    assert more == "and 18 done, 20 waiting"
+    assert wrapped.endswith("left")
+    assert ": 2 running, 1 failed, 20 done, 20 waiting |" in status

@@ -1,0 +1,225 @@
+"""Experiments that go on: interrupted, damaged, moved, extended, forked. TRPO on CartPole plays in milliseconds."""
+
+import dataclasses
+import json
+import shutil
+
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from experiments.ask.budget import Budget
+from experiments.plan.learners import TRPO
+from experiments.read.restored import all_over, describe, restore
+from experiments.read.trials import read_experiment
+from experiments.record.lock import exclusive
+from experiments.record.spec import ExperimentSpec
+from experiments.run import lifecycle
+from experiments.run.fork import changed, fork, forked
+from experiments.run.json_logger import JsonLogger
+from experiments.show.tables import origin
+from tests.helpers.small_experiments import (
+    InterruptAt,
+    fit,
+    flags,
+    iterations,
+    last_arrays,
+    rows,
+    small_record,
+    trial_folders,
+)
+from tests.helpers.trials import CARTPOLE, assert_same
+from trainables.checkpoints import load_state
+from trainables.checks import ConfigError
+from trainables.config import TRPOConfig
+
+SIX = small_record("trpo", [TRPOConfig(**CARTPOLE)], iterations=6)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(ray_cluster, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("storage") / "undisturbed"
+    fit(TRPO, folder, SIX)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def interrupted_once(ray_cluster, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("storage") / "interrupted"
+    fit(TRPO, folder, SIX, InterruptAt(5))
+    return folder
+
+
+@pytest.fixture
+def interrupted(interrupted_once, tmp_path):
+    """A copy of an experiment that was cut off in its fifth iteration; its best checkpoint and the fourth are there."""
+    return shutil.copytree(interrupted_once, tmp_path / "interrupted")
+
+
+def assert_as_undisturbed(folder, undisturbed):
+    for trial, expected in zip(trial_folders(folder), trial_folders(undisturbed), strict=True):
+        assert iterations(trial) == iterations(expected) == [1, 2, 3, 4, 5, 6]
+        curve = EventAccumulator(str(trial)).Reload().Scalars("episode_reward_mean")
+        assert [point.step for point in curve] == [row["timesteps_total"] for row in rows(expected)]
+        (iteration, arrays), (_, expected_arrays) = last_arrays(trial), last_arrays(expected)
+        assert iteration == 6
+        assert_same(arrays, expected_arrays)
+
+
+def damage_tunes_books(folder):
+    """Cut off, a pickle that would run a program, and one from a later time zone that knows nothing."""
+    for book in folder.glob("experiment_state-*.json"):
+        book.write_bytes(book.read_bytes()[: book.stat().st_size // 2])
+    (folder / "experiment_state-2099-01-01_00-00-00.json").write_text('{"trial_data": []}')
+    (folder / "tuner.pkl").write_bytes(b"cos\nsystem\n(S'touch " + bytes(folder / "executed") + b"'\ntR.")
+    return folder
+
+
+def lose_tunes_books_and_the_newest_checkpoint_and_move(folder):
+    for book in [*folder.glob("*.pkl"), *folder.glob("experiment_state-*.json"), *folder.glob("basic-variant-*")]:
+        book.unlink()
+    for trial in trial_folders(folder):
+        shutil.rmtree(max(trial.glob("checkpoint_*")))
+    return folder.rename(folder.with_name("other name"))
+
+
+@pytest.mark.parametrize("damage", [damage_tunes_books, lose_tunes_books_and_the_newest_checkpoint_and_move])
+def test_an_interrupted_experiment_ends_as_if_it_had_never_been(damage, interrupted, undisturbed, tmp_path):
+    folder = damage(interrupted)
+    lifecycle.resume(TRPO, flags(tmp_path / "nowhere", resume=str(folder)))
+    assert_as_undisturbed(folder, undisturbed)
+    assert not (interrupted / "executed").exists()
+
+
+def test_a_damaged_checkpoint_is_named_and_the_one_before_it_used(interrupted):
+    trial = trial_folders(interrupted)[0]
+    *_, before, newest = sorted(trial.glob("checkpoint_*"))  # the best one, and the latest
+    arrays = newest / "arrays.npz"
+    arrays.write_bytes(arrays.read_bytes()[:-1])
+    lines = describe(restore(interrupted, SIX).values())
+    assert any(f"{trial.name}: not used: {newest}: arrays.npz is damaged" in line for line in lines)
+    iteration = load_state(before)["iteration"]
+    assert any(f"{trial.name}: goes on after iteration {iteration} (" in line for line in lines)
+
+
+def test_rows_that_were_cut_off_are_said_to_be_missing(interrupted):
+    trial = trial_folders(interrupted)[0]
+    results = trial / "result.json"
+    results.write_bytes(results.read_bytes()[: results.stat().st_size // 3])
+    kept = len(restore(interrupted, SIX)["00000"].rows)
+    assert kept < 3
+    lines = describe(restore(interrupted, SIX).values())
+    assert any(f"{trial.name}: result.json lacks iterations {kept + 1} to 3" in line for line in lines)
+    assert any(f"{trial.name}: goes on after iteration 4" in line for line in lines)
+
+
+@pytest.mark.parametrize("content", ["", '{"learner": "trpo"', '{"learner": "trpo", "configs": []}'])
+def test_a_damaged_record_is_refused_by_name(content, interrupted):
+    (interrupted / "experiment.json").write_text(content)
+    with pytest.raises(ConfigError, match=r"experiment\.json is damaged"):
+        lifecycle.resume(TRPO, flags(interrupted.parent, resume=interrupted.name))
+
+
+def test_settings_that_were_changed_by_hand_are_refused_with_the_difference(interrupted):
+    params = trial_folders(interrupted)[0] / "params.json"
+    params.write_text(json.dumps(json.loads(params.read_text()) | {"gamma": 0.5}))
+    with pytest.raises(ConfigError, match=r"gamma=0\.5 for 0\.98"):
+        lifecycle.resume(TRPO, flags(interrupted.parent, resume=interrupted.name))
+
+
+def test_a_second_program_is_refused(interrupted):
+    with exclusive(interrupted), pytest.raises(ConfigError, match="in use by another program"):
+        lifecycle.resume(TRPO, flags(interrupted.parent, resume=interrupted.name))
+
+
+@pytest.mark.slow
+def test_an_experiment_that_tune_gives_up_again_and_again_is_left_unfinished(ray_cluster, tmp_path, monkeypatch):
+    def give_up(self, iteration, trial, result):
+        raise RuntimeError("Caught unexpected exception")
+
+    monkeypatch.setattr(JsonLogger, "log_trial_result", give_up)
+    status, _ = lifecycle.start(TRPO, SIX, flags(tmp_path, name="given-up"))
+    assert status == 3
+
+
+@pytest.mark.slow
+def test_when_tune_gives_up_in_mid_run_the_experiment_goes_on_from_its_checkpoints(
+    ray_cluster, undisturbed, tmp_path, monkeypatch, capsys
+):
+    """As when Ray's memory monitor kills a trial: ``fit`` raises, whatever ``max_failures`` says."""
+    write, broken = JsonLogger.log_trial_result, []
+
+    def give_up_once(self, iteration, trial, result):
+        if result["training_iteration"] == 3 and not broken:
+            broken.append(True)
+            raise RuntimeError("Caught unexpected exception")
+        write(self, iteration, trial, result)
+
+    monkeypatch.setattr(JsonLogger, "log_trial_result", give_up_once)
+    status, folder = lifecycle.start(TRPO, SIX, flags(tmp_path, name="given-up"))
+    assert status == 0
+    assert "Ray Tune gave up: RuntimeError: Caught unexpected exception" in capsys.readouterr().err
+    assert_as_undisturbed(folder, undisturbed)
+
+
+def test_extending_gives_finished_trials_more_iterations_without_a_gap(ray_cluster, undisturbed, tmp_path):
+    _, folder = lifecycle.start(TRPO, dataclasses.replace(SIX, iterations=3), flags(tmp_path, name="short"))
+    status, _ = lifecycle.resume(TRPO, flags(tmp_path, extend="short"), Budget(6))
+    assert status == 0
+    assert_as_undisturbed(folder, undisturbed)
+    assert ExperimentSpec.read(folder).extended == [3]
+    assert "- Extended: to 6 iterations a trial, after 3\n" in origin(read_experiment(folder))
+    with pytest.raises(ConfigError, match="has 6 already"):
+        lifecycle.resume(TRPO, flags(tmp_path, extend="short"), Budget(6))
+
+
+@pytest.mark.slow
+def test_steps_are_a_budget_too_and_can_be_extended(ray_cluster, undisturbed, tmp_path):
+    ends = [[row["timesteps_total"] for row in rows(trial)] for trial in trial_folders(undisturbed)]
+    first, last = max(end[1] for end in ends), min(end[5] for end in ends)
+    record = dataclasses.replace(SIX, iterations=None, timesteps=first)
+    _, folder = lifecycle.start(TRPO, record, flags(tmp_path, name="steps"))
+    assert all_over(restore(folder, record), record)
+    for trial, end in zip(trial_folders(folder), ends, strict=True):
+        assert len(rows(trial)) == 1 + sum(steps < first for steps in end)
+    with pytest.raises(ConfigError, match=f"has {first} already"):
+        lifecycle.resume(TRPO, flags(tmp_path, extend="steps"), Budget(None, first))
+    with pytest.raises(ConfigError, match="give more --timesteps"):
+        lifecycle.resume(TRPO, flags(tmp_path, extend="steps"), Budget(9))
+    assert lifecycle.resume(TRPO, flags(tmp_path, extend="steps"), Budget(None, last)) == (0, folder)
+    for trial, expected in zip(trial_folders(folder), trial_folders(undisturbed), strict=True):
+        shown = rows(trial)
+        assert shown[-2]["timesteps_total"] < last <= shown[-1]["timesteps_total"]
+        assert [row["episode_reward_mean"] for row in shown] == [
+            row["episode_reward_mean"] for row in rows(expected)[: len(shown)]
+        ]
+
+
+def test_an_extension_that_was_cut_off_before_it_began_is_not_forgotten(undisturbed):
+    assert all_over(restore(undisturbed, SIX), SIX)
+    extended = dataclasses.replace(SIX, iterations=9, extended=[6])
+    assert not all_over(restore(undisturbed, extended), extended)
+
+
+def test_a_fork_with_the_same_settings_ends_where_its_origin_would(interrupted, undisturbed, tmp_path):
+    run = flags(interrupted.parent, fork=interrupted.name, name="fork")
+    record, pasts = forked(TRPO, run)
+    for past in pasts:  # leave each trial only its newest checkpoint, which is the best one then
+        for path, _ in past.checkpoints[:-1]:
+            shutil.rmtree(path)
+    record, pasts = forked(TRPO, run)
+    _, folder = fork(TRPO, record, pasts, run)
+    starts = [past.iteration for past in pasts]
+    for trial, expected, start in zip(trial_folders(folder), trial_folders(undisturbed), starts, strict=True):
+        assert iterations(trial) == list(range(start + 1, 7))
+        assert_same(last_arrays(trial)[1], last_arrays(expected)[1])
+    assert ExperimentSpec.read(folder).fork_of == {"name": "interrupted", "iterations": starts}
+    assert restore(folder, ExperimentSpec.read(folder)).keys() == {"00000"}
+
+
+def test_a_fork_takes_new_settings_but_none_that_its_checkpoints_do_not_fit(interrupted):
+    _, pasts = forked(TRPO, flags(interrupted.parent, fork="interrupted"))
+    assert changed(pasts[0], {"gamma": 0.5}, TRPOConfig).gamma == 0.5
+    with pytest.raises(ConfigError, match="--fork cannot change hidden_sizes"):
+        changed(pasts[0], {"hidden_sizes": "4"}, TRPOConfig)
+    with pytest.raises(ConfigError, match="gamma=2"):
+        changed(pasts[0], {"gamma": 2.0}, TRPOConfig)

@@ -1,0 +1,117 @@
+"""What a sweep makes of trials that diverge or are killed, and what many trials leave behind."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+import ray
+from ray import tune
+
+from experiments.plan.learners import PG, TRPO
+from tests.helpers.small_experiments import fit, small_record
+from tests.helpers.trials import CARTPOLE, assert_same, untimed, wait_until
+from trainables.config import PGConfig, TRPOConfig
+from trainables.pong_trpo import PongTRPO
+
+pytestmark = pytest.mark.slow
+
+
+def rows(trial):
+    text = (Path(trial) / "result.json").read_text()
+    assert "NaN" not in text
+    assert "Infinity" not in text
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def expected_iterations(trials, rungs, reduction_factor, last):
+    """How far ASHA lets each trial go: below the best third of those before it at a rung, it ends there."""
+    recorded = {rung: [] for rung in rungs}
+    for trial in trials:
+        for row in trial:
+            iteration, value = row["training_iteration"], row["episode_reward_mean"]
+            stop = row["diverged"] == 1
+            if iteration in recorded:
+                before = recorded[iteration]
+                stop |= before != [] and bool(value < np.percentile(before, 100 * (1 - 1 / reduction_factor)))
+                before.append(value)
+            if stop or iteration == last:
+                yield iteration
+                break
+
+
+def test_a_trial_that_diverges_ends_and_asha_stops_the_others_as_it_should(ray_cluster, tmp_path):
+    settings = {"hidden_size": 8, "batch_size": 1, "num_workers": 1, "cpus_per_worker": 4.0}  # one at a time
+    rates = [2e-3, 1e30, *[2e-3] * 5]
+    configs = [PGConfig(**settings, learning_rate=rate, seed=seed) for seed, rate in enumerate(rates)]
+    record = small_record("pg", configs, iterations=4, checkpoint_frequency=1, scheduler="asha", interval=1)
+    results = fit(PG, tmp_path, record)
+    assert not results.num_errors
+    trials = [rows(results[index].path) for index in range(len(rates))]
+    assert [row["diverged"] for row in trials[1]] == [1]
+    assert trials[1][0]["episode_reward_mean"] == -21
+    assert all(row["diverged"] == 0 for index, trial in enumerate(trials) if index != 1 for row in trial)
+    iterations = [len(trial) for trial in trials]
+    assert iterations == list(expected_iterations(trials, (1, 3), 3, 4))
+    assert {1, 4} <= {*iterations[:1], *iterations[2:]}, "some were stopped, some not"
+    arrays = np.load(Path(results[1].checkpoint.path) / "arrays.npz")
+    assert all(np.isfinite(arrays[name]).all() for name in arrays)
+
+
+class KillOnce(tune.Callback):
+    """Kills the process of a trial when its third result comes in."""
+
+    killed = False
+
+    def on_trial_result(self, iteration, trials, trial, result, **info):
+        if result["training_iteration"] == 3 and not self.killed:
+            self.killed = True
+            os.kill(result["pid"], signal.SIGKILL)
+
+
+def test_a_trial_whose_process_is_killed_continues_from_its_checkpoint(ray_cluster, tmp_path):
+    record = small_record("trpo", [TRPOConfig(**CARTPOLE)], iterations=5, checkpoint_frequency=1)
+    undisturbed, killed = (
+        fit(TRPO, tmp_path / name, record, *callbacks)[0]
+        for name, callbacks in (("undisturbed", []), ("killed", [KillOnce()]))
+    )
+    assert killed.error is None
+    by_iteration = {row["training_iteration"]: untimed(row) for row in rows(undisturbed.path)}
+    iterations = []
+    for row in rows(killed.path):
+        iterations.append(row["training_iteration"])
+        assert untimed(row) == by_iteration[row["training_iteration"]]
+    assert iterations == [1, 2, 3, 4, 5], "no gap, and none twice"
+    assert len({row["pid"] for row in rows(killed.path)}) == 2
+    assert_same(*(dict(np.load(Path(trial.checkpoint.path) / "arrays.npz")) for trial in (killed, undisturbed)))
+
+
+def held():
+    """Open files, threads and resident megabytes of this process."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    counts = (len(os.listdir(f"/proc/self/{kind}")) for kind in ("fd", "task"))
+    return np.array([*counts, pages * os.sysconf("SC_PAGE_SIZE") / 1e6])
+
+
+def worker_processes():
+    names = (path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline"))
+    return [name for name in names if name.startswith(b"ray::RolloutActor")]
+
+
+def test_twelve_trials_in_a_row_leave_nothing_behind(ray_cluster, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    after = []
+    for _ in range(12):
+        trial = PongTRPO(config=CARTPOLE | {"num_workers": 2})
+        trial.train()
+        trial.save(str(tmp_path / "checkpoint"))
+        trial.stop()
+        wait_until(lambda: not worker_processes(), "workers outlive their trial")
+        wait_until(lambda: ray.available_resources().get("CPU", 0) == 4, "CPUs are still held")
+        after.append(held())
+    files, threads, megabytes = after[11] - after[3]
+    assert files <= 2
+    assert threads <= 2
+    assert megabytes < 8, "1 MB a trial"

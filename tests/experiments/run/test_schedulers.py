@@ -1,0 +1,85 @@
+"""What ASHA and PBT know of trials that ran before."""
+
+import json
+from collections import defaultdict
+
+import pytest
+from ray import tune
+
+from experiments.plan.learners import TRPO
+from experiments.plan.trial_names import trial_number
+from experiments.read.restored import restore
+from experiments.run.tuner import make_tuner
+from tests.helpers.small_experiments import InterruptAt, fit, small_record
+from tests.helpers.trials import CARTPOLE
+from trainables.config import TRPOConfig
+
+pytestmark = pytest.mark.slow
+
+
+class Capture(tune.Callback):
+    """Notes what a scheduler knows of each trial when Tune has just added it, before it reports anything new.
+
+    Tune adds a trial when the one before it has begun, at no certain step.
+    """
+
+    def __init__(self, look):
+        self.look, self.seen = look, {}
+
+    def on_step_end(self, iteration, trials, **info):
+        known = self.look(self.tuner._local_tuner._tune_config.scheduler)
+        for number in map(trial_number, trials):
+            self.seen.setdefault(number, known.get(number))
+
+
+def captured_on_resume(folder, record, look):
+    capture = Capture(look)
+    capture.tuner = make_tuner(TRPO, folder, record, restore(folder, record), [capture])
+    capture.tuner.fit()
+    return {number: seen for number, seen in capture.seen.items() if seen}
+
+
+def rungs(asha):
+    """Each trial's scores at the milestones that it came by, by its number."""
+    (bracket,) = asha._brackets
+    scores = defaultdict(dict)
+    for milestone, known in bracket._rungs:
+        for trial, score in known.items():
+            scores[trial.rpartition("_")[2]][milestone] = score
+    return scores
+
+
+@pytest.mark.parametrize("budget", [{"iterations": 9, "interval": 1}, {"timesteps": 2700, "interval": 300}])
+def test_ashas_rungs_are_after_a_resume_what_they_were_before(ray_cluster, tmp_path, budget):
+    """Tune forgets them: trials that lagged would be carried on."""
+    configs = [TRPOConfig(**CARTPOLE | {"seed": seed, "cpus_per_worker": 2.0}) for seed in range(5)]
+    record = small_record("trpo", configs, scheduler="asha", **{"iterations": None} | budget)
+    folder = tmp_path / "asha"
+    folder.mkdir()
+    (folder / "experiment.json").write_text(json.dumps(record.to_dict()))
+    tuner = make_tuner(TRPO, folder, record, {}, [InterruptAt(5)])
+    tuner.fit()
+    before = rungs(tuner._local_tuner._tune_config.scheduler)
+    # Of the trial that came to 5 iterations; how far the other came, its speed decides.
+    assert max(map(len, before.values())) >= 2
+    assert captured_on_resume(folder, record, rungs) == before
+
+
+def test_pbts_population_has_after_a_resume_the_scores_that_it_had_before(ray_cluster, tmp_path):
+    """Tune forgets them: every trial would be at its first exchange."""
+    record = small_record("trpo", [TRPOConfig(**CARTPOLE)], iterations=6, scheduler="pbt", interval=2)
+    folder = tmp_path / "pbt"
+    fit(TRPO, folder, record, InterruptAt(5))
+    expected = {}
+    for number, past in restore(folder, record).items():
+        exchange = [row for row in past.rows if row["training_iteration"] % 2 == 0][-1]
+        expected[number] = (exchange["training_iteration"], exchange["episode_reward_mean"])
+    assert expected["00000"][0] == 4
+
+    def population(pbt):
+        return {
+            trial_number(trial): (state.last_perturbation_time, state.last_score)
+            for trial, state in pbt._trial_state.items()
+        }
+
+    assert captured_on_resume(folder, record, population) == expected

@@ -1,0 +1,18 @@
+"""The policies that come along, to be watched: they win."""
+
+import re
+import sys
+
+import pytest
+
+from experiments import watch
+
+
+@pytest.mark.parametrize("learner", ["pg", "trpo"])
+def test_the_policies_that_come_along_win(learner, monkeypatch, capsys, tmp_path, request):
+    policy = request.path.parents[1] / "data" / "trained" / learner
+    out = tmp_path / "film.gif"
+    monkeypatch.setattr(sys, "argv", ["watch.py", str(policy), "--episodes", "2", "--out", str(out)])
+    watch.main()
+    assert float(re.search(r"mean return (\S+),", capsys.readouterr().out)[1]) >= 10
+    assert out.stat().st_size > 10_000

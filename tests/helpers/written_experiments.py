@@ -1,0 +1,58 @@
+"""Experiments written by the tests in the format of real ones, so that every figure of a report can be foretold."""
+
+import json
+
+from experiments.plan.learners import LEARNERS
+from experiments.record import folders
+from experiments.record.spec import ExperimentSpec
+
+
+def write_experiment(storage, name, learner, trials, planned=None, **record):
+    """An experiment folder: ``trials`` are (settings, returns, ending), ending None, an error or "cut".
+
+    A ``None`` ending is a trial that ended well; "cut" one that was killed while it wrote a row; "running" one that
+    goes on. Row i has 1,000 i steps and 2 i seconds, times ``num_workers`` steps a second.
+    """
+    configs = [LEARNERS[learner].config_class.from_dict(settings).to_dict() for settings, *_ in trials]
+    command = ["train.py", learner, "--name", name] if len(trials) == 1 else ["sweep_pong.py", "--name", name]
+    configs_planned = configs + [configs[0]] * ((planned or len(trials)) - len(trials))
+    whole = (
+        ExperimentSpec(learner, command, 10, [], configs_planned, checkpoint_frequency=1, interval=1).to_dict() | record
+    )
+    folder = folders.create(storage, name, learner, whole)
+    for index, (config, (_, returns, ending)) in enumerate(zip(configs, trials, strict=True)):
+        trial = folder / f"{index:05d}_seed={config['seed']}"
+        trial.mkdir()
+        (trial / "params.json").write_text(json.dumps(config))
+        rows = [row(i, value, config) for i, value in enumerate(returns, 1)]
+        if ending is None:
+            rows[-1]["done"] = True
+        text = "".join(json.dumps(r) + "\n" for r in rows)
+        if ending == "cut":
+            text += json.dumps(row(len(rows) + 1, 21, config))[:150]
+        elif ending not in (None, "running"):
+            (trial / "error.txt").write_text(f"Traceback (most recent call last):\n  File\n{ending}\n")
+        (trial / "result.json").write_text(text)
+    return folder
+
+
+def row(iteration, value, config):
+    """What Tune writes of an iteration, as far as anybody reads it."""
+    return {
+        "episode_reward_mean": value,
+        "timesteps_total": 1000 * iteration,
+        "time_total_s": 2.0 * iteration,
+        "perf/steps_per_s": 1000.0 * config["num_workers"] ** 0.5,
+        "training_iteration": iteration,
+        "done": False,
+    }
+
+
+def write_checkpoint(trial, learner, iteration, mean_return, evaluated):
+    """The part of a checkpoint that readers look at; its last evaluation was after the iteration ``evaluated``."""
+    folder = trial / f"checkpoint_{iteration:06d}"
+    folder.mkdir()
+    state = {"format_version": 1, "learner": learner, "iteration": iteration}
+    state |= {"episodes": {"recent_returns": [mean_return]}, "evaluation": {"eval/iteration": evaluated}}
+    (folder / "state.json").write_text(json.dumps(state))
+    return folder

@@ -1,0 +1,59 @@
+"""Workers that begin the next iteration's games at the end of a step, as they do under Tune."""
+
+import pytest
+from ray import tune
+
+from tests.helpers.faults import faulty
+from tests.helpers.trials import CARTPOLE, assert_same, untimed, wait_until
+from trainables.pong_pg import PongPG
+from trainables.pong_trpo import PongTRPO
+
+PIXELS = {"hidden_size": 8, "batch_size": 3, "num_workers": 2, "seed": 4, "eval_interval": 0}
+EVALUATED = CARTPOLE | {"eval_interval": 1, "eval_games": 2}
+
+
+def ahead(trainable):
+    class Ahead(trainable):
+        plays_ahead = True
+
+    return Ahead
+
+
+def test_under_tune_the_next_games_begin_before_the_checkpoint_is_written(ray_cluster, tmp_path):
+    marker = tmp_path / "begun"
+
+    class Waiting(faulty(PongTRPO, lambda: None, (1, 0), marker)):
+        def save_checkpoint(self, checkpoint_dir):
+            if self.updates == 1:
+                wait_until(marker.exists, "no worker has begun the second iteration")
+            super().save_checkpoint(checkpoint_dir)
+
+    run = tune.RunConfig(
+        storage_path=str(tmp_path),
+        stop={"training_iteration": 2},
+        checkpoint_config=tune.CheckpointConfig(checkpoint_frequency=1),
+        verbose=0,
+    )
+    (result,) = tune.Tuner(Waiting, param_space=CARTPOLE, run_config=run).fit()
+    assert not result.error
+    assert result.metrics["training_iteration"] == 2
+
+
+@pytest.mark.parametrize(("trainable", "settings"), [(PongPG, PIXELS), (PongTRPO, EVALUATED)], ids=["pg", "trpo"])
+def test_games_begun_ahead_change_no_bit(make_trial, trainable, settings):
+    one_by_one, before = make_trial(trainable, settings), make_trial(ahead(trainable), settings)
+    for _ in range(3):
+        assert untimed(before.train()) == untimed(one_by_one.train())
+    assert_same(before.get_arrays(), one_by_one.get_arrays())
+
+
+def test_a_trial_that_goes_back_begins_anew_and_leaves_the_games_that_it_began(make_trial, tmp_path):
+    trial = make_trial(ahead(PongTRPO), CARTPOLE)
+    trial.train()
+    trial.save(str(tmp_path / "c"))
+    expected = trial.train()
+    arrays = trial.get_arrays()
+    trial.restore(str(tmp_path / "c"))
+    again = trial.train()
+    assert untimed(again) == untimed(expected)
+    assert_same(trial.get_arrays(), arrays)

@@ -1,0 +1,142 @@
+"""What a trial makes of faults: of its workers, of its checkpoints, and of its own arithmetic."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+import ray
+from ray import tune
+
+from tests.helpers import faults
+from tests.helpers.faults import faulty
+from tests.helpers.trials import CARTPOLE, assert_same, untimed, wait_until
+from tests.trainables.test_checkpoints import Trap
+from trainables.checkpoints import CheckpointError
+from trainables.pong_pg import PongPG
+from trainables.pong_trpo import PongTRPO
+
+PIXELS = {"hidden_size": 8, "batch_size": 2, "num_workers": 1, "seed": 4, "eval_interval": 0}
+GOLDEN = Path(__file__).parents[1] / "data"
+
+
+def run(trainable, settings, folder, **run_config):
+    """A trial under Tune, as a grid of one."""
+    config = tune.RunConfig(storage_path=str(folder), stop={"training_iteration": 2}, verbose=0, **run_config)
+    return tune.Tuner(trainable, param_space=settings, run_config=config).fit()
+
+
+def assert_all_cpus_are_back():
+    wait_until(lambda: ray.available_resources().get("CPU", 0) == 4, "CPUs are still held")
+
+
+@pytest.mark.parametrize(
+    ("trainable", "settings", "fault"),
+    [
+        (PongTRPO, CARTPOLE, faults.die),
+        pytest.param(PongPG, PIXELS, faults.die, marks=pytest.mark.slow),
+        pytest.param(PongTRPO, CARTPOLE | {"game_timeout_s": 15.0}, faults.freeze, marks=pytest.mark.slow),
+    ],
+    ids=["dies", "dies with PG", "freezes"],
+)
+def test_a_worker_that_dies_or_freezes_changes_no_bit_of_a_trial(make_trial, tmp_path, trainable, settings, fault):
+    undisturbed = make_trial(trainable, settings)
+    disturbed = make_trial(faulty(trainable, fault, (1, 1), tmp_path / "marker"), settings, num_workers=2)
+    for restarts in (0, 1, 0):
+        expected, result = undisturbed.train(), disturbed.train()
+        assert untimed(result) == untimed(expected)
+        assert (expected["perf/worker_restarts"], result["perf/worker_restarts"]) == (0, restarts)
+    assert_same(disturbed.get_arrays(), undisturbed.get_arrays())
+
+
+def test_a_worker_that_always_dies_fails_the_trial_with_worker_game_and_cause(tmp_path):
+    (error,) = run(faulty(PongTRPO, faults.die, (1, 1), None), CARTPOLE, tmp_path).errors
+    assert "rollout worker 0 in game 1 of iteration 1 (seed 4) failed 3 times, at last because it died" in str(error)
+    assert_all_cpus_are_back()
+
+
+def test_workers_without_a_bundle_are_an_error_at_once(tmp_path):
+    class Stingy(PongTRPO):
+        @classmethod
+        def default_resource_request(cls, config):
+            return tune.PlacementGroupFactory([{}, {"CPU": 1}])
+
+    (error,) = run(Stingy, CARTPOLE | {"num_workers": 2}, tmp_path).errors
+    assert "2 rollout workers of 1 CPUs each do not fit: what the trial reserved holds 1" in str(error)
+    assert_all_cpus_are_back()
+
+
+def exploding(trial):
+    """Parameters that are still finite, of a network whose outputs are not."""
+    arrays = trial.get_arrays()
+    trial.set_arrays(arrays | {"theta": np.full_like(arrays["theta"], 1e38)})
+
+
+@pytest.mark.parametrize(
+    ("trainable", "settings", "explode"),
+    [
+        (PongPG, PIXELS | {"learning_rate": 1e30}, None),
+        (PongPG, PIXELS, exploding),
+        (PongTRPO, CARTPOLE, exploding),
+    ],
+    ids=["learning rate 1e30", "pg", "trpo"],
+)
+def test_a_trial_that_diverges_keeps_its_last_finite_state_and_ends(make_trial, tmp_path, trainable, settings, explode):
+    trial = make_trial(trainable, settings)
+    if explode:
+        healthy = trial.step()
+        assert healthy["diverged"] == 0
+        explode(trial)
+    before = trial.get_arrays()
+    result = trial.step()
+    assert result.pop("done")
+    if explode:
+        assert [*result] == [*healthy]
+    assert (result["episode_reward_mean"], result["diverged"]) == (-21, 1)
+    assert np.isfinite([*result.values()]).all()
+    assert_same(trial.get_arrays(), before)
+    trial.save(str(tmp_path / "c"))
+    trial.restore(str(tmp_path / "c"))
+    assert trial.episodes.steps == result["timesteps_total"], "the games were played, and count"
+
+
+def test_an_absurd_trust_region_does_not_diverge(make_trial):
+    trial = make_trial(PongTRPO, CARTPOLE, max_kl=1e30)
+    for _ in range(3):
+        result = trial.step()
+        assert np.isfinite([*result.values()]).all()
+        assert result["diverged"] == 0
+
+
+@pytest.mark.parametrize(
+    ("trainable", "settings", "steps"),
+    [
+        (PongPG, {"hidden_size": 1, "batch_size": 1}, 2000),
+        (PongTRPO, CARTPOLE | {"hidden_sizes": (2,), "timesteps_per_batch": 100}, 301),
+    ],
+)
+def test_a_checkpoint_of_format_1_loads_for_ever(make_trial, trainable, settings, steps):
+    trial = make_trial(trainable, settings)
+    folder = GOLDEN / f"format-1-{trial.learner}"
+    trial.restore(str(folder))
+    assert_same(trial.get_arrays(), dict(np.load(folder / "arrays.npz")))
+    assert (trial.iteration, trial.episodes.steps) == (2, steps)
+
+
+def test_a_checkpoint_that_is_gone_or_holds_a_pickle_gives_way_to_its_sibling_and_nothing_is_run(make_trial, tmp_path):
+    trial = make_trial(PongTRPO, CARTPOLE)
+    folders = [tmp_path / f"checkpoint_{index:06d}" for index in range(2)]
+    for folder in folders:
+        trial.train()
+        trial.save(str(folder))
+    bait = pickle.dumps(Trap(tmp_path / "sprung"))
+    (folders[1] / "_dict_checkpoint.pkl").write_bytes(bait)
+    for unusable in (folders[1], tmp_path / "checkpoint_000099"):
+        trial.train()
+        trial.restore(str(unusable))
+        assert trial.iteration == 1, "the sibling's"
+        assert_same(trial.get_arrays(), dict(np.load(folders[0] / "arrays.npz")))
+    (folders[0] / "_dict_checkpoint.pkl").write_bytes(bait)
+    with pytest.raises(CheckpointError, match=r"checkpoint_000001: holds a pickle"):
+        trial.restore(str(folders[1]))
+    assert not (tmp_path / "sprung").exists()

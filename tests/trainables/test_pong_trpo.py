@@ -1,0 +1,173 @@
+import json
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+import pytest
+from ray.tune.utils import validate_save_restore
+
+from tests.helpers.trials import assert_same, trained, untimed
+from trainables.checkpoints import CheckpointError
+from trainables.checks import ConfigError
+from trainables.config import TRPOConfig
+from trainables.learning.running_stats import Moments
+from trainables.pong_trpo import PongTRPO
+from trainables.sampling.memory_worker import FilteredWeights, TrajectoryWorker
+from trainables.sampling.rollout import Trajectory
+
+CARTPOLE = {"env_id": "CartPole-v1", "reset_on_reward": False, "gamma": 0.99, "timesteps_per_batch": 1000}
+CARTPOLE |= {"eval_interval": 0}
+SMALL = CARTPOLE | {"hidden_sizes": (8,), "timesteps_per_batch": 300, "num_workers": 1, "seed": 4}
+PONG = {"hidden_sizes": (8, 8), "timesteps_per_batch": 2000, "num_workers": 1, "seed": 4, "eval_interval": 0}
+
+
+@pytest.fixture(scope="module")
+def learner(ray_cluster, home):
+    """A trial after its first iteration, for tests that only ask it things."""
+    trial = PongTRPO(config=SMALL | {"gae_lambda": 1.0})
+    trial.train()
+    yield trial
+    trial.stop()
+
+
+@pytest.fixture
+def make_trial(make_trial):
+    return partial(make_trial, PongTRPO, SMALL)
+
+
+@pytest.mark.parametrize(("settings", "counts"), [(SMALL, (1, 3)), (PONG, (1, 2))], ids=["CartPole", "Pong"])
+def test_any_number_of_workers_gives_bit_identical_results(make_trial, settings, counts):
+    defaults = TRPOConfig().to_dict() | settings
+    runs = [trained(make_trial(**defaults | {"num_workers": n, "cpus_per_worker": 0.5}), 2) for n in counts]
+    for arrays, returns in runs[1:]:
+        assert_same(arrays, runs[0][0])
+        assert returns == runs[0][1]
+
+
+def test_save_restore_step_equals_step(make_trial, tmp_path):
+    undisturbed = make_trial()
+    undisturbed.train()
+    undisturbed.save(str(tmp_path / "checkpoint"))
+    continued = make_trial(num_workers=2)
+    continued.restore(str(tmp_path / "checkpoint"))
+    assert_same(undisturbed.get_arrays(), continued.get_arrays())
+    first, second = undisturbed.train(), continued.train()
+    assert_same(undisturbed.get_arrays(), continued.get_arrays())
+    assert untimed(first) == untimed(second)
+    assert [*first] == [*second] == [*undisturbed.train()], "the columns of Tune's table"
+    assert len(untimed(first)) > 20
+
+
+def test_tunes_own_check_of_save_and_restore(home, ray_cluster):
+    assert validate_save_restore(PongTRPO, SMALL, num_gpus=0)
+
+
+def test_metrics_are_plain_finite_numbers(make_trial):
+    metrics = make_trial().step()
+    assert {type(value) for value in metrics.values()} <= {int, float}
+    assert np.isfinite([*metrics.values()]).all()
+    assert json.loads(json.dumps(metrics)) == metrics
+    assert {key.split("/")[0] for key in metrics if "/" in key} == {"policy", "baseline", "perf"}
+
+
+def test_the_trust_region_shrinks_with_the_steps_that_were_played(make_trial):
+    trial = make_trial(half_life=500)
+    first, second = trial.train(), trial.train()
+    share = 0.25 ** (first["timesteps_total"] / 500)
+    assert [first["policy/max_kl"], second["policy/max_kl"]] == pytest.approx([0.03, 0.03 * share])
+    assert 0 < second["policy/kl"] <= second["policy/max_kl"]
+
+
+def test_games_come_in_pairs_that_hold_about_the_steps_asked_for_and_all_are_used(make_trial):
+    trial = make_trial(timesteps_per_batch=1500)
+    results = [trial.train() for _ in range(3)]
+    for before, result in zip([None, *results], results, strict=False):
+        # The first iteration probes; each later one plays as many pairs as the mean length before it suggests.
+        if before is not None:
+            assert result["episodes_this_iter"] == max(2 * round(1500 / before["episode_len_mean"] / 2), 2)
+    assert results[0]["timesteps_this_iter"] == pytest.approx(1500, rel=0.5)
+    assert trial.moments.rows == results[-1]["timesteps_total"], "the filter has seen every step"
+
+
+def test_games_are_never_fewer_than_asked_for(make_trial):
+    trial = make_trial(timesteps_per_batch=1, min_games=3)
+    assert [trial.train()["episodes_this_iter"] for _ in range(2)] == [4, 3]
+
+
+def test_the_filter_stands_still_while_games_are_played_and_they_bring_their_moments(learner):
+    weights = FilteredWeights(learner.theta, learner.moments.filter())
+    worker = TrajectoryWorker("CartPole-v1", (8,))
+    before = [array.copy() for array in (*weights.filter, *learner.moments)]
+    games = [worker.play(weights, number) for number in learner.game_numbers(0, 3)]
+    for array, copy in zip((*weights.filter, *learner.moments), before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+    together = games[0].moments.merge(games[1].moments).merge(games[2].moments)
+    whole = Moments.of(np.concatenate([game.trajectory.obs_nd for game in games]))
+    np.testing.assert_allclose(together.squares_d, whole.squares_d)
+
+
+def test_a_game_that_was_cut_off_is_worth_its_last_state(learner):
+    rng = np.random.default_rng(0)
+    ended = Trajectory(rng.standard_normal((5, 4)), np.zeros(5, np.int8), np.ones(5), False, rng.standard_normal(4))
+    see = learner.moments.filter()
+    of_ended, of_cut = (learner.batch([game], see) for game in (ended, ended._replace(truncated=True)))
+    states_nd = learner.states(see(np.vstack([ended.obs_nd, ended.last_obs])), np.zeros(6, bool))
+    worth = learner.baseline.predict(learner.value, states_nd)[-1]
+    np.testing.assert_allclose(of_cut.return_n - of_ended.return_n, worth * 0.99 ** np.arange(5, 0, -1), rtol=1e-5)
+
+
+def test_pongs_returns_and_time_restart_at_each_point():
+    trial = PongTRPO.untrained(TRPOConfig(**PONG | {"gamma": 0.5}))
+    reward_n = np.array([0, -1, 0, 0, 1], np.float32)
+    game = Trajectory(np.zeros((5, 128), np.uint8), np.zeros(5, np.int8), reward_n, False, np.zeros(128, np.uint8))
+    batch = trial.batch([game], trial.moments.filter())
+    np.testing.assert_allclose(batch.return_n, [-0.5, -1, 0.25, 0.5, 1])
+    np.testing.assert_allclose(batch.state_nd[:, -1], [0, 0.5, 0, 0.5, 1])
+
+
+def test_an_update_that_is_refused_leaves_theta_and_says_so(make_trial):
+    trial = make_trial(gamma=1e-9, gae_lambda=0.0)  # every step is worth the same, so no action is better
+    trial.value = trial.value._replace(scale=np.zeros(()))
+    before = trial.theta.copy()
+    result = trial.train()
+    assert result["policy/update_accepted"] == 0
+    np.testing.assert_array_equal(trial.theta, before)
+
+
+def test_settings_that_do_not_fit_are_refused(make_trial):
+    for name in ("reset_on_reward", "places"):
+        with pytest.raises(ConfigError, match=f"{name}=True: for Pong only; for CartPole-v1 set each to False"):
+            make_trial(**{name: True})
+    with pytest.raises(ConfigError, match="hidden_sizes"):
+        make_trial(hidden_sizes=(64, 0))
+    with pytest.raises(ValueError, match="accepted is Discrete"):
+        make_trial(env_id="Pendulum-v1")
+
+
+def test_a_checkpoint_of_another_network_size_is_refused(learner, tmp_path):
+    learner.save(str(tmp_path / "c"))
+    with pytest.raises(CheckpointError, match="theta"):
+        PongTRPO.untrained(TRPOConfig(**SMALL | {"hidden_sizes": (9,)})).restore(str(tmp_path / "c"))
+
+
+def batch_returns(trial) -> Iterator[float]:
+    while True:
+        yield trial.train()["episode_reward_batch_mean"]
+
+
+def test_it_learns_to_balance_a_pole(make_trial):
+    trial = make_trial(**CARTPOLE, hidden_sizes=(32, 32), num_workers=2)
+    returns = batch_returns(trial)
+    start = next(returns)
+    assert start < 40
+    assert max(next(returns) for _ in range(15)) > 150
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_it_solves_the_pole(make_trial, seed):
+    trial = make_trial(
+        **CARTPOLE | {"hidden_sizes": (64, 64), "timesteps_per_batch": 2000, "num_workers": 2, "seed": seed}
+    )
+    means = (trial.train()["episode_reward_mean"] for _ in range(120))
+    assert any(mean >= 475 for mean in means)

@@ -1,0 +1,251 @@
+"""What both learners share as Ray Tune Trainables: resources, the pool of rollout actors, counters, checkpoints."""
+
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from ray import tune
+from threadpoolctl import threadpool_limits
+
+from trainables import checkpoints
+from trainables.config import Config
+from trainables.evaluation import FILM, summarise
+from trainables.metrics import EpisodeStats, Stopwatch
+from trainables.sampling.evaluation import evaluate, evaluation_numbers
+from trainables.sampling.pool import RolloutPool
+from trainables.sampling.process import set_malloc_thresholds
+from trainables.sampling.rollout import GameNumber
+from trainables.sampling.worker import Worker
+from trainables.versions import installed_versions
+
+WORST_RETURN = -21.0
+"""Pong's. In an environment whose games can be worse, the worst game of the iteration takes its place."""
+
+INIT_STREAM = 2**32 - 1
+"""Spawn key of the generator that draws the first theta: no iteration has this number."""
+
+UPDATE_STREAM = 2**32 - 1
+"""Second spawn key, after the iteration's, of the generator for an update: no game has this number."""
+
+
+class Rollout(NamedTuple):
+    """An iteration's games, under way."""
+
+    began: float  # by time.perf_counter
+    blocks: Iterator[Any]  # what the workers make of them
+
+
+class PongTrainable(tune.Trainable):
+    """A learner whose every ``step`` plays numbered games on rollout actors and then updates its parameters.
+
+    Subclasses say what they learn (``build``), how a worker is made (``worker_factory``), what games an iteration
+    begins with (``begin``) and what it makes of them (``update``), which arrays make up their state (``get_arrays``,
+    ``set_arrays``) and what of them plays (``playing_weights``).
+
+    ``reset_config`` is left out on purpose: a trial with another configuration gets fresh actors.
+    """
+
+    learner: ClassVar[str]
+    config_class: ClassVar[type[Config]]
+    playing_arrays: ClassVar[tuple[str, ...]] = ("theta",)
+    """Names of the arrays that ``playing_weights`` reads."""
+
+    @classmethod
+    def default_resource_request(cls, config: dict[str, Any]) -> tune.PlacementGroupFactory:
+        """One bundle per worker and an empty one for the trial itself: rollouts and updates take turns."""
+        settings = cls.config_class.from_dict(config)
+        bundles: list[dict[str, float]] = [{}] + [{"CPU": settings.cpus_per_worker}] * settings.num_workers
+        return tune.PlacementGroupFactory(bundles, strategy=settings.placement.upper())
+
+    @abstractmethod
+    def build(self) -> None:
+        """Make the learner's first state from ``self.settings`` and ``self.init_rng()``."""
+
+    @staticmethod
+    @abstractmethod
+    def worker_factory(settings: Any) -> Callable[[], Worker]:
+        """A picklable function that makes a rollout worker."""
+
+    @staticmethod
+    @abstractmethod
+    def playing_weights(arrays: dict[str, np.ndarray]) -> Any:
+        """What of ``get_arrays`` a worker needs to play with the present policy."""
+
+    @abstractmethod
+    def begin(self) -> Iterator[Any]:
+        """Hand out the present iteration's games, or the first of them; return what the workers make of each block."""
+
+    @abstractmethod
+    def update(self, rollout: Rollout) -> dict[str, float]:
+        """Learn from an iteration's games; return metrics, always the same ones in the same order."""
+
+    @abstractmethod
+    def get_arrays(self) -> dict[str, np.ndarray]:
+        """All arrays of the learner's state, by name."""
+
+    @abstractmethod
+    def set_arrays(self, arrays: dict[str, np.ndarray]) -> None:
+        """Continue from arrays that ``get_arrays`` returned (names, shapes and types are checked already)."""
+
+    def setup(self, config: dict[str, Any]) -> None:
+        """Build the learner, then start its rollout actors.
+
+        Raises ConfigError for bad settings and RuntimeError if the actors find no room.
+        """
+        self._begin(self.config_class.from_dict(config))
+        threadpool_limits(self.settings.learner_threads)
+        set_malloc_thresholds()
+        self.pool = RolloutPool(
+            self.worker_factory(self.settings),
+            self.settings.num_workers,
+            self.settings.cpus_per_worker,
+            self.settings.game_timeout_s,
+        )
+
+    @classmethod
+    def untrained(cls, settings: Any) -> Self:
+        """The learner as ``setup`` builds it, but without actors, and so without Ray: to look at, and to save."""
+        learner = cls.__new__(cls)
+        learner._begin(settings)
+        return learner
+
+    def _begin(self, settings: Any) -> None:
+        self.settings = settings
+        self.updates = 0
+        self.episodes = EpisodeStats()
+        self.last_evaluation: dict[str, float] = {}
+        self.film: bytes | None = None
+        self._ahead: Rollout | None = None
+        self.build()
+
+    def cleanup(self) -> None:
+        """End the rollout actors."""
+        if pool := getattr(self, "pool", None):
+            pool.close()
+
+    def step(self) -> dict[str, Any]:
+        """One iteration. It ends the trial if anything in it is no longer finite.
+
+        Then the games count, but the learner goes back to the arrays before them, and the trial reports the worst
+        return that there is: a NaN would blind schedulers to all other trials, and the last mean may be a good one.
+        Other metrics that are not finite become 0.
+        """
+        arrays, counts = self.get_arrays(), dict(self.pool.counts)
+        rollout, self._ahead = self._ahead or self._rollout(), None
+        with np.errstate(all="ignore"):  # what overflows is seen below
+            result = self.update(rollout)
+        diverged = not (np.isfinite([*result.values()]).all() and checkpoints.all_finite(self.get_arrays()))
+        if diverged:
+            self.set_arrays(arrays)
+            result = {name: value if np.isfinite(value) else 0.0 for name, value in result.items()}
+            result["episode_reward_mean"] = min(WORST_RETURN, result["episode_reward_min"])
+        self.updates += 1
+        result |= self.evaluate()
+        result |= {f"perf/{name}": float(count - counts[name]) for name, count in self.pool.counts.items()}
+        result["diverged"] = float(diverged)
+        result["time_this_iter_s"] = time.perf_counter() - rollout.began  # Tune would count from this step's beginning
+        if diverged:
+            return result | {"done": True}
+        if self.plays_ahead:
+            self._ahead = self._rollout()
+        return result
+
+    @property
+    def plays_ahead(self) -> bool:
+        """Whether the workers begin the next games at the end of a step.
+
+        Then they play while Tune takes in result and checkpoint. Without Tune the next step follows at once, or never.
+        """
+        return self.trial_id != "default"
+
+    def _rollout(self) -> Rollout:
+        return Rollout(time.perf_counter(), self.begin())
+
+    def init_rng(self) -> np.random.Generator:
+        """The generator of everything that is drawn before the first game."""
+        return np.random.default_rng(np.random.SeedSequence(self.settings.seed, spawn_key=(INIT_STREAM,)))
+
+    def update_rng(self) -> np.random.Generator:
+        """The generator of what the present iteration's update draws."""
+        key = (self.updates, UPDATE_STREAM)
+        return np.random.default_rng(np.random.SeedSequence(self.settings.seed, spawn_key=key))
+
+    def decay(self) -> float:
+        """This iteration's step size, as a share of the first one's: 0.5 ^ (agent steps before it / half_life)."""
+        half_life = self.settings.half_life
+        return 0.5 ** (self.episodes.steps / half_life) if half_life else 1.0
+
+    def game_numbers(self, first: int, count: int) -> list[GameNumber]:
+        """Numbers of ``count`` games of the present iteration, from game ``first`` on."""
+        return [GameNumber(self.settings.seed, self.updates, game) for game in range(first, first + count)]
+
+    def evaluate(self) -> dict[str, Any]:
+        """The metrics of the ``eval/`` family: of this iteration's evaluation if one is due, else of the last one.
+
+        Its games have numbers of their own, so training is the same with and without. All are handed out together, to
+        leave no actor idle. A new evaluation asks Tune for a checkpoint, where its film goes.
+        """
+        settings: Config = self.settings
+        if not settings.eval_interval:
+            return {}
+        clock = Stopwatch()
+        due = not self.last_evaluation or self.updates % settings.eval_interval == 0
+        with clock.measure("evaluation"):
+            if due:
+                count = settings.eval_games
+                numbers = evaluation_numbers(settings.seed, self.updates, 2 * count)
+                weights = self.playing_weights(self.get_arrays())
+                games = list(self.pool.play(weights, numbers, how=partial(evaluate, sampled=count)))
+                self.last_evaluation = summarise(self.updates, games[:count], games[count:])
+                self.film = games[0].gif
+        return self.last_evaluation | {
+            "perf/evaluation_s": clock.seconds["evaluation"],
+            "should_checkpoint": due,
+        }
+
+    def save_checkpoint(self, checkpoint_dir: str) -> None:
+        """Write the whole state: what ``load_checkpoint`` needs to go on bit for bit."""
+        if self.film:
+            (Path(checkpoint_dir) / FILM).write_bytes(self.film)
+        state = {
+            "learner": self.learner,
+            "config": self.settings.to_dict(),
+            "iteration": self.updates,
+            "episodes": self.episodes.to_dict(),
+            "evaluation": self.last_evaluation,
+            "versions": installed_versions(),
+        }
+        checkpoints.save(checkpoint_dir, self.get_arrays(), state)
+
+    def restore(self, checkpoint_path: Any) -> None:
+        """Continue from a checkpoint; if it is gone, damaged or foreign, from the newest usable one beside it.
+
+        Tune's books are a second late: after a kill they may name a checkpoint that was replaced meanwhile, or one
+        that was copied in part. Which checkpoint a trial goes on from changes nothing in its results. Raises
+        CheckpointError if there is none. The folder is looked at here since Tune, left alone, would open a pickle.
+        """
+        checkpoint = getattr(checkpoint_path, "checkpoint", checkpoint_path)  # Tune comes with a result that holds it
+        if isinstance(checkpoint, str):
+            checkpoint = tune.Checkpoint.from_directory(checkpoint)
+        with checkpoint.as_directory() as folder:
+            super().restore(str(checkpoints.usable(folder, self.learner, self.get_arrays())))
+        self._time_total = getattr(checkpoint_path, "metrics", {}).get("time_total_s", 0.0)
+
+    def load_checkpoint(self, checkpoint: Any) -> None:
+        """Continue from a checkpoint directory. Raises CheckpointError if it is not one of this learner and shape."""
+        arrays, state = checkpoints.load(checkpoint, self.learner, self.get_arrays())
+        self.episodes = EpisodeStats(**state["episodes"])
+        self.updates = state["iteration"]
+        self.set_arrays(arrays)
+        self._ahead = None
+        self.last_evaluation = state.get("evaluation", {})  # the first checkpoints had none
+        film = Path(checkpoint) / FILM
+        self.film = film.read_bytes() if film.is_file() else None
+        # Tune takes these from the metrics beside the checkpoint, which may be missing.
+        self._iteration = self.updates
+        self._timesteps_total = self.episodes.steps  # type: ignore[assignment]
+        self._episodes_total = self.episodes.games  # type: ignore[assignment]
