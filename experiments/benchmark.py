@@ -1,4 +1,4 @@
-"""How near the learners come to the emulator's limit, and how far the seeds' arithmetic stays behind.
+"""How near the learners come to the emulator's limit, and how far the original's arithmetic stays behind.
 
 Speed depends on the machine and on what else it does, so every figure is a ratio of sides that alternate in one run.
 """

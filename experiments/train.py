@@ -54,7 +54,7 @@ class TrainFlags(RunFlags):
     timesteps: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="(default: no limit)")] = None
     """Agent steps after which it ends, if it has not made all --iterations before."""
 
-    preset: Annotated[str, tyro.conf.arg(metavar="NAME")] = "fast"
+    preset: Annotated[str, tyro.conf.arg(metavar="NAME")] = "default"
     """Named settings that the other flags then change."""
 
     def __post_init__(self) -> None:

@@ -72,4 +72,4 @@ def test_the_image_holds_the_installed_ray_and_every_package():
     _, job = yaml.safe_load_all(JOB.read_text())
     assert job["spec"]["rayClusterSpec"]["rayVersion"] == version("ray")
     assert "[fast]" in IMAGE.read_text()
-    assert any('extra == "fast"' in requirement for requirement in requires("pong-experiments"))
+    assert any('extra == "default"' in requirement for requirement in requires("pong-experiments"))

@@ -30,8 +30,7 @@ class Config:
     """Discount factor per agent step (4 frames)."""
 
     half_life: Annotated[int, Bounds(0)] = 0
-    """Agent steps in which the step size halves, again and again (0: it stays as it is): learning rate and entropy
-    bonus of pg, and the square root of trpo's max_kl."""
+    """Agent steps in which the step size halves, again and again (0: it stays as it is)."""
 
     num_workers: Count = 2
     """Rollout actors of a trial. A question of speed only: results are bit-identical for any number."""
@@ -60,6 +59,17 @@ class Config:
     seed: Annotated[int, Bounds(0)] = 0
     """Decides, together with the other settings, every result bit."""
 
+    RENAMED: ClassVar[dict[str, str]] = {}
+    """Old names of settings, which stored configurations may have."""
+
+    BEFORE_DEFAULTS: ClassVar[dict[str, Any]] = {}
+    """Defaults that stored configurations of format 1, which do not name every setting, were made with."""
+
+    @classmethod
+    def upgraded(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
+        """A configuration that an earlier revision stored, with today's names and every setting that it left out."""
+        return cls.BEFORE_DEFAULTS | {cls.RENAMED.get(name, name): value for name, value in stored.items()}
+
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> Self:
         """Build from a sampled or stored dict; missing keys take their defaults.
@@ -86,25 +96,41 @@ class Config:
 
 @dataclass(frozen=True)
 class PGConfig(Config):
-    """Policy gradients on Pong's pixels (Karpathy 2016; seed documents 000 to 003)."""
+    """Policy gradients on Pong's pixels: PPO (Schulman et al. 2017), or REINFORCE as in Karpathy 2016.
+
+    The defaults learn best here. A sweep found 4 games an update, and after a million steps they are ahead of 8 by 5
+    points; after 5 million they are not, and with 8 random seeds differ less. Step size and entropy bonus fall, since
+    from +14 on they cost more than they bring.
+    """
 
     ARCHITECTURE_FIELDS = ("env_id", "hidden_size", "method", "optimiser")
+    BEFORE_DEFAULTS: ClassVar[dict[str, Any]] = {
+        "method": "reinforce",
+        "optimiser": "rmsprop",
+        "learning_rate": 2e-3,
+        "gamma": 0.98,
+        "half_life": 0,
+        "batch_size": 10,
+    }
 
-    method: Literal["reinforce", "ppo"] = "reinforce"
-    """reinforce takes one step along the gradient of its games, as in the seeds (Williams 1992). ppo takes many small
-    ones, up a clipped objective, with a value baseline (Schulman et al. 2017). Its paddle may rest as well as move, and
-    beside the difference of two frames it sees the present one, in which a paddle that rests is visible."""
+    method: Literal["reinforce", "ppo"] = "ppo"
+    """ppo takes many small steps up a clipped objective, with a value baseline (Schulman et al. 2017). Its paddle may
+    rest as well as move, and beside the difference of two frames it sees the present one, in which a paddle that rests
+    is visible. reinforce takes one step along the gradient of its games (Williams 1992; Karpathy 2016)."""
 
     hidden_size: Count = 200
     """Hidden ReLU units."""
 
-    learning_rate: Positive = 2e-3
+    learning_rate: Positive = 1e-3
     """Step size of the optimiser."""
 
-    gamma: Discount = 0.98
+    gamma: Discount = 0.99
     """Discount factor per agent step (4 frames); returns restart at each point."""
 
-    batch_size: Count = 10
+    half_life: Annotated[int, Bounds(0)] = 3_000_000
+    """Agent steps in which learning rate and entropy bonus halve, again and again (0: they stay as they are)."""
+
+    batch_size: Count = 8
     """Games per update."""
 
     block_size: Count = 1
@@ -112,7 +138,7 @@ class PGConfig(Config):
     gradients: more games mean fewer bytes to the learner and a longer wait for the last worker, and another order of
     sums, which changes results in their last bits."""
 
-    optimiser: Literal["rmsprop", "adam"] = "rmsprop"
+    optimiser: Literal["rmsprop", "adam"] = "adam"
     """Gradient ascent rule."""
 
     rmsprop_decay: Annotated[float, Bounds(0, 0.999999)] = 0.99
@@ -145,9 +171,14 @@ class PGConfig(Config):
 
 @dataclass(frozen=True)
 class TRPOConfig(Config):
-    """TRPO on Pong's memory, or on a small Gymnasium environment (Schulman et al. 2015; seed document 004)."""
+    """TRPO on Pong's memory, or on a small Gymnasium environment (Schulman et al. 2015; modular_rl).
 
-    ARCHITECTURE_FIELDS = ("env_id", "hidden_sizes", "places")
+    The defaults learn best here: two random seeds of three at +18 after 4.5 and 5.8 million steps, the third at 17.9.
+    """
+
+    ARCHITECTURE_FIELDS = ("env_id", "hidden_sizes", "coarse_coding")
+    RENAMED: ClassVar[dict[str, str]] = {"places": "coarse_coding"}
+    BEFORE_DEFAULTS: ClassVar[dict[str, Any]] = {"coarse_coding": False, "half_life": 2_000_000}
 
     env_id: str = "ALE/Pong-v5"
     """A Pong of ALE, seen as its 128 bytes of memory, or an environment with flat observations and discrete actions."""
@@ -159,10 +190,10 @@ class TRPOConfig(Config):
     eval_games: Annotated[int, Bounds(2)] = 3
     """Games of an evaluation with sampled actions, and as many with the most probable ones. Two make an interval."""
 
-    places: bool = False
-    """Beside Pong's memory, see the places of ball and paddle, and how far apart they are, each spread over 32 bins. A
-    byte is one number, of which a small network learns slowly to tell near places apart. Other environments want False.
-    """
+    coarse_coding: bool = True
+    """Beside Pong's memory, see the positions of ball and paddle, and how far apart they are, each spread over 32 bins.
+    A byte is one number, of which a small network learns slowly to tell near positions apart. Other environments want
+    False."""
 
     hidden_sizes: Annotated[tuple[int, ...], Bounds(1)] = (64, 64)
     """Tanh units of each hidden layer, in the policy and in the baseline."""
@@ -185,7 +216,7 @@ class TRPOConfig(Config):
     max_kl: Positive = 0.03
     """Trust region: largest mean KL divergence (nats) between the policies before and after an update, at first."""
 
-    half_life: Annotated[int, Bounds(0)] = 2_000_000
+    half_life: Annotated[int, Bounds(0)] = 4_000_000
     """Agent steps in which the step size halves, again and again, and max_kl, which goes with its square, falls to a
     quarter (0: they stay as they are). Even games are long, and a batch of steps holds few points of them: steps of
     the first size then lose as much as they win."""
@@ -215,6 +246,6 @@ class TRPOConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        pong_only = [f"{name}=True" for name in ("reset_on_reward", "places") if getattr(self, name)]
+        pong_only = [f"{name}=True" for name in ("reset_on_reward", "coarse_coding") if getattr(self, name)]
         if pong_only and "pong" not in self.env_id.lower():
             raise ConfigError(f"{' and '.join(pong_only)}: for Pong only; for {self.env_id} set each to False")

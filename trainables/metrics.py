@@ -33,7 +33,7 @@ class EpisodeStats:
         """Count an iteration's games, in game order, and return the metrics of the episode family."""
         returns, lengths = [game.episode_return for game in games], [game.length for game in games]
         for episode_return in returns:
-            # The seeds' running mean (document 002): it starts at the first return.
+            # Karpathy 2016's running mean; it starts at the first return.
             previous = episode_return if self.running_reward is None else self.running_reward
             self.running_reward = 0.99 * previous + 0.01 * episode_return
         self.recent_returns = [*self.recent_returns, *returns][-WINDOW_GAMES:]

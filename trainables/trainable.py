@@ -1,7 +1,6 @@
-"""What both learners share as Ray Tune Trainables: resources, the pool of rollout actors, counters, checkpoints."""
+"""The algorithms as Ray Tune Trainables: resources, the pool of rollout actors, counters, evaluation, checkpoints."""
 
 import time
-from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -12,14 +11,16 @@ from ray import tune
 from threadpoolctl import threadpool_limits
 
 from trainables import checkpoints
-from trainables.config import Config
+from trainables.algorithms import make_algorithm
+from trainables.algorithms.algorithm import Play
+from trainables.config import Config, PGConfig, TRPOConfig
 from trainables.evaluation import FILM, summarise
-from trainables.metrics import EpisodeStats, Stopwatch
+from trainables.metrics import EpisodeStats, Stopwatch, perf_metrics
 from trainables.sampling.evaluation import evaluate, evaluation_numbers
 from trainables.sampling.pool import RolloutPool
 from trainables.sampling.process import set_malloc_thresholds
 from trainables.sampling.rollout import GameNumber
-from trainables.sampling.worker import Worker
+from trainables.sampling.worker import PlayedBlock, Worker
 from trainables.versions import installed_versions
 
 WORST_RETURN = -21.0
@@ -36,23 +37,19 @@ class Rollout(NamedTuple):
     """An iteration's games, under way."""
 
     began: float  # by time.perf_counter
-    blocks: Iterator[Any]  # what the workers make of them
+    blocks: Iterator[PlayedBlock]  # of the first games
+    play: Play  # hands out more
 
 
 class PongTrainable(tune.Trainable):
-    """A learner whose every ``step`` plays numbered games on rollout actors and then updates its parameters.
+    """A trial whose every ``step`` plays numbered games on rollout actors and then updates its arrays.
 
-    Subclasses say what they learn (``build``), how a worker is made (``worker_factory``), what games an iteration
-    begins with (``begin``) and what it makes of them (``update``), which arrays make up their state (``get_arrays``,
-    ``set_arrays``) and what of them plays (``playing_weights``).
-
-    ``reset_config`` is left out on purpose: a trial with another configuration gets fresh actors.
+    What is learned, and how, an ``Algorithm`` says. ``reset_config`` is left out on purpose: a trial with another
+    configuration gets fresh actors.
     """
 
     learner: ClassVar[str]
     config_class: ClassVar[type[Config]]
-    playing_arrays: ClassVar[tuple[str, ...]] = ("theta",)
-    """Names of the arrays that ``playing_weights`` reads."""
 
     @classmethod
     def default_resource_request(cls, config: dict[str, Any]) -> tune.PlacementGroupFactory:
@@ -61,42 +58,17 @@ class PongTrainable(tune.Trainable):
         bundles: list[dict[str, float]] = [{}] + [{"CPU": settings.cpus_per_worker}] * settings.num_workers
         return tune.PlacementGroupFactory(bundles, strategy=settings.placement.upper())
 
-    @abstractmethod
-    def build(self) -> None:
-        """Make the learner's first state from ``self.settings`` and ``self.init_rng()``."""
-
     @staticmethod
-    @abstractmethod
-    def worker_factory(settings: Any) -> Callable[[], Worker]:
+    def worker_factory(settings: Config) -> Callable[[], Worker]:
         """A picklable function that makes a rollout worker."""
-
-    @staticmethod
-    @abstractmethod
-    def playing_weights(arrays: dict[str, np.ndarray]) -> Any:
-        """What of ``get_arrays`` a worker needs to play with the present policy."""
-
-    @abstractmethod
-    def begin(self) -> Iterator[Any]:
-        """Hand out the present iteration's games, or the first of them; return what the workers make of each block."""
-
-    @abstractmethod
-    def update(self, rollout: Rollout) -> dict[str, float]:
-        """Learn from an iteration's games; return metrics, always the same ones in the same order."""
-
-    @abstractmethod
-    def get_arrays(self) -> dict[str, np.ndarray]:
-        """All arrays of the learner's state, by name."""
-
-    @abstractmethod
-    def set_arrays(self, arrays: dict[str, np.ndarray]) -> None:
-        """Continue from arrays that ``get_arrays`` returned (names, shapes and types are checked already)."""
+        return make_algorithm(settings).worker_factory()
 
     def setup(self, config: dict[str, Any]) -> None:
-        """Build the learner, then start its rollout actors.
+        """Build the algorithm and its first state, then start the rollout actors.
 
         Raises ConfigError for bad settings and RuntimeError if the actors find no room.
         """
-        self._begin(self.config_class.from_dict(config))
+        self._reset_state(self.config_class.from_dict(config))
         threadpool_limits(self.settings.learner_threads)
         set_malloc_thresholds()
         self.pool = RolloutPool(
@@ -107,20 +79,21 @@ class PongTrainable(tune.Trainable):
         )
 
     @classmethod
-    def untrained(cls, settings: Any) -> Self:
-        """The learner as ``setup`` builds it, but without actors, and so without Ray: to look at, and to save."""
-        learner = cls.__new__(cls)
-        learner._begin(settings)
-        return learner
+    def untrained(cls, settings: Config) -> Self:
+        """The trial as ``setup`` builds it, but without actors, and so without Ray: to look at, and to save."""
+        trial = cls.__new__(cls)
+        trial._reset_state(settings)
+        return trial
 
-    def _begin(self, settings: Any) -> None:
+    def _reset_state(self, settings: Config) -> None:
         self.settings = settings
+        self.algorithm = make_algorithm(settings)
         self.updates = 0
         self.episodes = EpisodeStats()
         self.last_evaluation: dict[str, float] = {}
         self.film: bytes | None = None
         self._ahead: Rollout | None = None
-        self.build()
+        self.arrays = self.algorithm.init(self.rng(INIT_STREAM))
 
     def cleanup(self) -> None:
         """End the rollout actors."""
@@ -130,17 +103,17 @@ class PongTrainable(tune.Trainable):
     def step(self) -> dict[str, Any]:
         """One iteration. It ends the trial if anything in it is no longer finite.
 
-        Then the games count, but the learner goes back to the arrays before them, and the trial reports the worst
-        return that there is: a NaN would blind schedulers to all other trials, and the last mean may be a good one.
-        Other metrics that are not finite become 0.
+        Then the games count, but the trial goes back to the arrays before them and reports the worst return that there
+        is: a NaN would blind schedulers to all other trials, and the last mean may be a good one. Other metrics that
+        are not finite become 0.
         """
-        arrays, counts = self.get_arrays(), dict(self.pool.counts)
-        rollout, self._ahead = self._ahead or self._rollout(), None
+        before, counts = self.arrays, dict(self.pool.counts)
+        rollout, self._ahead = self._ahead or self._begin_rollout(), None
         with np.errstate(all="ignore"):  # what overflows is seen below
-            result = self.update(rollout)
-        diverged = not (np.isfinite([*result.values()]).all() and checkpoints.all_finite(self.get_arrays()))
+            result = self._learn(rollout)
+        diverged = not (np.isfinite([*result.values()]).all() and checkpoints.all_finite(self.arrays))
         if diverged:
-            self.set_arrays(arrays)
+            self.arrays = before
             result = {name: value if np.isfinite(value) else 0.0 for name, value in result.items()}
             result["episode_reward_mean"] = min(WORST_RETURN, result["episode_reward_min"])
         self.updates += 1
@@ -151,8 +124,18 @@ class PongTrainable(tune.Trainable):
         if diverged:
             return result | {"done": True}
         if self.plays_ahead:
-            self._ahead = self._rollout()
+            self._ahead = self._begin_rollout()
         return result
+
+    def _learn(self, rollout: Rollout) -> dict[str, float]:
+        """Collect the iteration's games and update the arrays; return the metrics of both."""
+        clock, algorithm = Stopwatch(), self.algorithm
+        with clock.measure("rollout", rollout.began):
+            batch, games = algorithm.collect(self.arrays, rollout.blocks, rollout.play)
+        with clock.measure("update"):
+            rng = self.rng(self.updates, UPDATE_STREAM)
+            self.arrays, metrics = algorithm.update(self.arrays, batch, self.decay(), rng)
+        return self.episodes.add(games) | metrics | perf_metrics(clock, games, self.settings.num_workers)
 
     @property
     def plays_ahead(self) -> bool:
@@ -162,16 +145,17 @@ class PongTrainable(tune.Trainable):
         """
         return self.trial_id != "default"
 
-    def _rollout(self) -> Rollout:
-        return Rollout(time.perf_counter(), self.begin())
+    def _begin_rollout(self) -> Rollout:
+        weights, seed, iteration = self.algorithm.playing_weights(self.arrays), self.settings.seed, self.updates
 
-    def init_rng(self) -> np.random.Generator:
-        """The generator of everything that is drawn before the first game."""
-        return np.random.default_rng(np.random.SeedSequence(self.settings.seed, spawn_key=(INIT_STREAM,)))
+        def play(first: int, count: int) -> Iterator[PlayedBlock]:
+            numbers = [GameNumber(seed, iteration, game) for game in range(first, first + count)]
+            return self.pool.play(weights, numbers, self.algorithm.block_size)
 
-    def update_rng(self) -> np.random.Generator:
-        """The generator of what the present iteration's update draws."""
-        key = (self.updates, UPDATE_STREAM)
+        return Rollout(time.perf_counter(), play(0, self.algorithm.first_games(self.arrays)), play)
+
+    def rng(self, *key: int) -> np.random.Generator:
+        """The trial's generator of this spawn key: of what is drawn before the first game, or by an update."""
         return np.random.default_rng(np.random.SeedSequence(self.settings.seed, spawn_key=key))
 
     def decay(self) -> float:
@@ -179,17 +163,13 @@ class PongTrainable(tune.Trainable):
         half_life = self.settings.half_life
         return 0.5 ** (self.episodes.steps / half_life) if half_life else 1.0
 
-    def game_numbers(self, first: int, count: int) -> list[GameNumber]:
-        """Numbers of ``count`` games of the present iteration, from game ``first`` on."""
-        return [GameNumber(self.settings.seed, self.updates, game) for game in range(first, first + count)]
-
     def evaluate(self) -> dict[str, Any]:
         """The metrics of the ``eval/`` family: of this iteration's evaluation if one is due, else of the last one.
 
         Its games have numbers of their own, so training is the same with and without. All are handed out together, to
         leave no actor idle. A new evaluation asks Tune for a checkpoint, where its film goes.
         """
-        settings: Config = self.settings
+        settings = self.settings
         if not settings.eval_interval:
             return {}
         clock = Stopwatch()
@@ -198,7 +178,7 @@ class PongTrainable(tune.Trainable):
             if due:
                 count = settings.eval_games
                 numbers = evaluation_numbers(settings.seed, self.updates, 2 * count)
-                weights = self.playing_weights(self.get_arrays())
+                weights = self.algorithm.playing_weights(self.arrays)
                 games = list(self.pool.play(weights, numbers, how=partial(evaluate, sampled=count)))
                 self.last_evaluation = summarise(self.updates, games[:count], games[count:])
                 self.film = games[0].gif
@@ -219,7 +199,7 @@ class PongTrainable(tune.Trainable):
             "evaluation": self.last_evaluation,
             "versions": installed_versions(),
         }
-        checkpoints.save(checkpoint_dir, self.get_arrays(), state)
+        checkpoints.save(checkpoint_dir, self.arrays, state)
 
     def restore(self, checkpoint_path: Any) -> None:
         """Continue from a checkpoint; if it is gone, damaged or foreign, from the newest usable one beside it.
@@ -232,15 +212,15 @@ class PongTrainable(tune.Trainable):
         if isinstance(checkpoint, str):
             checkpoint = tune.Checkpoint.from_directory(checkpoint)
         with checkpoint.as_directory() as folder:
-            super().restore(str(checkpoints.usable(folder, self.learner, self.get_arrays())))
+            super().restore(str(checkpoints.usable(folder, self.learner, self.arrays)))
         self._time_total = getattr(checkpoint_path, "metrics", {}).get("time_total_s", 0.0)
 
     def load_checkpoint(self, checkpoint: Any) -> None:
         """Continue from a checkpoint directory. Raises CheckpointError if it is not one of this learner and shape."""
-        arrays, state = checkpoints.load(checkpoint, self.learner, self.get_arrays())
+        arrays, state = checkpoints.load(checkpoint, self.learner, self.arrays)
         self.episodes = EpisodeStats(**state["episodes"])
         self.updates = state["iteration"]
-        self.set_arrays(arrays)
+        self.arrays = arrays
         self._ahead = None
         self.last_evaluation = state.get("evaluation", {})  # the first checkpoints had none
         film = Path(checkpoint) / FILM
@@ -249,3 +229,17 @@ class PongTrainable(tune.Trainable):
         self._iteration = self.updates
         self._timesteps_total = self.episodes.steps  # type: ignore[assignment]
         self._episodes_total = self.episodes.games  # type: ignore[assignment]
+
+
+class PongPG(PongTrainable):
+    """Policy gradients on Pong's pixels: REINFORCE or PPO (``PGConfig.method``)."""
+
+    learner = "pg"
+    config_class = PGConfig
+
+
+class PongTRPO(PongTrainable):
+    """TRPO on Pong's memory, or on a small Gymnasium environment."""
+
+    learner = "trpo"
+    config_class = TRPOConfig

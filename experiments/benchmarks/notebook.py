@@ -1,4 +1,4 @@
-"""The seeds' arithmetic, dense and in float64, written afresh from document 002.
+"""The arithmetic of Ray's Pong notebook, dense and in float64, written afresh.
 
 It is the reference that the sparse path is compared with: for equality in tests, for speed in the benchmark.
 """

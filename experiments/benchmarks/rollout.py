@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 
 from experiments.benchmarks.measure import (
+    REINFORCE,
     RoundsFlags,
     Spread,
     Table,
@@ -20,17 +21,18 @@ from experiments.benchmarks.measure import (
 )
 from experiments.benchmarks.notebook import NotebookModel, play_game
 from experiments.run.tuner import local_cpus
-from trainables.config import PGConfig, TRPOConfig
-from trainables.learning.compiled import COMPILED
-from trainables.learning.policies import BernoulliPolicy
+from trainables.algorithms import make_algorithm
+from trainables.algorithms.reinforce import score_gradient
+from trainables.config import Config, PGConfig, TRPOConfig
+from trainables.learning.policies import BernoulliPolicy, FilteredWeights
 from trainables.learning.returns import discounted_returns, standardise
 from trainables.learning.running_stats import Moments
 from trainables.sampling.console import DOWN, UP, PongConsole
+from trainables.sampling.environments import PongPixels
 from trainables.sampling.frames import NUM_PIXELS, preprocess
-from trainables.sampling.memory_worker import FilteredWeights, TrajectoryWorker
-from trainables.sampling.pixel_workers import FrameWorker, GradientWorker
 from trainables.sampling.process import set_malloc_thresholds
 from trainables.sampling.rollout import GameNumber, rollout
+from trainables.sampling.worker import Worker
 
 
 def benchmark_emulator(flags: RoundsFlags) -> Iterator[Table]:
@@ -44,27 +46,22 @@ def benchmark_emulator(flags: RoundsFlags) -> Iterator[Table]:
 def benchmark_rollout(flags: RoundsFlags) -> Iterator[Table]:
     """One worker of each learner against the emulator, and the same arithmetic on dense frames beside them."""
     set_malloc_thresholds()  # as the rollout actors do
-    config = PGConfig()
-    worker = GradientWorker(config.env_id, config.hidden_size, config.gamma)
-    theta = worker.policy.mlp.init(np.random.default_rng(0))
-    frames = FrameWorker(config.env_id, config.hidden_size)
-    frames_theta = frames.policy.mlp.init(np.random.default_rng(0))
-    memory, places = (TrajectoryWorker(config.env_id, TRPOConfig().hidden_sizes, seen) for seen in (False, True))
+    worker, theta = _worker(PGConfig.from_dict(REINFORCE))  # type: ignore[arg-type]
+    ppo, ppo_theta = _worker(PGConfig())
     sides: dict[str, Callable[[], float]] = {
         "emulator": lambda: emulate(worker.env.console),
-        "PongPG": _timed(lambda game: worker.play_block(theta, [GameNumber(0, 0, game)]).summaries[0].length),
-        "PongPG, PPO": _timed(lambda game: len(frames.play(frames_theta, GameNumber(0, 0, game))[0].action_n)),
-        "PongTRPO": _timed(_memory_player(memory)),
-        "PongTRPO, places": _timed(_memory_player(places)),
+        "REINFORCE": _timed(lambda game: worker.play_block(theta, [GameNumber(0, 0, game)]).summaries[0].length),
+        "PPO": _timed(lambda game: ppo.play_block(ppo_theta, [GameNumber(0, 0, game)]).summaries[0].length),
+        "TRPO": _timed(_memory_player(TRPOConfig(coarse_coding=False))),
+        "TRPO, coarse coding": _timed(_memory_player(TRPOConfig())),
         "dense oracle": _timed(lambda game: _dense_game(worker.env.console, worker.policy, theta, game)),
         "notebook": _timed(_notebook_player(worker, theta)),
     }
     rates = alternate(sides, flags.rounds)
-    loops = "compiled loops" if COMPILED else "NumPy loops; pip install -e '.[fast]' compiles them"
     rows = shares(rates, "frames/s")
     for row in rows:
         row["of notebook"] = Spread.of(rates[row["side"]] / rates["notebook"])
-    yield Table(f"One worker, whole games, gradients included ({loops})", rows)
+    yield Table("One worker, whole games, gradients included", rows)
     yield _split(worker, theta, flags.rounds)
 
 
@@ -79,21 +76,27 @@ def _timed(play: Callable[[int], int]) -> Callable[[], float]:
     return rate
 
 
-def _memory_player(worker: TrajectoryWorker) -> Callable[[int], int]:
+def _worker(config: Config) -> tuple[Worker, Any]:
+    """A worker of the algorithm, and the weights that it begins with."""
+    algorithm = make_algorithm(config)
+    return algorithm.worker_factory()(), algorithm.playing_weights(algorithm.init(np.random.default_rng(0)))
+
+
+def _memory_player(config: TRPOConfig) -> Callable[[int], int]:
     """TRPO's rollouts, through the filter that a first game makes, as all but the first iteration's have it."""
-    theta = worker.policy.init(np.random.default_rng(0))
-    first = worker.play(FilteredWeights(theta, Moments.empty(worker.env.num_inputs).filter()), GameNumber(0, 0, 0))
-    weights = FilteredWeights(theta, first.moments.filter())
-    return lambda game: worker.play(weights, GameNumber(0, 1, game)).summary.length
+    worker, unfiltered = _worker(config)
+    first = worker.play(unfiltered, GameNumber(0, 0, 0))
+    weights = FilteredWeights(unfiltered.theta_p, Moments.of(first.obs_nd).filter())
+    return lambda game: worker.play_block(weights, [GameNumber(0, 1, game)]).summaries[0].length
 
 
-def _notebook_player(worker: GradientWorker, theta: np.ndarray) -> Callable[[int], int]:
+def _notebook_player(worker: Worker, theta: np.ndarray) -> Callable[[int], int]:
     (w1, _), (w2, _) = worker.policy.mlp.layers(theta.astype(np.float64))
     notebook, env = NotebookModel(w1.T.copy(), w2.ravel()), gymnasium.make(PGConfig().env_id)
     env.reset(seed=0)
 
     def play(game: int) -> int:
-        *_, reward_n = play_game(notebook, env, np.random.default_rng(game), worker.gamma)
+        *_, reward_n = play_game(notebook, env, np.random.default_rng(game), PGConfig.from_dict(REINFORCE).gamma)
         return len(reward_n)
 
     return play
@@ -114,13 +117,13 @@ def _dense_game(console: PongConsole, policy: BernoulliPolicy, theta: np.ndarray
         console.ale.getScreenRGB(picture)
         now = preprocess(picture)
         row, before = now - before, now
-    advantage_n = standardise(discounted_returns(np.array(rewards), PGConfig().gamma))
-    policy.score_gradient(theta, np.stack(rows), np.array(actions), advantage_n)
+    advantage_n = standardise(discounted_returns(np.array(rewards), PGConfig.from_dict(REINFORCE).gamma))
+    score_gradient(policy, theta, np.stack(rows), np.array(actions), advantage_n)
     return len(rows)
 
 
-def _split(worker: GradientWorker, theta: np.ndarray, rounds: int) -> Table:
-    """What each part of a step of PongPG adds: the same games, played with one part more each time."""
+def _split(worker: Worker, theta: np.ndarray, rounds: int) -> Table:
+    """What each part of a step of REINFORCE adds: the same games, played with one part more each time."""
     seconds: dict[str, list[float]] = {}
     for game in progress(rounds, "parts of a step"):
         for part, value in _parts_of_a_game(worker, theta, GameNumber(1, 0, game)).items():
@@ -130,12 +133,14 @@ def _split(worker: GradientWorker, theta: np.ndarray, rounds: int) -> Table:
         {"part": part, "us/step": Spread.of(1e6 * np.array(values)), "share": Spread.of(np.array(values) / total)}
         for part, values in seconds.items()
     ]
-    return Table("Where a step of PongPG goes", rows, "By difference: the same games again, with one part more.")
+    return Table("Where a step of REINFORCE goes", rows, "By difference: the same games again, with one part more.")
 
 
-def _parts_of_a_game(worker: GradientWorker, theta: np.ndarray, number: GameNumber) -> dict[str, float]:
+def _parts_of_a_game(worker: Worker, theta: np.ndarray, number: GameNumber) -> dict[str, float]:
     """Seconds a step that each part adds, in the order in which they are added."""
-    env, console = worker.env, worker.env.console
+    env = worker.env
+    assert isinstance(env, PongPixels)
+    console = env.console
     action_n = rollout(env, worker.policy.sampler(theta, number.generators()[1]), number.generators()[0]).action_n
 
     def stepping() -> None:

@@ -3,18 +3,19 @@
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
 
-from experiments.benchmarks.measure import OutputFlags, Spread, Table, progress
+from experiments.benchmarks.measure import REINFORCE, OutputFlags, Spread, Table, progress
 from experiments.benchmarks.model import Cluster, Costs, bottleneck, simulate
 from experiments.run.tuner import local_cpus, start_ray
 from trainables.checks import Bounds
-from trainables.pong_pg import PongPG
-from trainables.sampling.pixel_workers import BlockGradient, GradientWorker
 from trainables.sampling.pool import RolloutPool
 from trainables.sampling.rollout import GameNumber
+from trainables.sampling.worker import PlayedBlock, Worker
+from trainables.trainable import PongPG
 
 DRAWS = 200
 """Updates that the model plays for each answer."""
@@ -46,13 +47,13 @@ class SimulateFlags(OutputFlags):
     """Real updates of 10 games that the model is checked with, on 1 and on 2 workers each."""
 
 
-class Echo(GradientWorker):
+class Echo(Worker):
     """A worker that plays one block, and then returns it as often as asked."""
 
-    block: BlockGradient | None = None
+    block: PlayedBlock | None = None
 
-    def play_block(self, weights: np.ndarray, block: Sequence[GameNumber]) -> BlockGradient:
-        """The first block's gradient, at once."""
+    def play_block(self, weights: np.ndarray, block: Sequence[GameNumber]) -> PlayedBlock:
+        """The first block, at once."""
         self.block = self.block or super().play_block(weights, block)
         return self.block
 
@@ -64,7 +65,7 @@ class Recorder:
         self.pool, self.counts = pool, pool.counts
         self.game_s: list[float] = []
 
-    def play(self, weights: Any, numbers: list[GameNumber], block_size: int) -> Iterator[BlockGradient]:
+    def play(self, weights: Any, numbers: list[GameNumber], block_size: int) -> Iterator[PlayedBlock]:
         """What the pool plays."""
         for block in self.pool.play(weights, numbers, block_size):
             self.game_s += [game.seconds for game in block.summaries]
@@ -106,7 +107,7 @@ def benchmark_simulate(flags: SimulateFlags) -> Iterator[Table]:
 
 def _measure(workers: int, updates: int) -> tuple[Costs, list[float]]:
     """Costs of games and results with so many workers, and the seconds of real updates."""
-    trial = PongPG(config={"num_workers": workers, "eval_interval": 0})
+    trial = PongPG(config=REINFORCE | {"batch_size": 10, "num_workers": workers, "eval_interval": 0})
     recorder = Recorder(trial.pool)
     trial.pool = recorder  # type: ignore[assignment]
     trial.train()
@@ -132,15 +133,16 @@ def _learner_costs(workers: int) -> tuple[float, float]:
     The workers' games take no time here. The second figure is of this process's CPU: workers that answer at once keep
     its cores busy, which on a cluster are others.
     """
-    trial = PongPG(config={"num_workers": workers, "eval_interval": 0})
-    settings = trial.settings
+    trial = PongPG(config=REINFORCE | {"batch_size": 10, "num_workers": workers, "eval_interval": 0})
     trial.pool.close()
-    pool = RolloutPool(lambda: Echo(settings.env_id, settings.hidden_size, settings.gamma), workers)
+    make_worker = trial.algorithm.worker_factory()
+    pool = RolloutPool(partial(Echo, *make_worker.args), workers)  # type: ignore[attr-defined]
 
     def take(count: int) -> tuple[float, float]:
         wall, cpu = time.perf_counter(), time.process_time()
         numbers = [GameNumber(0, 0, game) for game in range(count)]
-        trial.method.gather(trial.arrays, pool.play(trial.arrays["theta"], numbers))
+        blocks = pool.play(trial.arrays["theta"], numbers)
+        trial.algorithm.collect(trial.arrays, blocks, lambda first, count: blocks)
         return time.perf_counter() - wall, time.process_time() - cpu
 
     take(workers * 3)  # every worker plays its game

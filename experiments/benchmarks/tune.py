@@ -13,7 +13,7 @@ import numpy as np
 from ray import tune
 
 import experiments
-from experiments.benchmarks.measure import RoundsFlags, Spread, Table, progress
+from experiments.benchmarks.measure import REINFORCE, RoundsFlags, Spread, Table, progress
 from experiments.plan.learners import PG
 from experiments.read.trials import read_rows
 from experiments.record import folders
@@ -21,7 +21,7 @@ from experiments.record.spec import ExperimentSpec
 from experiments.run.tuner import local_cpus, make_tuner, start_ray
 from trainables.checks import Bounds
 from trainables.config import PGConfig
-from trainables.pong_pg import PongPG
+from trainables.trainable import PongPG
 
 PROGRAM = Path(experiments.__file__).with_name("sweep_pong.py")
 
@@ -69,9 +69,13 @@ def benchmark_tune(flags: TuneFlags) -> Iterator[Table]:
     )
 
 
+def _settings() -> dict[str, Any]:
+    return REINFORCE | {"batch_size": 10, "num_workers": local_cpus(), "eval_interval": 0}
+
+
 def _bare(iterations: int) -> float:
     """Seconds per update of a learner that nobody supervises."""
-    trial = PongPG(config={"num_workers": local_cpus(), "eval_interval": 0})
+    trial = PongPG(config=_settings())
     trial.train()
     start = time.perf_counter()
     for _ in range(iterations - 1):
@@ -83,7 +87,7 @@ def _bare(iterations: int) -> float:
 
 def _under_tune(iterations: int) -> float:
     """Seconds per update, from result to result."""
-    config = PGConfig(num_workers=local_cpus(), eval_interval=0).to_dict()
+    config = PGConfig.from_dict(_settings()).to_dict()
     record = ExperimentSpec("pg", [], iterations, [], [config], checkpoint_frequency=5, interval=1)
     clock = _Clock()
     with tempfile.TemporaryDirectory() as storage:

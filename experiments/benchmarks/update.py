@@ -1,4 +1,4 @@
-"""Whole updates of PongPG: what batches of games cost, alone and on workers; the seeds' table."""
+"""Whole updates of PongPG by REINFORCE: what batches of games cost, alone and on workers; Ray's table."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -6,19 +6,20 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from experiments.benchmarks.measure import RoundsFlags, Spread, Table, bare_emulators, progress
+from experiments.benchmarks.measure import REINFORCE, RoundsFlags, Spread, Table, bare_emulators, progress
 from experiments.run.tuner import local_cpus, start_ray
 from trainables.checks import Bounds
-from trainables.pong_pg import PongPG
+from trainables.sampling.pool import array_bytes
 from trainables.sampling.rollout import GameNumber
+from trainables.trainable import PongPG
 
-SEEDS = {
+RAYS_EXAMPLE = {
     1: (1.0, "64 cores"),
     10: (2.5, "64 cores"),
     60: (3.0, "64 cores"),
     300: (10.0, "11 nodes of 18 cores"),
 }
-"""Seconds per update that the original pages report, and on what."""
+"""Seconds per update that the page of Ray's Pong example reports, and on what."""
 
 GAMES = 100
 """Games that every side plays for a batch size, about: large batches need few rounds to be as sure."""
@@ -29,7 +30,7 @@ class UpdateFlags(RoundsFlags):
     """Which batches to measure, and how often."""
 
     batch_sizes: Annotated[tuple[int, ...], Bounds(1)] = (1, 10, 60)
-    """Games per update. 300 is what the seeds' cluster played; here that takes a minute an update on one core."""
+    """Games per update. Ray's example played 300 on a cluster; here that takes a minute an update on one core."""
 
 
 class Serial:
@@ -43,7 +44,7 @@ class Serial:
         """Play the games one after the other."""
         for number in numbers:
             block = self.worker.play_block(weights, [number])
-            self.counts["bytes_received"] += block.nbytes
+            self.counts["bytes_received"] += array_bytes(block)
             yield block
 
     def close(self) -> None:
@@ -51,26 +52,26 @@ class Serial:
 
 
 def benchmark_update(flags: UpdateFlags) -> Iterator[Table]:
-    """Iterations of PongPG: serial against 1 to N workers, for several batch sizes, and the seeds' figures beside."""
+    """Iterations of PongPG: serial against 1 to N workers, for several batch sizes, and Ray's figures beside."""
     start_ray(None, verbose=False)
     medians = {}
     for batch in flags.batch_sizes:
         table = _batch(batch, min(flags.rounds, max(2, GAMES // batch)))
         medians[batch] = table.rows[-1]["s/update"].middle
         yield table
-    known = [batch for batch in flags.batch_sizes if batch in SEEDS]
+    known = [batch for batch in flags.batch_sizes if batch in RAYS_EXAMPLE]
     rows = [
         {
             "games per update": batch,
             "s/update here": medians[batch],
             "on": f"{local_cpus()} cores",
-            "s/update, seeds": SEEDS[batch][0],
-            "theirs on": SEEDS[batch][1],
+            "s/update, Ray's example": RAYS_EXAMPLE[batch][0],
+            "theirs on": RAYS_EXAMPLE[batch][1],
         }
         for batch in known
     ]
     if rows:
-        yield Table("The seeds' table", rows, "Games of the first updates, which are the shortest.")
+        yield Table("The table of Ray's example", rows, "Games of the first updates, which are the shortest.")
 
 
 def _batch(batch: int, rounds: int) -> Table:
@@ -104,9 +105,8 @@ def _batch(batch: int, rounds: int) -> Table:
 
 
 def _trial(batch: int, workers: int, stack: ExitStack) -> PongPG:
-    trial = PongPG(
-        config={"batch_size": batch, "num_workers": workers or 1, "cpus_per_worker": 0.01, "eval_interval": 0}
-    )
+    settings = {"batch_size": batch, "num_workers": workers or 1, "cpus_per_worker": 0.01, "eval_interval": 0}
+    trial = PongPG(config=REINFORCE | settings)
     stack.callback(trial.stop)
     if not workers:
         trial.pool.close()

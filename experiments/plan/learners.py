@@ -10,11 +10,9 @@ from experiments.ask.budget import Budget
 from search_spaces import pong_pg, pong_trpo
 from trainables.checks import ConfigError, unknown
 from trainables.config import Config, PGConfig, TRPOConfig
-from trainables.pong_pg import PongPG
-from trainables.pong_trpo import PongTRPO
 from trainables.sampling.evaluation import measure
 from trainables.sampling.rollout import GameNumber
-from trainables.trainable import PongTrainable
+from trainables.trainable import PongPG, PongTrainable, PongTRPO
 
 
 @dataclass(frozen=True)
@@ -34,8 +32,8 @@ class Learner:
         Raises ConfigError if the environment has another form than the learner takes.
         """
         try:
-            weights = self.trainable.playing_weights(self.trainable.untrained(config).get_arrays())
-            worker = self.trainable.worker_factory(config)()
+            trial = self.trainable.untrained(config)
+            weights, worker = trial.algorithm.playing_weights(trial.arrays), trial.algorithm.worker_factory()()
         except ValueError as error:
             raise ConfigError(str(error)) from None
         measure(worker, weights, GameNumber(0, 0, 0))  # the first game of a program waits for its compiled loops

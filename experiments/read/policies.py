@@ -9,6 +9,8 @@ import numpy as np
 from experiments.plan.learners import LEARNERS
 from experiments.record import folders
 from trainables import checkpoints
+from trainables.algorithms import make_algorithm
+from trainables.algorithms.algorithm import Algorithm
 from trainables.checks import ConfigError, unknown
 from trainables.config import Config
 from trainables.sampling.worker import Worker
@@ -44,7 +46,8 @@ class CheckpointRef(NamedTuple):
     @property
     def settings(self) -> Config:
         """The trial's configuration."""
-        return LEARNERS[self.state["learner"]].config_class.from_dict(self.state["config"])
+        config_class = LEARNERS[self.state["learner"]].config_class
+        return config_class.from_dict(config_class.upgraded(self.state["config"]))
 
 
 class PolicyRunner(NamedTuple):
@@ -94,38 +97,40 @@ def best_of(saved: Iterable[CheckpointRef]) -> CheckpointRef:
     return max(saved, key=lambda item: (item.score, item.iteration))
 
 
-def player(saved: CheckpointRef) -> PolicyRunner:
+def player(checkpoint: CheckpointRef) -> PolicyRunner:
     """The checkpoint's policy, ready to play. Raises CheckpointError if its arrays are damaged or of other shapes."""
-    trainable = LEARNERS[saved.state["learner"]].trainable
-    expected = trainable.untrained(saved.settings).get_arrays()
-    if saved.state.get(POLICY_ALONE):
-        expected = _policy_alone(trainable, expected)
-    arrays, _ = checkpoints.load(saved.folder, trainable.learner, expected)
+    trial = _untrained(checkpoint)
+    alone = checkpoint.state.get(POLICY_ALONE)
+    expected = _policy_alone(trial.algorithm, trial.arrays) if alone else trial.arrays
+    arrays, _ = checkpoints.load(checkpoint.folder, trial.learner, expected)
     arrays["theta"] = arrays["theta"].astype(np.float32)
-    return PolicyRunner(trainable.worker_factory(saved.settings)(), trainable.playing_weights(arrays))
+    return PolicyRunner(trial.algorithm.worker_factory()(), trial.algorithm.playing_weights(arrays))
 
 
-def export(saved: CheckpointRef, folder: Path) -> int:
+def export(checkpoint: CheckpointRef, folder: Path) -> int:
     """Write a checkpoint's policy alone, to play and not to train on, into a new folder: theta in half precision.
 
     Returns the bytes written. Raises CheckpointError if the checkpoint is damaged, and OSError.
     """
-    trainable = LEARNERS[saved.state["learner"]].trainable
-    arrays, state = checkpoints.load(saved.folder, trainable.learner)
+    algorithm = make_algorithm(checkpoint.settings)
+    arrays, state = checkpoints.load(checkpoint.folder, checkpoint.state["learner"])
     folder.mkdir(parents=True)
-    checkpoints.save(folder, _policy_alone(trainable, arrays), state | {POLICY_ALONE: True})
+    checkpoints.save(folder, _policy_alone(algorithm, arrays), state | {POLICY_ALONE: True})
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
-def _policy_alone(trainable: type[PongTrainable], arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {name: arrays[name] for name in trainable.playing_arrays} | {"theta": arrays["theta"].astype(np.float16)}
+def _policy_alone(algorithm: Algorithm, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name: arrays[name] for name in algorithm.playing_arrays} | {"theta": arrays["theta"].astype(np.float16)}
 
 
-def untrained_player(saved: CheckpointRef) -> PolicyRunner:
+def untrained_player(checkpoint: CheckpointRef) -> PolicyRunner:
     """The policy that the trial's settings and seed make before any training; all but forks began with it."""
-    trainable = LEARNERS[saved.state["learner"]].trainable
-    arrays = trainable.untrained(saved.settings).get_arrays()
-    return PolicyRunner(trainable.worker_factory(saved.settings)(), trainable.playing_weights(arrays))
+    trial = _untrained(checkpoint)
+    return PolicyRunner(trial.algorithm.worker_factory()(), trial.algorithm.playing_weights(trial.arrays))
+
+
+def _untrained(checkpoint: CheckpointRef) -> PongTrainable:
+    return LEARNERS[checkpoint.state["learner"]].trainable.untrained(checkpoint.settings)
 
 
 def _state(folder: Path) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from trainables.checks import ConfigError
 def checkpoint_bytes(learner: Learner, record: ExperimentSpec) -> int:
     """The most that the checkpoints of all trials take at once: those that are kept, and one that is being written."""
     states = (learner.trainable.untrained(learner.config_class.from_dict(config)) for config in record.configs)
-    each = [sum(array.nbytes for array in state.get_arrays().values()) for state in states]
+    each = [sum(array.nbytes for array in state.arrays.values()) for state in states]
     return sum(each) * (KEEP[record.scheduler] + 1)
 
 

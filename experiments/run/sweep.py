@@ -52,7 +52,7 @@ class SweepFlags:
     scheduler: SchedulerName = "asha"
     """asha stops trials that lag, pbt copies those that lead, fifo runs every trial to its end."""
 
-    preset: Annotated[str, tyro.conf.arg(metavar="NAME")] = "fast"
+    preset: Annotated[str, tyro.conf.arg(metavar="NAME")] = "default"
     """Named settings, and the search space around them."""
 
     num_workers: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="(default: swept)")] = None

@@ -5,8 +5,8 @@ import io
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from trainables.algorithms import PIXEL_ALGORITHMS
 from trainables.config import PGConfig
-from trainables.methods import METHODS
 from trainables.sampling.frames import HEIGHT, WIDTH
 
 Array = np.ndarray
@@ -23,7 +23,7 @@ def neurons_png(settings: PGConfig, theta_p: Array) -> bytes:
     They stand in the order of their output weights: the first vote for up, the last for down. Every unit has a scale
     of its own, symmetric about 0 and cut at the 99.5th percentile of its weights' sizes.
     """
-    w1, vote_h = METHODS[settings.method](settings).votes(theta_p)
+    w1, vote_h = PIXEL_ALGORITHMS[settings.method](settings).output_weights(theta_p)
     largest = np.argsort(-np.abs(vote_h), kind="stable")[: ROWS * COLUMNS]
     shown = largest[np.argsort(-vote_h[largest], kind="stable")]
     cell = np.array([HEIGHT, WIDTH]) * ZOOM + GAP

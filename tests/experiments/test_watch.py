@@ -11,8 +11,7 @@ from PIL import Image
 from experiments import results, watch
 from experiments.record.folders import create
 from trainables.config import PGConfig, TRPOConfig
-from trainables.pong_pg import PongPG
-from trainables.pong_trpo import PongTRPO
+from trainables.trainable import PongPG, PongTRPO
 
 TRIAL = "00000_h=8"
 
@@ -33,7 +32,7 @@ def storage(tmp_path_factory):
             learner.updates, learner.episodes.recent_returns = iteration, [mean_return]
             checkpoint = experiment / TRIAL / f"checkpoint_{iteration // 5:06d}"
             checkpoint.mkdir(parents=True)
-            arrays = learner.get_arrays()
+            arrays = learner.arrays
             learner.set_arrays(arrays | {"theta": arrays["theta"] + np.float32(0.01)})
             learner.save_checkpoint(str(checkpoint))
     create(folder / "results", "fresh", "pg", {})

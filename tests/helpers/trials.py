@@ -7,7 +7,7 @@ import numpy as np
 
 def trained(trial, iterations):
     results = [trial.train() for _ in range(iterations)]
-    return trial.get_arrays(), [result["episode_reward_batch_mean"] for result in results]
+    return trial.arrays, [result["episode_reward_batch_mean"] for result in results]
 
 
 def assert_same(left, right):

@@ -5,8 +5,7 @@ from ray import tune
 
 from tests.helpers.faults import faulty
 from tests.helpers.trials import CARTPOLE, assert_same, untimed, wait_until
-from trainables.pong_pg import PongPG
-from trainables.pong_trpo import PongTRPO
+from trainables.trainable import PongPG, PongTRPO
 
 PIXELS = {"hidden_size": 8, "batch_size": 3, "num_workers": 2, "seed": 4, "eval_interval": 0}
 EVALUATED = CARTPOLE | {"eval_interval": 1, "eval_games": 2}
@@ -44,7 +43,7 @@ def test_games_begun_ahead_change_no_bit(make_trial, trainable, settings):
     one_by_one, before = make_trial(trainable, settings), make_trial(ahead(trainable), settings)
     for _ in range(3):
         assert untimed(before.train()) == untimed(one_by_one.train())
-    assert_same(before.get_arrays(), one_by_one.get_arrays())
+    assert_same(before.arrays, one_by_one.arrays)
 
 
 def test_a_trial_that_goes_back_begins_anew_and_leaves_the_games_that_it_began(make_trial, tmp_path):
@@ -52,8 +51,8 @@ def test_a_trial_that_goes_back_begins_anew_and_leaves_the_games_that_it_began(m
     trial.train()
     trial.save(str(tmp_path / "c"))
     expected = trial.train()
-    arrays = trial.get_arrays()
+    arrays = trial.arrays
     trial.restore(str(tmp_path / "c"))
     again = trial.train()
     assert untimed(again) == untimed(expected)
-    assert_same(trial.get_arrays(), arrays)
+    assert_same(trial.arrays, arrays)

@@ -23,7 +23,7 @@ def test_numpy_scalars_of_a_search_space_become_plain_numbers():
         ({"learning_rate": -1e-3}, r"learning_rate=-0.001"),
         ({"learning_rate": float("nan")}, r"learning_rate=nan"),
         ({"learning_rate": float("inf")}, r"learning_rate=inf"),
-        ({"learning_rate": "fast"}, r"learning_rate='fast': accepted is a number > 0"),
+        ({"learning_rate": "default"}, r"learning_rate='fast': accepted is a number > 0"),
         ({"gamma": 0.0}, r"gamma=0.0: accepted is a number in \(0, 1\]"),
         ({"gamma": 1.01}, r"gamma=1.01"),
         ({"batch_size": 0}, r"batch_size=0: accepted is a number >= 1"),

@@ -10,9 +10,8 @@ from PIL import Image
 
 from tests.helpers.trials import assert_same, trained
 from trainables.evaluation import FILM, mean_with_interval, summarise
-from trainables.pong_pg import PongPG
-from trainables.pong_trpo import PongTRPO
 from trainables.sampling.evaluation import evaluate, evaluation_numbers
+from trainables.trainable import PongPG, PongTRPO
 
 PG = {"hidden_size": 8, "batch_size": 2}
 TRPO = {"hidden_sizes": (8,), "timesteps_per_batch": 1000}
@@ -44,7 +43,7 @@ def evaluated(request, ray_cluster, home):
     trainable, settings = {"pg": (PongPG, PG), "trpo": (PongTRPO, TRPO)}[request.param]
     trial = trainable(config=COMMON | settings | {"num_workers": 2})
     _, first = trained(trial, 1)
-    theta, metrics = trial.get_arrays()["theta"].copy(), dict(trial.last_evaluation)
+    theta, metrics = trial.arrays["theta"].copy(), dict(trial.last_evaluation)
     arrays, second = trained(trial, 1)
     yield Evaluated(trial, theta, metrics, arrays, first + second)
     trial.stop()

@@ -13,8 +13,7 @@ from tests.helpers.faults import faulty
 from tests.helpers.trials import CARTPOLE, assert_same, untimed, wait_until
 from tests.trainables.test_checkpoints import Trap
 from trainables.checkpoints import CheckpointError
-from trainables.pong_pg import PongPG
-from trainables.pong_trpo import PongTRPO
+from trainables.trainable import PongPG, PongTRPO
 
 PIXELS = {"hidden_size": 8, "batch_size": 2, "num_workers": 1, "seed": 4, "eval_interval": 0}
 GOLDEN = Path(__file__).parents[1] / "data"
@@ -46,7 +45,7 @@ def test_a_worker_that_dies_or_freezes_changes_no_bit_of_a_trial(make_trial, tmp
         expected, result = undisturbed.train(), disturbed.train()
         assert untimed(result) == untimed(expected)
         assert (expected["perf/worker_restarts"], result["perf/worker_restarts"]) == (0, restarts)
-    assert_same(disturbed.get_arrays(), undisturbed.get_arrays())
+    assert_same(disturbed.arrays, undisturbed.arrays)
 
 
 def test_a_worker_that_always_dies_fails_the_trial_with_worker_game_and_cause(tmp_path):
@@ -68,7 +67,7 @@ def test_workers_without_a_bundle_are_an_error_at_once(tmp_path):
 
 def exploding(trial):
     """Parameters that are still finite, of a network whose outputs are not."""
-    arrays = trial.get_arrays()
+    arrays = trial.arrays
     trial.set_arrays(arrays | {"theta": np.full_like(arrays["theta"], 1e38)})
 
 
@@ -87,14 +86,14 @@ def test_a_trial_that_diverges_keeps_its_last_finite_state_and_ends(make_trial, 
         healthy = trial.step()
         assert healthy["diverged"] == 0
         explode(trial)
-    before = trial.get_arrays()
+    before = trial.arrays
     result = trial.step()
     assert result.pop("done")
     if explode:
         assert [*result] == [*healthy]
     assert (result["episode_reward_mean"], result["diverged"]) == (-21, 1)
     assert np.isfinite([*result.values()]).all()
-    assert_same(trial.get_arrays(), before)
+    assert_same(trial.arrays, before)
     trial.save(str(tmp_path / "c"))
     trial.restore(str(tmp_path / "c"))
     assert trial.episodes.steps == result["timesteps_total"], "the games were played, and count"
@@ -119,7 +118,7 @@ def test_a_checkpoint_of_format_1_loads_for_ever(make_trial, trainable, settings
     trial = make_trial(trainable, settings)
     folder = GOLDEN / f"format-1-{trial.learner}"
     trial.restore(str(folder))
-    assert_same(trial.get_arrays(), dict(np.load(folder / "arrays.npz")))
+    assert_same(trial.arrays, dict(np.load(folder / "arrays.npz")))
     assert (trial.iteration, trial.episodes.steps) == (2, steps)
 
 
@@ -135,7 +134,7 @@ def test_a_checkpoint_that_is_gone_or_holds_a_pickle_gives_way_to_its_sibling_an
         trial.train()
         trial.restore(str(unusable))
         assert trial.iteration == 1, "the sibling's"
-        assert_same(trial.get_arrays(), dict(np.load(folders[0] / "arrays.npz")))
+        assert_same(trial.arrays, dict(np.load(folders[0] / "arrays.npz")))
     (folders[0] / "_dict_checkpoint.pkl").write_bytes(bait)
     with pytest.raises(CheckpointError, match=r"checkpoint_000001: holds a pickle"):
         trial.restore(str(folders[1]))

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from search_spaces import pong_pg, pong_trpo
-from trainables.pong_pg import PongPG
-from trainables.pong_trpo import PongTRPO
+from trainables.trainable import PongPG, PongTRPO
 
 COMMON = {"num_workers": 2, "seed": 7, "eval_interval": 0}
 PG_RUN, TRPO_RUN = COMMON | {"batch_size": 3}, COMMON | {"timesteps_per_batch": 3000}
-PPO_RUN = pong_pg.PRESETS["fast"] | PG_RUN
+PPO_RUN = pong_pg.PRESETS["default"] | PG_RUN
 
 
 def played(trial, iterations=3):
@@ -35,24 +34,24 @@ def close(values):
 
 def test_pong_pg_repeats_the_run_that_was_recorded(make_trial):
     trial = make_trial(PongPG, PG_RUN)
-    start = trial.get_arrays()["theta"]
+    start = trial.arrays["theta"]
     returns, lengths, last = played(trial)
     assert returns == [-21, -21, -21, -21, -20, -20, -21, -21, -20]
     assert lengths == [(2717, 1009), (3029, 1161), (3115, 1128)]
     assert last["policy/entropy"] == close(0.5767233769)
-    assert figures(trial.get_arrays()["theta"] - start) == close([13.981724, 0.7487451718])
+    assert figures(trial.arrays["theta"] - start) == close([13.981724, 0.7487451718])
 
 
 def test_pong_pg_by_ppo_repeats_the_run_that_was_recorded(make_trial):
     trial = make_trial(PongPG, PPO_RUN)
-    start = trial.get_arrays()
+    start = trial.arrays
     returns, lengths, last = played(trial)
     assert returns == [-20, -21, -20, -21, -21, -21, -20, -21, -21]
     assert lengths == [(2847, 981), (3080, 1129), (2934, 1065)]
     assert last["policy/entropy"] == close(1.0670168002)
     assert last["baseline/explained_variance"] == close(-0.017138915459)
-    assert figures(trial.get_arrays()["theta"] - start["theta"]) == close([3.9313702583, 6.3849151096])
-    assert figures(trial.get_arrays()["value"] - start["value"]) == close([0.0839841068, -0.0327040026])
+    assert figures(trial.arrays["theta"] - start["theta"]) == close([3.9313702583, 6.3849151096])
+    assert figures(trial.arrays["value"] - start["value"]) == close([0.0839841068, -0.0327040026])
 
 
 @pytest.mark.parametrize(
@@ -65,7 +64,7 @@ def test_pong_pg_by_ppo_repeats_the_run_that_was_recorded(make_trial):
             [0.0167904347, 0.3301239044, 0.7428337300, -0.2988030511, 1.7453631000, 0.2626569630],
         ),
         (
-            pong_trpo.PRESETS["fast"],
+            pong_trpo.PRESETS["default"],
             [-19, -20, -21, -18, -21, -21, -21, -21, -18, -21],
             [(4113, 1234), (1889, 1125), (4678, 1412)],
             [0.0132033591, 0.2510662433, 1.0376250000, 1.4677750749, 1.3728710000, -1.2721840262],

@@ -4,8 +4,7 @@ import pytest
 
 from search_spaces import pong_pg, pong_trpo
 from trainables.metrics import METRIC
-from trainables.pong_pg import PongPG
-from trainables.pong_trpo import PongTRPO
+from trainables.trainable import PongPG, PongTRPO
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
@@ -13,9 +12,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 @pytest.mark.parametrize(
     ("trainable", "preset", "expected", "steps"),
     [
-        (PongPG, pong_pg.PRESETS["fast"], -16, 800_000),
+        (PongPG, pong_pg.PRESETS["default"], -16, 800_000),
         (PongPG, pong_pg.PRESETS["karpathy"], -19.8, 3_000_000),  # its author let it train for three nights
-        (PongTRPO, pong_trpo.PRESETS["fast"], -8, 800_000),
+        (PongTRPO, pong_trpo.PRESETS["default"], -8, 800_000),
         (PongTRPO, pong_trpo.PRESETS["modular_rl"], -17, 800_000),
     ],
     ids=["pg fast", "pg karpathy", "trpo fast", "trpo modular_rl"],

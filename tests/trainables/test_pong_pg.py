@@ -11,7 +11,7 @@ from tests.helpers.trials import assert_same, untimed, wait_until
 from trainables.checkpoints import CheckpointError
 from trainables.checks import ConfigError
 from trainables.config import PGConfig
-from trainables.pong_pg import PongPG
+from trainables.trainable import PongPG
 
 SMALL = {"hidden_size": 8, "batch_size": 3, "num_workers": 1, "seed": 4, "eval_interval": 0}
 METHODS = {"reinforce": {}, "ppo": {"method": "ppo", "optimiser": "adam", "half_life": 5000}}
@@ -38,7 +38,7 @@ def run(request, ray_cluster, home, tmp_path_factory):
     trial.save(str(checkpoint))
     results = [first, trial.train()]
     trial.stop()
-    return results, trial.get_arrays(), checkpoint, settings
+    return results, trial.arrays, checkpoint, settings
 
 
 def test_two_and_three_workers_give_the_results_of_one_bit_for_bit(make_trial, run):
@@ -46,14 +46,14 @@ def test_two_and_three_workers_give_the_results_of_one_bit_for_bit(make_trial, r
     for n in (2, 3):
         trial = make_trial(num_workers=n, cpus_per_worker=0.5, **settings)
         assert [untimed(trial.train()) for _ in expected] == [untimed(result) for result in expected]
-        assert_same(trial.get_arrays(), expected_arrays)
+        assert_same(trial.arrays, expected_arrays)
 
 
 @REINFORCE
 def test_blocks_give_bit_identical_results_for_any_number_of_workers_and_fewer_bytes(make_trial, run):
     one, two = (make_trial(block_size=2, num_workers=n, cpus_per_worker=0.5) for n in (1, 2))
     first, second = one.train(), two.train()
-    assert_same(one.get_arrays(), two.get_arrays())
+    assert_same(one.arrays, two.arrays)
     assert untimed(first) == untimed(second)
     (single, _), *_ = run
     assert first["episode_reward_batch_mean"] == single["episode_reward_batch_mean"], "the same games"
@@ -62,7 +62,7 @@ def test_blocks_give_bit_identical_results_for_any_number_of_workers_and_fewer_b
 
 
 def test_another_seed_gives_other_results():
-    assert not np.array_equal(*(untrained(seed=seed).get_arrays()["theta"] for seed in (4, 5)))
+    assert not np.array_equal(*(untrained(seed=seed).arrays["theta"] for seed in (4, 5)))
 
 
 def test_save_restore_step_equals_step(make_trial, run):
@@ -71,7 +71,7 @@ def test_save_restore_step_equals_step(make_trial, run):
     continued.restore(str(checkpoint))
     assert continued.iteration == 1
     result = continued.train()
-    assert_same(continued.get_arrays(), arrays)
+    assert_same(continued.arrays, arrays)
     assert untimed(result) == untimed(second)
     assert [*first] == [*second] == [*result], "the same metrics in the same order: the columns of Tune's table"
     assert len(untimed(first)) > 15

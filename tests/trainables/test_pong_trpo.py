@@ -5,15 +5,15 @@ from functools import partial
 import numpy as np
 import pytest
 from ray.tune.utils import validate_save_restore
+from trainables.sampling.memory_worker import FilteredWeights, TrajectoryWorker
 
 from tests.helpers.trials import assert_same, trained, untimed
 from trainables.checkpoints import CheckpointError
 from trainables.checks import ConfigError
 from trainables.config import TRPOConfig
 from trainables.learning.running_stats import Moments
-from trainables.pong_trpo import PongTRPO
-from trainables.sampling.memory_worker import FilteredWeights, TrajectoryWorker
 from trainables.sampling.rollout import Trajectory
+from trainables.trainable import PongTRPO
 
 CARTPOLE = {"env_id": "CartPole-v1", "reset_on_reward": False, "gamma": 0.99, "timesteps_per_batch": 1000}
 CARTPOLE |= {"eval_interval": 0}
@@ -50,9 +50,9 @@ def test_save_restore_step_equals_step(make_trial, tmp_path):
     undisturbed.save(str(tmp_path / "checkpoint"))
     continued = make_trial(num_workers=2)
     continued.restore(str(tmp_path / "checkpoint"))
-    assert_same(undisturbed.get_arrays(), continued.get_arrays())
+    assert_same(undisturbed.arrays, continued.arrays)
     first, second = undisturbed.train(), continued.train()
-    assert_same(undisturbed.get_arrays(), continued.get_arrays())
+    assert_same(undisturbed.arrays, continued.arrays)
     assert untimed(first) == untimed(second)
     assert [*first] == [*second] == [*undisturbed.train()], "the columns of Tune's table"
     assert len(untimed(first)) > 20

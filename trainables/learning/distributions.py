@@ -13,7 +13,7 @@ class Bernoulli:
 
     @staticmethod
     def score(logit_n: Array, action_n: Array) -> Array:
-        """d log p(action) / d logit  =  action - sigmoid(logit)   (the seeds' "fake label" minus ``aprob``)."""
+        """d log p(action) / d logit  =  action - sigmoid(logit)   (Karpathy's "fake label" minus ``aprob``)."""
         return (action_n - expit(logit_n)).astype(logit_n.dtype)
 
     @staticmethod

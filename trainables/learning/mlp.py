@@ -2,7 +2,7 @@
 
 Everything a policy-gradient method asks of a network is a forward pass, a vector-Jacobian product (pull a gradient
 back) and a Jacobian-vector product (push a direction forward). The same lines serve dense arrays and sparse rows
-(``learning/products.py``).
+(``learning/inputs.py``).
 """
 
 from dataclasses import dataclass
@@ -11,20 +11,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from trainables.learning.products import Inputs, product, transposed_product
+from trainables.learning.inputs import Inputs, product, transposed_product
 
 Array = np.ndarray
 Tape = list[Inputs]
 """What ``forward`` remembers for ``vjp`` and ``jvp``: the input of every layer."""
-
-
-BLOCK = 4096
-"""Rows that an update takes at once: what it makes of them, some 1 MB a layer, then stays in a core's cache."""
-
-
-def row_blocks(rows: int) -> list[slice]:
-    """Slices that cover ``rows`` rows, the same for every caller and machine, so that sums over them are, too."""
-    return [slice(start, start + BLOCK) for start in range(0, rows, BLOCK)]
 
 
 class Layer(NamedTuple):
@@ -71,7 +62,7 @@ class MLP:
         return layers
 
     def init(self, rng: np.random.Generator, output_scale: float = 1.0) -> Array:
-        """Draw float32 parameters: weights from N(0, 1/inputs) ("Xavier", as in the seeds), biases zero.
+        """Draw float32 parameters: weights from N(0, 1/inputs) ("Xavier", as Karpathy 2016 calls it), biases zero.
 
         ``output_scale`` multiplies the last layer's weights; 0.1 makes a policy start close to uniform (modular_rl).
         """
@@ -109,7 +100,7 @@ class MLP:
                 grad.bias[:] = cotangent_nk.sum(axis=0)
             if index:
                 cotangent_nk = cotangent_nk @ layers[index].weight.T
-                cotangent_nk *= self._slope(tape[index])
+                cotangent_nk *= self._derivative(tape[index])
         return grad_p
 
     def jvp(self, theta_p: Array, tape: Tape, tangent_p: Array) -> Array:
@@ -119,38 +110,38 @@ class MLP:
 
         Returns (n, k).
         """
-        moved: Array | None = None  # the direction's image in the signal that enters the layer
-        steps = zip(self.layers(theta_p), self.layers(tangent_p), tape, strict=True)
-        for index, (layer, tangent, signal) in enumerate(steps):
-            pushed = _affine(tangent, signal)
-            if moved is not None:
-                moved *= self._slope(tape[index])
-                pushed += moved @ layer.weight
-            moved = pushed
-        assert moved is not None
-        return moved
+        layers = zip(self.layers(theta_p), self.layers(tangent_p), tape, strict=True)
+        _, tangent, signal = next(layers)
+        signal_tangent = _affine(tangent, signal)
+        for layer, tangent, signal in layers:
+            signal_tangent *= self._derivative(signal)
+            signal_tangent = _affine(tangent, signal) + signal_tangent @ layer.weight
+        return signal_tangent
 
-    def narrow(self, columns: Array) -> "MLP":
-        """The network that sees only some inputs.
+    def restrict(self, columns: Array) -> "MLP":
+        """The network that sees only the inputs ``columns`` (m,).
 
-        Where all other inputs are zero, both compute the same, and the gradient of the rows left out is zero.
+        Where all other inputs are zero, both compute the same, and the gradient of the weights left out is zero.
         """
         return MLP((len(columns), *self.sizes[1:]), self.activation, self.bias)
 
-    def narrowed(self, theta_p: Array, columns: Array) -> Array:
-        """The narrow network's part of this one's parameters."""
-        w1_dh, rest = self._first(theta_p)
+    def restrict_params(self, theta_p: Array, columns: Array) -> Array:
+        """The restricted network's part of this network's parameters; a copy."""
+        w1_dh, rest = self._first_weight(theta_p)
         return np.concatenate([w1_dh[columns].ravel(), rest])
 
-    def widened(self, narrow_p: Array, columns: Array, theta_p: Array) -> Array:
-        """``theta_p`` with the narrow network's parameters in their places; it stays as it is itself."""
+    def expand_params(self, restricted_p: Array, columns: Array, theta_p: Array) -> Array:
+        """A copy of ``theta_p`` in which the restricted network's parameters have taken their places."""
         theta_p = theta_p.copy()
-        (w1_dh, rest), (narrow_w1, narrow_rest) = self._first(theta_p), self.narrow(columns)._first(narrow_p)
-        w1_dh[columns], rest[:] = narrow_w1, narrow_rest
+        (w1_dh, rest), (w1_mh, new_rest) = (
+            self._first_weight(theta_p),
+            self.restrict(columns)._first_weight(restricted_p),
+        )
+        w1_dh[columns], rest[:] = w1_mh, new_rest
         return theta_p
 
-    def _first(self, theta_p: Array) -> tuple[Array, Array]:
-        """Views of the first weight matrix, and of all that follows it."""
+    def _first_weight(self, theta_p: Array) -> tuple[Array, Array]:
+        """Views of the first weight matrix (d, h), and of all that follows it."""
         inputs, width, *_ = self.sizes
         return theta_p[: inputs * width].reshape(inputs, width), theta_p[inputs * width :]
 
@@ -160,7 +151,7 @@ class MLP:
             return np.maximum(preactivation, 0, out=preactivation)
         return np.tanh(preactivation, out=preactivation)
 
-    def _slope(self, activation: Array) -> Array:
+    def _derivative(self, activation: Array) -> Array:
         """Derivative of the nonlinearity, from its own output."""
         if self.activation == "relu":
             return activation > 0

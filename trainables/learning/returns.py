@@ -1,8 +1,8 @@
-"""Returns and their standardisation."""
+"""Returns, advantages, and their standardisation."""
 
 import numpy as np
 
-from trainables.learning.compiled import compiled
+from trainables.learning.kernels.returns import reversed_discounted_sum
 
 Array = np.ndarray
 
@@ -14,30 +14,7 @@ def discounted_sum(x_n: Array, gamma: float, reset_n: Array | None = None) -> Ar
 
     ``reset_n`` (bool) marks the last step of a stretch: nothing behind it reaches the steps before it.
     """
-    return _discounted_sum(x_n, gamma, np.zeros(len(x_n), np.bool_) if reset_n is None else reset_n)
-
-
-def discounted_sum_numpy(x_n: Array, gamma: float, reset_n: Array) -> Array:
-    """The recursion is a first-order linear filter run backwards through each stretch."""
-    from scipy.signal import lfilter  # half a second, in every process that starts: only where it is needed
-
-    y_n = np.empty(len(x_n), np.float64)
-    last = np.flatnonzero(reset_n) + 1
-    for start, stop in zip([0, *last], [*last, len(x_n)], strict=True):
-        y_n[start:stop] = lfilter([1.0], [1.0, -gamma], x_n[start:stop][::-1])[::-1]
-    return y_n
-
-
-@compiled(otherwise=discounted_sum_numpy)
-def _discounted_sum(x_n: Array, gamma: float, reset_n: Array) -> Array:
-    y_n = np.empty(len(x_n), np.float64)
-    ahead = 0.0
-    for t in range(len(x_n) - 1, -1, -1):
-        if reset_n[t]:
-            ahead = 0.0
-        ahead = x_n[t] + gamma * ahead
-        y_n[t] = ahead
-    return y_n
+    return reversed_discounted_sum(x_n, gamma, np.zeros(len(x_n), np.bool_) if reset_n is None else reset_n)
 
 
 def discounted_returns(reward_n: Array, gamma: float, reset_on_reward: bool = True) -> Array:
@@ -46,7 +23,7 @@ def discounted_returns(reward_n: Array, gamma: float, reset_on_reward: bool = Tr
         R[t] = r[t] + gamma * R[t+1]
 
     With ``reset_on_reward`` the sum restarts at each non-zero reward: a point in Pong is a game boundary, and no
-    action causes what happens in the next point (Karpathy 2016; seed document 002, ``process_rewards``).
+    action causes what happens in the next point (Karpathy 2016, ``discount_rewards``).
     """
     return discounted_sum(reward_n, gamma, reward_n != 0 if reset_on_reward else None)
 
@@ -92,9 +69,9 @@ def steps_since_reset(reset_n: Array) -> Array:
 
 
 def standardise(x_n: Array) -> Array:
-    """Shift and scale to mean 0 and standard deviation 1 (seed document 002).
+    """Shift and scale to mean 0 and standard deviation 1 (n,).
 
-    Unlike the seed, a constant sequence becomes zeros instead of NaN: it carries no preference.
+    Unlike in Karpathy's program, a constant sequence becomes zeros instead of NaN: it carries no preference.
     """
     centred_n = x_n - x_n.mean()
     deviation = centred_n.std()

@@ -10,12 +10,9 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from trainables.learning.compiled import compiled
+from trainables.learning.kernels.step import CLIP, filtered_row
 
 Array = np.ndarray
-
-CLIP = np.float32(5)
-"""Filtered observations lie within this many standard deviations."""
 
 
 class Moments(NamedTuple):
@@ -72,24 +69,3 @@ class Filter(NamedTuple):
         """The same for one row (d,) at a time; runs once a step."""
         mean_d, scale_d = self
         return lambda x_d: filtered_row(x_d, mean_d, scale_d)
-
-
-def filtered_row_numpy(x_d: Array, mean_d: Array, scale_d: Array) -> Array:
-    """``filtered_row`` in NumPy.
-
-    The method ``clip`` is quicker than the function, and unlike ``np.maximum`` and ``np.minimum`` it does not slow the
-    emulator's next frames.
-    """
-    y_d = x_d - mean_d
-    y_d *= scale_d
-    return y_d.clip(-CLIP, CLIP, out=y_d)
-
-
-@compiled(otherwise=filtered_row_numpy)
-def filtered_row(x_d: Array, mean_d: Array, scale_d: Array) -> Array:
-    """``Filter`` for one row (d,); returns float32."""
-    y_d = np.empty_like(mean_d)
-    for d in range(len(y_d)):
-        y = (np.float32(x_d[d]) - mean_d[d]) * scale_d[d]
-        y_d[d] = min(max(y, -CLIP), CLIP)
-    return y_d

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import ray
 
-from trainables.sampling.process import set_malloc_thresholds, spare_what_is_there
+from trainables.sampling.process import freeze_imported_objects, set_malloc_thresholds
 from trainables.sampling.task_queue import Block
 from trainables.sampling.worker import Worker
 
@@ -18,7 +18,7 @@ class RolloutActor:
     def __init__(self, make_worker: Callable[[], Worker]) -> None:
         set_malloc_thresholds()
         self._worker = make_worker()
-        spare_what_is_there()
+        freeze_imported_objects()
 
     def start(self) -> str:
         """Answer once the worker is built; return the node that it is on."""

@@ -10,7 +10,7 @@ gymnasium.register_envs(ale_py)
 ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)  # no banner from every actor
 
 UP, DOWN = ale_py.Action.RIGHT.value, ale_py.Action.LEFT.value
-"""The joystick's two moves, as ALE codes. Gymnasium, and with it the seeds, numbers them 2 and 3."""
+"""The joystick's two moves, as ALE codes. Gymnasium, and with it the original, numbers them 2 and 3."""
 
 
 class PongConsole:

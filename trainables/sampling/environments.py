@@ -6,10 +6,11 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from scipy import sparse
 
-from trainables.learning.sparse_logits import SparseRow
-from trainables.sampling.coarse_coding import BINS, NUM_PLACES, places
+from trainables.learning.inputs import SparseRow
+from trainables.learning.kernels.step import CLIP
+from trainables.sampling.coarse_coding import BINS, NUM_POSITIONS, coarse_positions
 from trainables.sampling.console import DOWN, UP, PongConsole
-from trainables.sampling.frames import DifferenceFrames, DoubleFrames, stack_rows
+from trainables.sampling.frames import HEIGHT, WIDTH, DifferenceFrames, DoubleFrames, stack_rows
 
 JOYSTICK = {"stay": ale_py.Action.NOOP.value, "up": UP, "down": DOWN}
 """Moves as ALE codes."""
@@ -22,7 +23,7 @@ MAX_ACTIONS = 127
 
 
 class PongPixels:
-    """Pong seen as difference frames; action 1 moves up, action 0 down (the seeds' two actions)."""
+    """Pong seen as difference frames; action 1 moves up, action 0 down, as in Karpathy 2016."""
 
     MOVES: tuple[str, ...] = ("down", "up")
     FRAMES = DifferenceFrames
@@ -47,11 +48,15 @@ class PongPixels:
         """Frames as a sparse matrix (n, pixels)."""
         return stack_rows(observations, self.FRAMES.num_pixels)
 
+    def picture(self, x_1d: sparse.csr_matrix) -> np.ndarray:
+        """The frame (80, 80); of several frames, their mean."""
+        return x_1d.toarray().reshape(-1, HEIGHT, WIDTH).mean(axis=0)
+
 
 class DoublePixels(PongPixels):
     """Pong with the three moves that differ, seen so that what stands still can be seen: PPO's Pong.
 
-    With the seeds' two moves a paddle never rests. A good policy then loses its points in long slow rallies, in which
+    With Karpathy's two moves a paddle never rests. A good policy then loses its points in long slow rallies, in which
     it cannot hold its paddle where the ball will come. A paddle that rests is invisible in the difference of two
     frames, so the present frame stands beside it.
     """
@@ -63,13 +68,13 @@ class DoublePixels(PongPixels):
 class PongRAM:
     """Pong seen as the console's 128 bytes of memory, with the three moves that differ: stay, up, down.
 
-    Gymnasium offers six actions, as the seeds' agent had them. In Pong the fire button only serves, and the console
+    Gymnasium offers six actions, and modular_rl's agent had them. In Pong the fire button only serves, and the console
     serves by itself, so each move would be there twice; a policy explores better without twins to tell apart.
 
     The four bytes in ``SIGNED`` arrive in offset binary, 128 for zero: as the console has them, -1 is 255, as far from
     0 as can be, and a filter of means and deviations makes noise of the ball's velocity.
 
-    With ``with_places`` the places of ball and paddle follow, spread over bins (``sampling/places.py``).
+    With ``coarse_coding`` the positions of ball and paddle follow, spread over bins (``sampling/coarse_coding.py``).
     """
 
     num_actions = 3
@@ -77,9 +82,9 @@ class PongRAM:
     """Addresses of numbers in two's complement; 56 and 58 are the ball's velocity (up or down, and across)."""
     MOVES = ("stay", "up", "down")
 
-    def __init__(self, env_id: str = "ALE/Pong-v5", with_places: bool = False) -> None:
-        self.console, self._with_places = PongConsole(env_id), with_places
-        self.num_inputs = NUM_BYTES + with_places * NUM_PLACES * BINS
+    def __init__(self, env_id: str = "ALE/Pong-v5", coarse_coding: bool = False) -> None:
+        self.console, self._coarse_coding = PongConsole(env_id), coarse_coding
+        self.num_inputs = NUM_BYTES + coarse_coding * NUM_POSITIONS * BINS
         self._sign_bits = np.zeros(NUM_BYTES, np.uint8)
         self._sign_bits[[*self.SIGNED]] = 128
         self._joystick = [JOYSTICK[move] for move in self.MOVES]
@@ -98,11 +103,15 @@ class PongRAM:
     def _observe(self) -> np.ndarray:
         memory = self.console.ale.getRAM()
         memory ^= self._sign_bits
-        return np.concatenate([memory, places(memory)]) if self._with_places else memory
+        return np.concatenate([memory, coarse_positions(memory)]) if self._coarse_coding else memory
 
     def stack(self, observations: list[np.ndarray]) -> np.ndarray:
         """Memories as one matrix (n, num_inputs), uint8."""
         return np.stack(observations)
+
+    def picture(self, x_1d: np.ndarray) -> np.ndarray:
+        """The filtered inputs in rows of 16; 1 is 2.5 standard deviations or more."""
+        return (x_1d.reshape(-1, 16) * 2 / CLIP).clip(-1, 1)
 
 
 class BoxEnvironment:
@@ -138,11 +147,15 @@ class BoxEnvironment:
         """Observations as one matrix (n, d), float32."""
         return np.stack(observations)
 
+    def picture(self, x_1d: np.ndarray) -> np.ndarray:
+        """The filtered inputs in one row; 1 is 2.5 standard deviations or more."""
+        return (x_1d * 2 / CLIP).clip(-1, 1)
 
-def flat_environment(env_id: str, with_places: bool = False) -> PongRAM | BoxEnvironment:
+
+def flat_environment(env_id: str, coarse_coding: bool = False) -> PongRAM | BoxEnvironment:
     """The environment of ``env_id`` with flat observations: memory for ALE's Pong, else the environment's own.
 
     Raises ValueError, in one line, if there is none.
     """
     spec = gymnasium.envs.registry.get(env_id)
-    return PongRAM(env_id, with_places) if spec and spec.kwargs.get("game") == "pong" else BoxEnvironment(env_id)
+    return PongRAM(env_id, coarse_coding) if spec and spec.kwargs.get("game") == "pong" else BoxEnvironment(env_id)

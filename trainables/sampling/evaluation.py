@@ -27,13 +27,8 @@ class EvaluatedGame(NamedTuple):
     """What a game of an evaluation sends back."""
 
     episode_return: float
-    length: int
+    length: int  # agent steps
     gif: bytes | None
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that travel."""
-        return len(self.gif or b"")
 
 
 def measure(

@@ -79,6 +79,10 @@ class Camera:
         """As the environment does."""
         return self._env.stack(observations)
 
+    def picture(self, x_1d: Any) -> Array:
+        """As the environment does."""
+        return self._env.picture(x_1d)
+
     def _shoot(self, observation: Any) -> None:
         ale = self._env.console.ale
         screen = ale.getScreen()

@@ -1,8 +1,8 @@
-"""What the pixel learner sees: the difference of two binary frames (seed document 002, ``preprocess``).
+"""What the pixel learner sees: the difference of two binary frames (Karpathy 2016, ``prepro``).
 
 ``preprocess`` is the definition, on dense pixels. ``DifferenceFrames`` computes the same thing from the few bytes of
-the screen that changed, because a difference frame has about 25 lit pixels of 6,400. ``DoubleFrames`` puts the present
-frame beside it, some 35 pixels more.
+the screen that changed, because about 25 of a difference frame's 6,400 pixels are not zero. ``DoubleFrames`` puts the
+present frame beside it, some 35 pixels more.
 """
 
 from itertools import groupby
@@ -11,8 +11,8 @@ import ale_py
 import numpy as np
 from scipy import sparse
 
-from trainables.learning.compiled import compiled
-from trainables.learning.sparse_logits import SparseRow
+from trainables.learning.inputs import SparseRow
+from trainables.learning.kernels import compiled
 
 Array = np.ndarray
 
@@ -20,9 +20,9 @@ HEIGHT = WIDTH = 80
 NUM_PIXELS = HEIGHT * WIDTH
 TOP, BOTTOM = 35, 195
 BACKGROUND = (144, 109)
-"""Red values that the seeds erase: the court, and the colour before the first serve."""
+"""Red values that the original erases: the court, and the colour before the first serve."""
 
-_COURT = np.uint64(0x2222222222222222)
+COURT = np.uint64(0x2222222222222222)
 """Eight pixels of the court, palette index 34."""
 
 ROOM = 1 << 17
@@ -37,33 +37,20 @@ def preprocess(rgb: Array) -> Array:
     """Binary frame of a console picture: uint8 (210, 160, 3) to float32 (6400,).
 
     Crop rows 35:195, keep every second pixel, erase both backgrounds, set everything else to 1. The picture stays
-    untouched (the seed edits it in place).
+    untouched (the original edits it in place).
     """
     red = rgb[TOP:BOTTOM:2, ::2, 0]
     return ((red != 0) & ~np.isin(red, BACKGROUND)).astype(np.float32).ravel()
 
 
-def changed_pixels_numpy(screen: Array, before: Array, lit: Array, columns: Array, values: Array, start: int) -> int:
-    """``changed_pixels`` in NumPy, four bytes (two kept pixels) at a time: a paddle is as wide as one such word."""
-    now_words, before_words = screen[TOP:BOTTOM:2].view(np.uint32), before.view(np.uint32)
-    words = (now_words != before_words).ravel().nonzero()[0]
-    now, then = now_words.ravel().take(words), before_words.ravel().take(words)
-    difference = (lit.take(now.view(np.uint8)) - lit.take(then.view(np.uint8)))[::2]
-    np.copyto(before_words, now_words)
-    pixels = difference.nonzero()[0]
-    stop = start + len(pixels)
-    columns[start:stop] = 2 * words.take(pixels >> 1) + (pixels & 1)
-    values[start:stop] = difference.take(pixels)
-    return stop
-
-
-@compiled(otherwise=changed_pixels_numpy)
-def changed_pixels(screen: Array, before: Array, lit: Array, columns: Array, values: Array, start: int) -> int:
+@compiled()
+def changed_pixels(screen: Array, before: Array, binary: Array, columns: Array, values: Array, start: int) -> int:
     """Compare a screen with the one before, and put it in that one's place.
 
     ``screen`` (210, 20) is the console's picture and ``before`` (80, 20) the kept rows of the last one, eight bytes in
-    each uint64. ``lit`` (256,) is the binary value of each palette index. Writes the pixels whose binary value changed,
-    ascending, into ``columns`` and by how much into ``values``, both from ``start`` on; returns where they end.
+    each uint64. ``binary`` (256,) is the binary value of each palette index. Writes the pixels whose binary value
+    changed, ascending, into ``columns`` and by how much into ``values``, both from ``start`` on; returns where they
+    end.
     """
     end = start
     for y in range(HEIGHT):
@@ -77,7 +64,7 @@ def changed_pixels(screen: Array, before: Array, lit: Array, columns: Array, val
             if now != then:
                 before[y, x] = now
                 for kept in range(4):  # every second byte; the lowest is the leftmost
-                    change = lit[now >> (16 * kept) & 255] - lit[then >> (16 * kept) & 255]
+                    change = binary[now >> (16 * kept) & 255] - binary[then >> (16 * kept) & 255]
                     if change != 0:
                         columns[end] = y * WIDTH + 4 * x + kept
                         values[end] = change
@@ -85,21 +72,9 @@ def changed_pixels(screen: Array, before: Array, lit: Array, columns: Array, val
     return end
 
 
-def present_pixels_numpy(screen: Array, lit: Array, columns: Array, values: Array, start: int) -> int:
-    """``present_pixels`` in NumPy, four bytes at a time as above."""
-    now_words = screen.view(np.uint32)
-    words = (now_words != _COURT.astype(np.uint32)).ravel().nonzero()[0]
-    frame = lit.take(now_words.ravel().take(words).view(np.uint8))[::2]
-    pixels = frame.nonzero()[0]
-    stop = start + len(pixels)
-    columns[start:stop] = NUM_PIXELS + 2 * words.take(pixels >> 1) + (pixels & 1)
-    values[start:stop] = 1
-    return stop
-
-
-@compiled(otherwise=present_pixels_numpy)
-def present_pixels(screen: Array, lit: Array, columns: Array, values: Array, start: int) -> int:
-    """Write the pixels that are lit, numbered from 6,400 on, and the value 1 each, from ``start`` on; return the end.
+@compiled()
+def present_pixels(screen: Array, binary: Array, columns: Array, values: Array, start: int) -> int:
+    """Write the pixels that are 1, numbered from 6,400 on, and the value 1 each, from ``start`` on; return the end.
 
     ``screen`` (80, 20) are the kept rows of a picture, the rest is as for ``changed_pixels``.
     """
@@ -107,13 +82,13 @@ def present_pixels(screen: Array, lit: Array, columns: Array, values: Array, sta
     for y in range(HEIGHT):
         difference = np.uint64(0)
         for x in range(screen.shape[1]):
-            difference |= screen[y, x] ^ _COURT
+            difference |= screen[y, x] ^ COURT
         if difference == 0:
             continue
         for x in range(screen.shape[1]):
-            if screen[y, x] != _COURT:
+            if screen[y, x] != COURT:
                 for kept in range(4):
-                    if lit[screen[y, x] >> (16 * kept) & 255] != 0:
+                    if binary[screen[y, x] >> (16 * kept) & 255] != 0:
                         columns[end] = NUM_PIXELS + y * WIDTH + 4 * x + kept
                         values[end] = 1
                         end += 1
@@ -130,8 +105,8 @@ class DifferenceFrames:
         self._screen = np.zeros((210, 160), np.uint8)
         self._words = self._screen.view(np.uint64)
         self._before = np.zeros((HEIGHT, 20), np.uint64)
-        self._lit = np.ones(256, np.float32)
-        self._lit[_BLACK_OR_BACKGROUND] = 0
+        self._binary = np.ones(256, np.float32)
+        self._binary[_BLACK_OR_BACKGROUND] = 0
         self._columns, self._values, self._end = np.empty(0, np.int32), np.empty(0, np.float32), 0
 
     def reset(self, screen: Array) -> SparseRow:
@@ -153,7 +128,7 @@ class DifferenceFrames:
 
     def _look(self, words: Array, start: int) -> int:
         """Fill in from ``start`` on what is seen of a screen, put it in the place of the last one; return the end."""
-        return changed_pixels(words, self._before, self._lit, self._columns, self._values, start)
+        return changed_pixels(words, self._before, self._binary, self._columns, self._values, start)
 
 
 class DoubleFrames(DifferenceFrames):
@@ -166,7 +141,7 @@ class DoubleFrames(DifferenceFrames):
 
     def _look(self, words: Array, start: int) -> int:
         end = super()._look(words, start)
-        return present_pixels(self._before, self._lit, self._columns, self._values, end)
+        return present_pixels(self._before, self._binary, self._columns, self._values, end)
 
 
 def stack_rows(rows: list[SparseRow], num_pixels: int = NUM_PIXELS) -> sparse.csr_matrix:

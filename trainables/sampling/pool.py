@@ -9,6 +9,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import ray
 from ray.exceptions import GetTimeoutError, RayError, RayTaskError
 
@@ -29,8 +30,8 @@ MAX_FAILURES = 3
 """Workers that one block of games may cost. More would not help: a game is the same game each time."""
 
 
-Ask = Callable[[int, tuple[Block, ...]], ray.ObjectRef]
-"""Asks a worker for blocks."""
+Submit = Callable[[int, tuple[Block, ...]], ray.ObjectRef]
+"""Hands blocks to a worker; returns Ray's reference to its answers."""
 
 
 def play_to_learn(worker: Worker, weights: Any, block: Sequence[GameNumber]) -> Any:
@@ -61,7 +62,7 @@ class RolloutPool:
         """
         self._make_worker, self._cpus, self._game_timeout_s = make_worker, cpus_per_worker, game_timeout_s
         self.counts = {"worker_restarts": 0, "bytes_received": 0, "bytes_between_nodes": 0}
-        _check_room(num_workers, cpus_per_worker)
+        _require_cpus(num_workers, cpus_per_worker)
         self._actors = [self._new_actor() for _ in range(num_workers)]
         try:
             self._nodes = ray.get([actor.start.remote() for actor in self._actors], timeout=START_TIMEOUT_S)
@@ -75,7 +76,7 @@ class RolloutPool:
             self.close()
             # Tune takes a RayActorError for the death of the trial's own actor and skips cleanup().
             raise RuntimeError(f"a rollout worker could not be built: {error}") from None
-        self._agendas = [TaskQueue() for _ in range(num_workers)]
+        self._queues = [TaskQueue() for _ in range(num_workers)]
 
     def play(
         self,
@@ -94,32 +95,32 @@ class RolloutPool:
         The iterator raises RuntimeError, naming worker, game and cause, if a block by itself costs ``MAX_FAILURES``
         workers, or if a worker raises an error, which would only repeat itself.
         """
-        for worker, agenda in enumerate(self._agendas):
-            if any(task.blocks for task in agenda.tasks):
-                agenda.clear()
+        for worker, queue in enumerate(self._queues):
+            if any(task.blocks for task in queue.tasks):
+                queue.clear()
                 self._replace(worker)
         shared = ray.put(weights)  # travels to each node once, however many workers and blocks there are
         blocks = [tuple(numbers[first : first + block_size]) for first in range(0, len(numbers), block_size)]
         waiting: deque[Block] = deque(blocks)
-        told: set[Any] = set()
+        has_weights: set[Any] = set()
 
-        def ask(worker: int, some: tuple[Block, ...]) -> ray.ObjectRef:
+        def submit(worker: int, some: tuple[Block, ...]) -> ray.ObjectRef:
             actor = self._actors[worker]
-            news = () if actor in told else (shared,)  # an object costs every task a millisecond
-            told.add(actor)
-            return actor.play.remote(some, how, *news)
+            new_weights = () if actor in has_weights else (shared,)  # an object costs every task a millisecond
+            has_weights.add(actor)
+            return actor.play.remote(some, how, *new_weights)
 
-        self._hand_out(waiting, ask)
-        return self._answers(blocks, waiting, ask)
+        self._hand_out(waiting, submit)
+        return self._answers(blocks, waiting, submit)
 
-    def _answers(self, blocks: Sequence[Block], waiting: deque[Block], ask: Ask) -> Iterator[Any]:
+    def _answers(self, blocks: Sequence[Block], waiting: deque[Block], submit: Submit) -> Iterator[Any]:
         finished: dict[Block, Any] = {}
         failures: Counter[Any] = Counter()
         for block in blocks:
             while block not in finished:
                 worker, answer, failure = self._next_end()
                 if failure:
-                    task, *unstarted = self._agendas[worker].clear()
+                    task, *unstarted = self._queues[worker].clear()
                     key = task.blocks or worker
                     failures[key] += 1
                     if failures[key] >= MAX_FAILURES and (task.blocks or not self._any_up_but(worker)):
@@ -129,13 +130,13 @@ class RolloutPool:
                     unplayed = [other for some in (task, *unstarted) for other in some.blocks]
                     waiting.extendleft(reversed(unplayed))
                     self._replace(worker)
-                elif asked := self._agendas[worker].pop().blocks:
-                    finished |= zip(asked, answer, strict=False)
-                    self._count(worker, sum(part.nbytes for part in answer))
-                    waiting.extendleft(reversed(asked[len(answer) :]))
+                elif played := self._queues[worker].pop().blocks:
+                    finished |= zip(played, answer, strict=False)
+                    self._count(worker, array_bytes(answer))
+                    waiting.extendleft(reversed(played[len(answer) :]))
                 else:
                     self._nodes[worker] = answer
-                self._hand_out(waiting, ask, one_by_one=bool(failures))  # before the caller takes its time
+                self._hand_out(waiting, submit, one_by_one=bool(failures))  # before the caller takes its time
             yield finished.pop(block)
 
     def call(self, function: Callable[[Worker], Any]) -> list[Any]:
@@ -152,7 +153,7 @@ class RolloutPool:
         options = {"num_cpus": self._cpus, "runtime_env": {"env_vars": ONE_THREAD}}
         return RolloutActor.options(**options).remote(self._make_worker)  # type: ignore[attr-defined]
 
-    def _hand_out(self, waiting: deque[Block], ask: Ask, one_by_one: bool = False) -> None:
+    def _hand_out(self, waiting: deque[Block], submit: Submit, one_by_one: bool = False) -> None:
         """A task for each worker that has none; then, while there are plenty, a second one for each that plays.
 
         Between two tasks a worker waits some milliseconds. So a task is half of what would be the worker's fair share
@@ -160,24 +161,24 @@ class RolloutPool:
         Polychronopoulos and Kuck 1987). ``one_by_one`` is for finding out which block it is that costs workers.
         """
         for ahead in (0, 1):
-            for worker, agenda in enumerate(self._agendas):
-                plays = bool(agenda.tasks) and bool(agenda.tasks[0].blocks)
-                if len(agenda.tasks) == ahead and len(waiting) > ahead * len(self._actors) and plays == bool(ahead):
+            for worker, queue in enumerate(self._queues):
+                plays = bool(queue.tasks) and bool(queue.tasks[0].blocks)
+                if len(queue.tasks) == ahead and len(waiting) > ahead * len(self._actors) and plays == bool(ahead):
                     half = (len(waiting) + len(self._actors)) // (2 * len(self._actors))
                     count = 1 if one_by_one else min(max(half, 1), MAX_BLOCKS)
                     blocks = tuple(waiting.popleft() for _ in range(count))
-                    agenda.add(Task(ask(worker, blocks), blocks, self._game_timeout_s * sum(map(len, blocks))))
+                    queue.add(Task(submit(worker, blocks), blocks, self._game_timeout_s * sum(map(len, blocks))))
 
     def _replace(self, worker: int) -> None:
         """Kill a worker, dead or hung, and start another in its place."""
         ray.kill(self._actors[worker])
         self.counts["worker_restarts"] += 1
         self._actors[worker] = self._new_actor()
-        self._agendas[worker].add(Task(self._actors[worker].start.remote(), (), START_TIMEOUT_S))
+        self._queues[worker].add(Task(self._actors[worker].start.remote(), (), START_TIMEOUT_S))
 
     def _any_up_but(self, worker: int) -> bool:
         """Whether the pool has another worker than this one, not only replacements that have not started."""
-        others = (agenda.tasks for other, agenda in enumerate(self._agendas) if other != worker)
+        others = (queue.tasks for other, queue in enumerate(self._queues) if other != worker)
         return any(not tasks or tasks[0].blocks for tasks in others)
 
     def _count(self, worker: int, nbytes: int) -> None:
@@ -187,25 +188,32 @@ class RolloutPool:
 
     def _next_end(self) -> tuple[int, Any, str | None]:
         """Wait for a worker's first task to end: (worker, answer, what went wrong)."""
-        busy = {agenda.tasks[0].reply: worker for worker, agenda in enumerate(self._agendas) if agenda.tasks}
-        first = min(busy.values(), key=lambda worker: self._agendas[worker].deadline)
-        left = self._agendas[first].deadline - time.monotonic()
+        busy = {queue.tasks[0].reply: worker for worker, queue in enumerate(self._queues) if queue.tasks}
+        first = min(busy.values(), key=lambda worker: self._queues[worker].deadline)
+        left = self._queues[first].deadline - time.monotonic()
         done, _ = ray.wait([*busy], num_returns=1, timeout=max(0.0, left))
         if not done:
-            task = self._agendas[first].tasks[0]
+            task = self._queues[first].tasks[0]
             return first, None, f"did not {'finish' if task.blocks else 'start'} within {task.seconds:g} s"
         worker = busy[done[0]]
         try:
             return worker, ray.get(done[0]), None
         except RayTaskError as error:
             cause = error.cause or error
-            name = self._agendas[worker].tasks[0].of(worker)
+            name = self._queues[worker].tasks[0].of(worker)
             raise RuntimeError(f"{name} raised {type(cause).__name__}: {cause}") from error
         except RayError as error:  # the process died, or its answer was lost with its machine
             return worker, None, "died: " + " ".join(str(error).split())
 
 
-def _check_room(num_workers: int, cpus_per_worker: float) -> None:
+def array_bytes(message: Any) -> int:
+    """Bytes of all arrays and byte strings in a message, which is made of tuples and lists."""
+    if isinstance(message, tuple | list):
+        return sum(map(array_bytes, message))
+    return message.nbytes if isinstance(message, np.ndarray) else len(message) if isinstance(message, bytes) else 0
+
+
+def _require_cpus(num_workers: int, cpus_per_worker: float) -> None:
     """Raise RuntimeError if the trial's bundles, or without them the cluster's machines, can never hold the workers.
 
     Ray itself would wait for ever, with a warning now and then.

@@ -6,8 +6,7 @@ import gc
 
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
 """Set before the actor's process starts, since the libraries read them when NumPy is first imported. Set any later,
-as in the seeds' actor, they do nothing, and the actors' threads fight for the cores (seed document 000,
-Troubleshooting)."""
+as in Ray's example, they do nothing, and the actors' threads fight for the cores (its "Troubleshooting")."""
 
 _KEEP = {"M_TRIM_THRESHOLD": (-1, 1 << 30), "M_MMAP_THRESHOLD": (-3, 32 << 20)}
 """Numbers and values of glibc's ``mallopt``: keep up to a gigabyte, in pieces of up to 32 MB."""
@@ -24,7 +23,7 @@ def set_malloc_thresholds() -> None:
             mallopt(option, value)
 
 
-def spare_what_is_there() -> None:
+def freeze_imported_objects() -> None:
     """Have the garbage collector look only at what is made from now on.
 
     What the libraries made when they were imported stays: some 200,000 objects. To look at them all took 70 to 110 ms

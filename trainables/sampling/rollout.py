@@ -18,7 +18,11 @@ class Environment(Protocol):
         ...
 
     def stack(self, observations: list) -> Any:
-        """All observations of a game as one matrix (n, d)."""
+        """Observations as one matrix (n, d), dense or sparse."""
+        ...
+
+    def picture(self, x_1d: Any) -> np.ndarray:
+        """What the network sees of one stacked observation, as a picture (rows, columns) of numbers in [-1, 1]."""
         ...
 
 
@@ -38,7 +42,7 @@ class Trajectory(NamedTuple):
 
 
 class GameNumber(NamedTuple):
-    """Decides a game: together with theta, nothing else does (design decision 1)."""
+    """Decides a game: together with the weights that play it, nothing else does."""
 
     seed: int  # the trial's
     iteration: int

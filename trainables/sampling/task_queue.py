@@ -27,7 +27,7 @@ class Task(NamedTuple):
 
 
 class TaskQueue:
-    """A worker's tasks: the first is under way, a second one saves it the wait for the learner's next word."""
+    """A worker's tasks: the first is under way; a second one saves it the wait for the learner's next message."""
 
     def __init__(self) -> None:
         self.tasks: deque[Task] = deque()

@@ -14,7 +14,7 @@ from experiments.plan.learners import PG, TRPO
 from tests.helpers.small_experiments import fit, small_record
 from tests.helpers.trials import CARTPOLE, assert_same, untimed, wait_until
 from trainables.config import PGConfig, TRPOConfig
-from trainables.pong_trpo import PongTRPO
+from trainables.trainable import PongTRPO
 
 pytestmark = pytest.mark.slow
 

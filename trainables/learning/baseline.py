@@ -8,7 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-from trainables.learning.mlp import MLP, row_blocks
+from trainables.learning.blocks import row_blocks
+from trainables.learning.inputs import active_inputs
+from trainables.learning.mlp import MLP
 
 Array = np.ndarray
 
@@ -66,14 +68,14 @@ class ValueBaseline:
         mix = self.mix if value.scale > 0 else 1.0  # before the first fit there is no old prediction worth keeping
         target_m = (mix * return_n + (1 - mix) * old_n)[:: self.every]
         centre, scale = target_m.mean(), target_m.std()
-        seen_md = x_nd[:: self.every]
-        lit = np.flatnonzero(seen_md.any(axis=0))
+        columns, x_mc = active_inputs(x_nd[:: self.every])
         standard_m = ((target_m - centre) / (scale or 1.0)).astype(np.float32)
-        loss = _loss(self.mlp.narrow(lit), seen_md[:, lit], standard_m, self.l2)
+        loss = _loss(self.mlp.restrict(columns), x_mc, standard_m, self.l2)
         options = {"maxiter": self.max_iterations}
-        start_p = self.mlp.narrowed(value.theta_p, lit)
+        start_p = self.mlp.restrict_params(value.theta_p, columns)
         solution = minimize(loss, start_p, jac=True, method="L-BFGS-B", options=options)
-        fitted = Value(self.mlp.widened(solution.x, lit, value.theta_p), np.asarray(centre), np.asarray(scale))
+        theta_p = self.mlp.expand_params(solution.x, columns, value.theta_p)
+        fitted = Value(theta_p, np.asarray(centre), np.asarray(scale))
         new_n = self.predict(fitted, x_nd)
         finite = bool(np.isfinite(new_n).all())
         info = {
@@ -85,8 +87,7 @@ class ValueBaseline:
 
 
 def _loss(mlp: MLP, x_nd: Array, target_n: Array, l2: float) -> Callable[[Array], tuple[float, Array]]:
-    """The loss and its gradient as a function of theta; L-BFGS works in float64, the network in float32."""
-
+    """The loss and its gradient (p,) as a function of theta; the gradient is of theta's type, the network float32."""
     blocks = [(x_nd[rows], target_n[rows, None]) for rows in row_blocks(len(x_nd))]
     to_mean = np.float32(2 / len(x_nd))
 

@@ -1,0 +1,67 @@
+"""What the Tune shell asks of an algorithm: pure functions of arrays and experience, one file an algorithm."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from trainables.sampling.worker import GameSummary, PlayedBlock, Worker
+
+Array = np.ndarray
+Arrays = dict[str, Array]
+"""An algorithm's whole state, by name; what a checkpoint holds."""
+
+Metrics = dict[str, float]
+Play = Callable[[int, int], Iterator[PlayedBlock]]
+"""Hands out games of the present iteration, (first, count), and yields their blocks in order."""
+
+
+class Algorithm(ABC):
+    """One way to learn."""
+
+    playing_arrays: ClassVar[tuple[str, ...]]
+    """Names of the arrays that ``playing_weights`` reads."""
+
+    block_size: int = 1
+    """Games that a worker plays before it sends what it packs of them."""
+
+    @abstractmethod
+    def init(self, rng: np.random.Generator) -> Arrays:
+        """The state before the first game."""
+
+    @abstractmethod
+    def worker_factory(self) -> Callable[[], Worker]:
+        """A picklable function that makes a rollout worker."""
+
+    @abstractmethod
+    def playing_weights(self, arrays: Mapping[str, Array]) -> Any:
+        """What of the state a worker needs to play with the present policy."""
+
+    @abstractmethod
+    def first_games(self, arrays: Arrays) -> int:
+        """How many games an iteration begins with."""
+
+    @abstractmethod
+    def collect(self, arrays: Arrays, blocks: Iterator[PlayedBlock], play: Play) -> tuple[Any, list[GameSummary]]:
+        """Take in the iteration's blocks while others are still being played; ``play`` hands out more games.
+
+        Returns the batch that ``update`` learns from, and a summary of each game.
+        """
+
+    @abstractmethod
+    def update(self, arrays: Arrays, batch: Any, decay: float, rng: np.random.Generator) -> tuple[Arrays, Metrics]:
+        """Learn: the new state, and metrics, always the same ones in the same order.
+
+        ``decay`` is this iteration's step size as a share of the first one's, ``rng`` what the update draws from.
+        """
+
+
+def with_prefix(prefix: str, arrays: Mapping[str, Array]) -> Arrays:
+    """The same arrays under names that begin with ``prefix`` and a dot."""
+    return {f"{prefix}.{name}": array for name, array in arrays.items()}
+
+
+def without_prefix(prefix: str, arrays: Mapping[str, Array]) -> Arrays:
+    """The arrays whose names begin with ``prefix`` and a dot, without it."""
+    return {name.removeprefix(f"{prefix}."): array for name, array in arrays.items() if name.startswith(f"{prefix}.")}

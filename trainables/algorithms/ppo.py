@@ -1,0 +1,226 @@
+"""PPO on Pong's pixels (Schulman et al. 2017, "Proximal Policy Optimization Algorithms", algorithm 1).
+
+    for each iteration
+        play ``batch_size`` games with the policy pi_old of theta_old                on the workers
+        A    = GAE(gamma, lambda) of each game                                       equations 11 and 12
+        A    = A standardised over the batch
+        for ``epochs`` passes over the batch, for each minibatch
+            theta <- Adam's step along the gradient of
+                     mean_t [ L_clip + c_H entropy - c_V (V - R)^2 ]                 equation 9
+
+    L_clip = min(r A, clip(r, 1 - c, 1 + c) A),   r = pi(a | x) / pi_old(a | x)      equation 7
+
+Differences from the paper: whole games instead of segments of fixed length; GAE ends at each point, as the original
+Pong programs' returns do; step size and entropy bonus halve every ``half_life`` agent steps.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from typing import NamedTuple, Self
+
+import numpy as np
+from scipy import sparse
+
+from trainables.algorithms.algorithm import Algorithm, Arrays, Metrics, Play, with_prefix, without_prefix
+from trainables.config import PGConfig
+from trainables.learning.actor_critic import ActorCritic
+from trainables.learning.baseline import explained_variance
+from trainables.learning.cores import Cores
+from trainables.learning.distributions import Categorical
+from trainables.learning.inputs import active_inputs
+from trainables.learning.mlp import MLP
+from trainables.learning.optimisers import Optimiser, State, make_optimiser
+from trainables.learning.policies import PixelCategoricalPolicy
+from trainables.learning.returns import generalised_advantages, standardise
+from trainables.sampling.environments import DoublePixels
+from trainables.sampling.frames import NUM_PIXELS, DoubleFrames
+from trainables.sampling.packed_games import PackedGame, pack_games
+from trainables.sampling.worker import GameSummary, PlayedBlock, Worker
+
+Array = np.ndarray
+
+VALUE_WEIGHT = 0.5
+"""Of the value's squared error, halved, in the objective; 0.5 as in the paper's Atari experiments."""
+
+
+class Steps(NamedTuple):
+    """n steps as they were played and judged."""
+
+    x_nd: sparse.csr_matrix  # double frames, float32
+    action_n: Array  # int8
+    log_prob_n: Array  # of the action, under the policy that played
+    adv_n: Array  # advantage
+    return_n: Array  # what the value should have been
+
+    @classmethod
+    def join(cls, parts: Sequence[Self]) -> Self:
+        """All steps of several games, one game after the other."""
+        x_nd, *rest = zip(*parts, strict=True)
+        return cls(sparse.vstack(x_nd, format="csr"), *map(np.concatenate, rest))
+
+    def take(self, rows: Array) -> Self:
+        """Some of the steps."""
+        return type(self)(*(part[rows] for part in self))
+
+
+class Batch(NamedTuple):
+    """What an update learns from."""
+
+    steps: list[Steps]  # of each game
+    entropy_g: list[float]  # of the policy, each game's mean, nats
+
+
+class Info(NamedTuple):
+    """What a minibatch says of the policy before its step; means over the minibatch."""
+
+    kl: float  # from the policy that played, as (r - 1) - log r estimates it, nats
+    clip_fraction: float  # of the steps whose L_clip is flat
+    clipped_objective: float  # L_clip
+
+
+class PPO(Algorithm):
+    """Many small steps up a clipped objective. Arrays: ``theta`` (the policy), ``value`` (h,), ``optimiser.*``."""
+
+    playing_arrays = ("theta",)
+
+    def __init__(self, settings: PGConfig) -> None:
+        self.settings, self.block_size = settings, settings.block_size
+        num_actions = len(DoublePixels.MOVES)
+        self.policy = PixelCategoricalPolicy(DoubleFrames.num_pixels, settings.hidden_size, num_actions)
+        self.network = ActorCritic(self.policy.mlp)
+
+    @cached_property
+    def cores(self) -> Cores:
+        """Where the halves of a minibatch are computed."""
+        return Cores(min(self.settings.num_workers, 2))
+
+    def init(self, rng: np.random.Generator) -> Arrays:
+        theta_p = self.network.mlp.init(rng)
+        return self._arrays(theta_p, self.optimiser().init(len(theta_p)))
+
+    def worker_factory(self) -> Callable[[], Worker]:
+        return partial(Worker, partial(DoublePixels, self.settings.env_id), self.policy, pack_games)
+
+    def playing_weights(self, arrays: Mapping[str, Array]) -> Array:
+        return arrays["theta"]
+
+    def output_weights(self, theta_p: Array) -> tuple[Array, Array]:
+        """The weights of the difference frame (6400, h), and each hidden unit's weight for up against down (h,)."""
+        (w1, _), (w2_hk, _) = self.policy.mlp.layers(theta_p)
+        up, down = (DoublePixels.MOVES.index(move) for move in ("up", "down"))
+        return w1[:NUM_PIXELS], w2_hk[:, up] - w2_hk[:, down]
+
+    def first_games(self, arrays: Arrays) -> int:
+        return self.settings.batch_size
+
+    def collect(self, arrays: Arrays, blocks: Iterator[PlayedBlock], play: Play) -> tuple[Batch, list[GameSummary]]:
+        theta_p = self.network.join(arrays["theta"], arrays["value"])
+        batch, games = Batch([], []), []
+        for summaries, packed_games in blocks:
+            for game in packed_games:
+                steps, entropy = self.advantages(theta_p, game)
+                batch.steps.append(steps)
+                batch.entropy_g.append(entropy)
+            games += summaries
+        return batch, games
+
+    def advantages(self, theta_p: Array, game: PackedGame) -> tuple[Steps, float]:
+        """A game's steps with their advantages (not yet standardised), and the policy's mean entropy in nats."""
+        settings, x_nd = self.settings, game.frames
+        logit_nk, value_n = self.network.forward(theta_p, x_nd)
+        last_value = float(value_n[-1]) if game.truncated else 0.0
+        x_nd, logit_nk, value_n = x_nd[:-1], logit_nk[:-1], value_n[:-1]
+        point_n = game.reward_n != 0
+        adv_n = generalised_advantages(game.reward_n, value_n, last_value, settings.gamma, settings.gae_lambda, point_n)
+        log_prob_n = Categorical.log_prob(logit_nk, game.action_n)
+        entropy = float(Categorical.entropy(logit_nk).mean())
+        return Steps(x_nd, game.action_n, log_prob_n, adv_n, adv_n + value_n), entropy
+
+    def update(self, arrays: Arrays, batch: Batch, decay: float, rng: np.random.Generator) -> tuple[Arrays, Metrics]:
+        steps = Steps.join(batch.steps)
+        explained = explained_variance(steps.return_n - steps.adv_n, steps.return_n)
+        steps = steps._replace(adv_n=standardise(steps.adv_n))
+        old_theta_p = self.network.join(arrays["theta"], arrays["value"])
+        theta_p, state, info = self.ascend(old_theta_p, without_prefix("optimiser", arrays), steps, decay, rng)
+        metrics = {f"policy/{name}": value for name, value in info._asdict().items()} | {
+            "policy/update_norm": float(np.linalg.norm(theta_p - old_theta_p)),
+            "baseline/explained_variance": explained,
+            "policy/entropy": float(np.mean(batch.entropy_g)),
+            "policy/learning_rate": self.settings.learning_rate * decay,
+        }
+        return self._arrays(theta_p, state), metrics
+
+    def ascend(
+        self, theta_p: Array, state: State, steps: Steps, decay: float, rng: np.random.Generator
+    ) -> tuple[Array, State, Info]:
+        """Steps up the objective, one for each minibatch: ``(theta, the optimiser's state, means of the last epoch)``.
+
+        The weights of inputs that are zero in the whole batch, and the optimiser's memory of them, stay as they are.
+        """
+        mlp, optimiser, infos = self.network.mlp, self.optimiser(decay), []
+        columns, x_nc = active_inputs(steps.x_nd)
+        active_p, steps = mlp.restrict_params(theta_p, columns), steps._replace(x_nd=x_nc)
+        active_state = {n: mlp.restrict_params(array, columns) if array.ndim else array for n, array in state.items()}
+        minibatches = max(1, round(len(steps.action_n) / self.settings.minibatch_size))
+        for _ in range(self.settings.epochs):
+            for rows in np.array_split(rng.permutation(len(steps.action_n)), minibatches):
+                gradient_p, info = self.minibatch_gradient(mlp.restrict(columns), active_p, steps, rows, decay)
+                active_p, active_state = optimiser.ascend(active_p, gradient_p, active_state)
+                infos.append(info)
+        state = {
+            name: mlp.expand_params(active_state[name], columns, array) if array.ndim else active_state[name]
+            for name, array in state.items()
+        }
+        means = np.mean(infos[-minibatches:], axis=0).tolist()
+        return mlp.expand_params(active_p, columns, theta_p), state, Info(*means)
+
+    def minibatch_gradient(
+        self, mlp: MLP, theta_p: Array, steps: Steps, rows: Array, decay: float
+    ) -> tuple[Array, Info]:
+        """The gradient of some rows (p,): always the sum of two halves' gradients, for any number of cores."""
+        bonus, clip = self.settings.entropy_bonus * decay, self.settings.clip
+        halves = [steps.take(half) for half in np.array_split(rows, 2)]
+        jobs = [partial(objective_gradient, mlp, theta_p, half, len(rows), clip, bonus) for half in halves]
+        (gradient_p, info), (other_p, other) = self.cores.run_two(*jobs)
+        return gradient_p + other_p, Info(*(a + b for a, b in zip(info, other, strict=True)))
+
+    def optimiser(self, decay: float = 1.0) -> Optimiser:
+        """The gradient ascent rule at a share of the first step size."""
+        settings = self.settings
+        return make_optimiser(settings.optimiser, settings.learning_rate * decay, settings.rmsprop_decay)
+
+    def _arrays(self, theta_p: Array, state: State) -> Arrays:
+        actor_p, critic_h = self.network.split(theta_p)
+        return {"theta": actor_p, "value": critic_h} | with_prefix("optimiser", state)
+
+
+def objective_gradient(
+    mlp: MLP, theta_p: Array, steps: Steps, total: int, clip: float, entropy_bonus: float
+) -> tuple[Array, Info]:
+    """The gradient (p,) of the objective, equation 9, and some of what is worth knowing of it.
+
+        L = sum_n [ L_clip + c_H entropy - VALUE_WEIGHT / 2 (R - V)^2 ] / total
+
+    ``steps`` may be a part of a minibatch, which has ``total`` steps; gradients and infos of its parts add up.
+    """
+    out_n, tape = mlp.forward(theta_p, steps.x_nd)
+    logit_nk, value_n = out_n[:, :-1], out_n[:, -1]
+    log_ratio_n = Categorical.log_prob(logit_nk, steps.action_n) - steps.log_prob_n
+    ratio_n = np.exp(log_ratio_n)
+    objective_n, slope_n = clipped_objective(ratio_n, steps.adv_n, clip)
+    logit_slope_nk = slope_n[:, None] * Categorical.score(logit_nk, steps.action_n)
+    logit_slope_nk += entropy_bonus * Categorical.entropy_slope(logit_nk)
+    value_slope_n = VALUE_WEIGHT * (steps.return_n - value_n)
+    cotangent_nk = np.column_stack([logit_slope_nk, value_slope_n]) / total
+    sums = np.sum(ratio_n - 1 - log_ratio_n), np.sum(slope_n != ratio_n * steps.adv_n), np.sum(objective_n)
+    return mlp.vjp(theta_p, tape, cotangent_nk.astype(theta_p.dtype)), Info(*(float(each) / total for each in sums))
+
+
+def clipped_objective(ratio_n: Array, adv_n: Array, clip: float) -> tuple[Array, Array]:
+    """L_clip of n steps, equation 7, and its derivative with respect to log pi(a | x); both (n,).
+
+    L_clip = min(r A, clip(r, 1 - c, 1 + c) A)
+    d L_clip / d log pi = r A where that is the smaller one, else 0: the policy has moved far enough
+    """
+    free_n, clipped_n = ratio_n * adv_n, np.clip(ratio_n, 1 - clip, 1 + clip) * adv_n
+    return np.minimum(free_n, clipped_n), np.where(free_n <= clipped_n, free_n, 0)

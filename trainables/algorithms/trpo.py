@@ -1,0 +1,225 @@
+"""TRPO on Pong's memory, or on a small Gymnasium environment (Schulman et al. 2015, "Trust Region Policy Optimization";
+modular_rl's ``TrpoUpdater``).
+
+    for each iteration
+        play about ``timesteps_per_batch`` steps of whole games with pi_old          on the workers
+        A = GAE(gamma, lambda) of each game with the fitted value baseline, standardised over the batch
+        g    = gradient of L(theta) = -mean_n r A,   r = pi(a | x) / pi_old(a | x)   equation 14
+        s    = (F + damping I)^-1 (-g)                                               conjugate gradient, appendix C
+        step = s sqrt(2 delta / s^T (F + damping I) s)                               delta: KL_TARGET_FRACTION * max_kl
+        theta <- theta + step, halved until L falls and mean KL(pi_old || pi) <= max_kl
+        fit the baseline to the returns; take the games' moments into the observation filter
+
+F is the Fisher information of the policy: the Hessian of the mean KL at pi_old.
+
+Differences from modular_rl: the filter stands still within an iteration; the baseline's targets are standardised, and
+its time input counts from the last point; the line search checks the KL bound too; a game that was cut off is worth the
+value of the state in which it was. Where Pong asks for other numbers than its defaults, ``TRPOConfig`` says why.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial, reduce
+from typing import NamedTuple
+
+import numpy as np
+
+from trainables.algorithms.algorithm import Algorithm, Arrays, Metrics, Play, with_prefix, without_prefix
+from trainables.config import TRPOConfig
+from trainables.learning.baseline import Value, ValueBaseline
+from trainables.learning.cores import Cores
+from trainables.learning.inputs import active_inputs
+from trainables.learning.policies import FilteredPolicy, FilteredWeights
+from trainables.learning.returns import (
+    bootstrapped_returns,
+    generalised_advantages,
+    standardise,
+    steps_since_reset,
+)
+from trainables.learning.running_stats import Filter, Moments
+from trainables.learning.solvers import LineSearchResult, backtracking_line_search, conjugate_gradient
+from trainables.learning.surrogate import Surrogate
+from trainables.sampling.environments import flat_environment
+from trainables.sampling.rollout import Trajectory
+from trainables.sampling.worker import GameSummary, PlayedBlock, Worker
+
+Array = np.ndarray
+
+PROBE_GAMES = 4
+"""Games that begin a trial's first iteration: their mean length tells how many more it needs."""
+
+KL_TARGET_FRACTION = 0.9
+"""Share of ``max_kl`` that a full step aims at. The quadratic model of the KL misses by some percent; a step that aims
+at the bound itself oversteps it every other time, and the line search then halves it to a quarter of the KL."""
+
+
+class MeasuredGame(NamedTuple):
+    """What travels of a game."""
+
+    trajectory: Trajectory
+    moments: Moments  # of its observations
+
+
+def measure_moments(weights: FilteredWeights, games: Sequence[Trajectory]) -> list[MeasuredGame]:
+    """The games with the moments of their observations; runs where the games were played."""
+    return [MeasuredGame(game, Moments.of(game.obs_nd)) for game in games]
+
+
+class Batch(NamedTuple):
+    """An iteration's games, one after the other, n steps in all."""
+
+    obs_nd: Array  # filtered, float32
+    state_nd: Array  # what the baseline sees: the same, and the time
+    action_n: Array  # int8
+    adv_n: Array  # standardised, float32
+    return_n: Array  # float64
+    moments: list[Moments]  # of each game's observations
+    mean_length: float  # agent steps per game
+
+
+class TRPO(Algorithm):
+    """A natural gradient step within a trust region.
+
+    Arrays: ``theta``; ``baseline.*``, a ``Value``; ``filter.*``, ``Moments`` of all observations so far;
+    ``mean_length`` (), agent steps per game of the last iteration, 0 before the first.
+    """
+
+    playing_arrays = ("theta", *(f"filter.{name}" for name in Moments._fields))
+
+    def __init__(self, settings: TRPOConfig) -> None:
+        """Raises ValueError, in one line, if there is no such environment."""
+        self.settings = settings
+        self.make_env = partial(flat_environment, settings.env_id, settings.coarse_coding)
+        env = self.make_env()
+        self.policy = FilteredPolicy(env.num_inputs, settings.hidden_sizes, env.num_actions)
+        self.baseline = ValueBaseline(
+            env.num_inputs + 1,
+            settings.hidden_sizes,
+            settings.baseline_l2,
+            settings.baseline_mix,
+            settings.baseline_iterations,
+            settings.baseline_every,
+        )
+
+    @cached_property
+    def cores(self) -> Cores:
+        """Where the policy's step and the baseline's fit are computed."""
+        return Cores(min(2, self.settings.num_workers))
+
+    def init(self, rng: np.random.Generator) -> Arrays:
+        arrays = {"theta": self.policy.init(rng), "mean_length": np.array(0.0)}
+        arrays |= with_prefix("baseline", self.baseline.init(rng)._asdict())
+        return arrays | with_prefix("filter", Moments.empty(self.policy.num_inputs)._asdict())
+
+    def worker_factory(self) -> Callable[[], Worker]:
+        return partial(Worker, self.make_env, self.policy, measure_moments)
+
+    def playing_weights(self, arrays: Mapping[str, Array]) -> FilteredWeights:
+        return FilteredWeights(arrays["theta"], _moments(arrays).filter())
+
+    def first_games(self, arrays: Arrays) -> int:
+        """The first iteration learns from ``PROBE_GAMES`` how long a game is; the others know it of the last one's."""
+        return self.games_for([], float(arrays["mean_length"])) if arrays["mean_length"] else PROBE_GAMES
+
+    def games_for(self, lengths: Sequence[int], mean_length: float) -> int:
+        """How many games of a mean length make about ``timesteps_per_batch`` steps with those that there are, in pairs.
+
+        Two workers then end together more often: of three games, the last would leave one idle for a third of the time.
+        The rule looks at results only, so it gives the same games for any number of workers.
+        """
+        missing = self.settings.timesteps_per_batch - sum(lengths)
+        return max(2 * round(missing / mean_length / 2), self.settings.min_games - len(lengths), 0)
+
+    def collect(self, arrays: Arrays, blocks: Iterator[PlayedBlock], play: Play) -> tuple[Batch, list[GameSummary]]:
+        value, see = _value(arrays), _moments(arrays).filter()
+        games: list[GameSummary] = []
+        parts: list[tuple[Array, ...]] = []
+        moments: list[Moments] = []
+
+        def take_in(blocks: Iterator[PlayedBlock]) -> None:
+            for summaries, measured in blocks:
+                games.extend(summaries)
+                parts.extend(self.advantages(value, see, game.trajectory) for game in measured)
+                moments.extend(game.moments for game in measured)
+
+        take_in(blocks)
+        if not arrays["mean_length"]:
+            lengths = [game.length for game in games]
+            take_in(play(len(games), self.games_for(lengths, float(np.mean(lengths)))))
+        state_nd, action_n, return_n, adv_n = (np.concatenate(part) for part in zip(*parts, strict=True))
+        adv_n, mean_length = standardise(adv_n).astype(np.float32), float(np.mean([game.length for game in games]))
+        return Batch(state_nd[:, :-1], state_nd, action_n, adv_n, return_n, moments, mean_length), games
+
+    def advantages(self, value: Value, see: Filter, game: Trajectory) -> tuple[Array, ...]:
+        """A game's states (n, d + 1), actions, returns and advantages (n,), by the baseline before this iteration."""
+        settings = self.settings
+        reset_n = (game.reward_n != 0) & settings.reset_on_reward
+        # The state after the last step comes along: a game that was cut off is worth what it is worth.
+        state_nd = self.states(see(np.vstack([game.obs_nd, game.last_obs])), np.append(reset_n, False))
+        value_n = self.baseline.predict(value, state_nd)
+        last_value = float(value_n[-1]) if game.truncated else 0.0
+        return_n = bootstrapped_returns(game.reward_n, settings.gamma, last_value, reset_n)
+        adv_n = generalised_advantages(
+            game.reward_n, value_n[:-1], last_value, settings.gamma, settings.gae_lambda, reset_n
+        )
+        return state_nd[:-1], game.action_n, return_n, adv_n
+
+    def states(self, obs_nd: Array, reset_n: Array) -> Array:
+        """The baseline's inputs (n, d + 1): observations, and the time since the last point, times 1 - gamma."""
+        time_n = steps_since_reset(reset_n) * (1 - self.settings.gamma)
+        return np.column_stack([obs_nd, time_n.astype(np.float32)])
+
+    def update(self, arrays: Arrays, batch: Batch, decay: float, rng: np.random.Generator) -> tuple[Arrays, Metrics]:
+        max_kl = self.settings.max_kl * decay**2
+        (theta_p, policy_info), (value, baseline_info) = self.cores.run_two(
+            lambda: self.improve_policy(arrays["theta"], batch.obs_nd, batch.action_n, batch.adv_n, max_kl),
+            lambda: self.baseline.fit(_value(arrays), batch.state_nd, batch.return_n),
+        )
+        moments = reduce(Moments.merge, batch.moments, _moments(arrays))
+        arrays = {"theta": theta_p, "mean_length": np.array(batch.mean_length)}
+        arrays |= with_prefix("baseline", value._asdict()) | with_prefix("filter", moments._asdict())
+        metrics = {f"policy/{name}": figure for name, figure in (policy_info | {"max_kl": max_kl}).items()}
+        return arrays, metrics | {f"baseline/{name}": figure for name, figure in baseline_info.items()}
+
+    def improve_policy(
+        self, theta_p: Array, obs_nd: Array, action_n: Array, adv_n: Array, max_kl: float
+    ) -> tuple[Array, Metrics]:
+        """TRPO's step. A gradient that is zero or not finite, or a refused line search, leaves theta as it was."""
+        columns, obs_nc = active_inputs(obs_nd)
+        old_p = self.policy.mlp.restrict_params(theta_p, columns)
+        surrogate = Surrogate(self.policy.mlp.restrict(columns), old_p, obs_nc, action_n, adv_n)
+        every = self.settings.fisher_every
+        sample = Surrogate(surrogate.mlp, old_p, obs_nc[::every], action_n[::every], adv_n[::every])
+
+        def apply_fisher(v_p: Array) -> Array:
+            return sample.fisher_product(v_p) + self.settings.cg_damping * v_p
+
+        gradient_p = surrogate.gradient()
+        search, residual_p = LineSearchResult(old_p, surrogate.start, 0, False), np.zeros_like(gradient_p)
+        if np.isfinite(gradient_p).all():
+            direction_p, residual_p = conjugate_gradient(apply_fisher, -gradient_p, self.settings.cg_iterations)
+            curvature = float(direction_p @ (-gradient_p - residual_p))  # s^T (F + damping I) s, since r = b - A s
+            if curvature > 0:
+                step_p = direction_p * np.sqrt(2 * KL_TARGET_FRACTION * max_kl / curvature)
+                step_p = step_p.astype(theta_p.dtype)
+                slope = float(gradient_p @ step_p)
+                search = backtracking_line_search(surrogate.loss_and_kl, old_p, surrogate.start, step_p, slope, max_kl)
+        info = {
+            "loss_before": surrogate.start.loss,
+            "loss_after": search.at_x.loss,
+            "kl": search.at_x.kl,
+            "entropy": surrogate.entropy(old_p),
+            "entropy_after": surrogate.entropy(search.x),
+            "gradient_norm": float(np.linalg.norm(gradient_p)),
+            "cg_residual": float(residual_p @ residual_p),
+            "halvings": float(search.halvings),
+            "update_accepted": float(search.accepted),
+        }
+        return self.policy.mlp.expand_params(search.x, columns, theta_p), info
+
+
+def _value(arrays: Mapping[str, Array]) -> Value:
+    return Value(**without_prefix("baseline", arrays))
+
+
+def _moments(arrays: Mapping[str, Array]) -> Moments:
+    return Moments(**without_prefix("filter", arrays))
