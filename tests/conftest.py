@@ -37,5 +37,5 @@ def make_trial(home, ray_cluster):
 def pytest_collection_modifyitems(items):
     """Mark every test that needs a running Ray, so that ``-m "not ray"`` is an inner loop of seconds."""
     for item in items:
-        if {"ray_cluster", "cluster", "start"} & set(item.fixturenames):
+        if {"ray_cluster", "cluster", "start", "home"} & set(item.fixturenames):
             item.add_marker(pytest.mark.ray)

@@ -49,13 +49,13 @@ def benchmark_rollout(flags: RoundsFlags) -> Iterator[Table]:
     worker, theta = _worker(PGConfig.from_dict(REINFORCE))  # type: ignore[arg-type]
     ppo, ppo_theta = _worker(PGConfig())
     sides: dict[str, Callable[[], float]] = {
-        "emulator": lambda: emulate(worker.env.console),
+        "emulator": lambda: emulate(console),
         "REINFORCE": _timed(lambda game: worker.play_block(theta, [GameNumber(0, 0, game)]).summaries[0].length),
         "PPO": _timed(lambda game: ppo.play_block(ppo_theta, [GameNumber(0, 0, game)]).summaries[0].length),
         "TRPO": _timed(_memory_player(TRPOConfig(coarse_coding=False))),
         "TRPO, coarse coding": _timed(_memory_player(TRPOConfig())),
-        "dense oracle": _timed(lambda game: _dense_game(worker.env.console, worker.policy, theta, game)),
-        "notebook": _timed(_notebook_player(worker, theta)),
+        "dense oracle": _timed(lambda game: _dense_game(console, policy, theta, game)),
+        "notebook": _timed(_notebook_player(policy, theta)),
     }
     rates = alternate(sides, flags.rounds)
     rows = shares(rates, "frames/s")
@@ -90,8 +90,8 @@ def _memory_player(config: TRPOConfig) -> Callable[[int], int]:
     return lambda game: worker.play_block(weights, [GameNumber(0, 1, game)]).summaries[0].length
 
 
-def _notebook_player(worker: Worker, theta: np.ndarray) -> Callable[[int], int]:
-    (w1, _), (w2, _) = worker.policy.mlp.layers(theta.astype(np.float64))
+def _notebook_player(policy: BernoulliPolicy, theta: np.ndarray) -> Callable[[int], int]:
+    (w1, _), (w2, _) = policy.mlp.layers(theta.astype(np.float64))
     notebook, env = NotebookModel(w1.T.copy(), w2.ravel()), gymnasium.make(PGConfig().env_id)
     env.reset(seed=0)
 

@@ -34,6 +34,7 @@ def untimed(result):
 CARTPOLE = {
     "env_id": "CartPole-v1",
     "reset_on_reward": False,
+    "coarse_coding": False,
     "hidden_sizes": (8,),
     "timesteps_per_batch": 300,
     "num_workers": 1,

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.helpers.pickles import Trap
 from trainables import checkpoints
 from trainables.checkpoints import ARRAYS, STATE, CheckpointError
 
@@ -122,16 +123,6 @@ def test_values_that_are_not_finite_are_neither_saved_nor_loaded(saved, tmp_path
     np.savez(saved / ARRAYS, **broken)
     sign(saved)
     refuses(saved, "theta holds values that are not finite")
-
-
-class Trap:
-    """Whoever unpickles it creates the file ``sprung``."""
-
-    def __init__(self, sprung):
-        self.sprung = sprung
-
-    def __reduce__(self):
-        return Path.touch, (self.sprung,)
 
 
 @pytest.mark.parametrize("expected", [HELD, None])

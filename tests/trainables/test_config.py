@@ -2,11 +2,20 @@ import numpy as np
 import pytest
 
 from trainables.checks import ConfigError
-from trainables.config import PGConfig
+from trainables.config import PGConfig, TRPOConfig
 
 
-def test_defaults_are_valid_and_survive_a_round_trip():
-    assert PGConfig.from_dict(PGConfig().to_dict()) == PGConfig()
+@pytest.mark.parametrize("config", [PGConfig(), TRPOConfig()])
+def test_defaults_are_valid_and_survive_a_round_trip(config):
+    assert type(config).from_dict(config.to_dict()) == config
+    assert type(config).upgraded(config.to_dict()) == config.to_dict()
+
+
+def test_stored_configurations_of_earlier_revisions_keep_their_meaning():
+    old = {"places": True, "gamma": 0.9}
+    assert TRPOConfig.upgraded(old) == {"coarse_coding": True, "gamma": 0.9, "half_life": 2_000_000}
+    config = PGConfig.from_dict(PGConfig.upgraded({"gamma": 0.9}))
+    assert (config.method, config.optimiser, config.batch_size, config.half_life) == ("reinforce", "rmsprop", 10, 0)
 
 
 def test_numpy_scalars_of_a_search_space_become_plain_numbers():
@@ -23,7 +32,7 @@ def test_numpy_scalars_of_a_search_space_become_plain_numbers():
         ({"learning_rate": -1e-3}, r"learning_rate=-0.001"),
         ({"learning_rate": float("nan")}, r"learning_rate=nan"),
         ({"learning_rate": float("inf")}, r"learning_rate=inf"),
-        ({"learning_rate": "default"}, r"learning_rate='fast': accepted is a number > 0"),
+        ({"learning_rate": "fast"}, r"learning_rate='fast': accepted is a number > 0"),
         ({"gamma": 0.0}, r"gamma=0.0: accepted is a number in \(0, 1\]"),
         ({"gamma": 1.01}, r"gamma=1.01"),
         ({"batch_size": 0}, r"batch_size=0: accepted is a number >= 1"),

@@ -10,12 +10,13 @@ from ray import tune
 
 from tests.helpers import faults
 from tests.helpers.faults import faulty
+from tests.helpers.pickles import Trap
 from tests.helpers.trials import CARTPOLE, assert_same, untimed, wait_until
-from tests.trainables.test_checkpoints import Trap
 from trainables.checkpoints import CheckpointError
 from trainables.trainable import PongPG, PongTRPO
 
-PIXELS = {"hidden_size": 8, "batch_size": 2, "num_workers": 1, "seed": 4, "eval_interval": 0}
+REINFORCE = {"method": "reinforce", "optimiser": "rmsprop", "half_life": 0}
+PIXELS = REINFORCE | {"hidden_size": 8, "batch_size": 2, "num_workers": 1, "seed": 4, "eval_interval": 0}
 GOLDEN = Path(__file__).parents[1] / "data"
 
 
@@ -67,8 +68,7 @@ def test_workers_without_a_bundle_are_an_error_at_once(tmp_path):
 
 def exploding(trial):
     """Parameters that are still finite, of a network whose outputs are not."""
-    arrays = trial.arrays
-    trial.set_arrays(arrays | {"theta": np.full_like(arrays["theta"], 1e38)})
+    trial.arrays = trial.arrays | {"theta": np.full_like(trial.arrays["theta"], 1e38)}
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_an_absurd_trust_region_does_not_diverge(make_trial):
 @pytest.mark.parametrize(
     ("trainable", "settings", "steps"),
     [
-        (PongPG, {"hidden_size": 1, "batch_size": 1}, 2000),
+        (PongPG, REINFORCE | {"hidden_size": 1, "batch_size": 1}, 2000),
         (PongTRPO, CARTPOLE | {"hidden_sizes": (2,), "timesteps_per_batch": 100}, 301),
     ],
 )

@@ -7,12 +7,12 @@ themselves only figures are kept, within a tolerance: BLAS adds in another order
 import numpy as np
 import pytest
 
-from search_spaces import pong_pg, pong_trpo
+from search_spaces import pong_pg
 from trainables.trainable import PongPG, PongTRPO
 
 COMMON = {"num_workers": 2, "seed": 7, "eval_interval": 0}
-PG_RUN, TRPO_RUN = COMMON | {"batch_size": 3}, COMMON | {"timesteps_per_batch": 3000}
-PPO_RUN = pong_pg.PRESETS["default"] | PG_RUN
+PPO_RUN, TRPO_RUN = COMMON | {"batch_size": 3}, COMMON | {"timesteps_per_batch": 3000}
+REINFORCE_RUN = pong_pg.PRESETS["karpathy"] | PPO_RUN | {"learning_rate": 2e-3, "gamma": 0.98}
 
 
 def played(trial, iterations=3):
@@ -32,8 +32,8 @@ def close(values):
     return pytest.approx(values, rel=1e-4)
 
 
-def test_pong_pg_repeats_the_run_that_was_recorded(make_trial):
-    trial = make_trial(PongPG, PG_RUN)
+def test_reinforce_repeats_the_run_that_was_recorded(make_trial):
+    trial = make_trial(PongPG, REINFORCE_RUN)
     start = trial.arrays["theta"]
     returns, lengths, last = played(trial)
     assert returns == [-21, -21, -21, -21, -20, -20, -21, -21, -20]
@@ -42,7 +42,7 @@ def test_pong_pg_repeats_the_run_that_was_recorded(make_trial):
     assert figures(trial.arrays["theta"] - start) == close([13.981724, 0.7487451718])
 
 
-def test_pong_pg_by_ppo_repeats_the_run_that_was_recorded(make_trial):
+def test_ppo_repeats_the_run_that_was_recorded(make_trial):
     trial = make_trial(PongPG, PPO_RUN)
     start = trial.arrays
     returns, lengths, last = played(trial)
@@ -58,27 +58,27 @@ def test_pong_pg_by_ppo_repeats_the_run_that_was_recorded(make_trial):
     ("settings", "expected_returns", "expected_lengths", "expected_figures"),
     [
         (
-            {},
+            {"coarse_coding": False, "half_life": 2_000_000},
             [-20, -21, -21, -18, -21, -20, -21, -21, -21, -19],
             [(4165, 1174), (1804, 979), (3973, 1135)],
             [0.0167904347, 0.3301239044, 0.7428337300, -0.2988030511, 1.7453631000, 0.2626569630],
         ),
         (
-            pong_trpo.PRESETS["default"],
+            {},
             [-19, -20, -21, -18, -21, -21, -21, -21, -18, -21],
             [(4113, 1234), (1889, 1125), (4678, 1412)],
             [0.0132033591, 0.2510662433, 1.0376250000, 1.4677750749, 1.3728710000, -1.2721840262],
         ),
     ],
-    ids=["memory", "places"],
+    ids=["memory", "coarse coding"],
 )
-def test_pong_trpo_repeats_the_run_that_was_recorded(
+def test_trpo_repeats_the_run_that_was_recorded(
     make_trial, settings, expected_returns, expected_lengths, expected_figures
 ):
     trial = make_trial(PongTRPO, settings | TRPO_RUN)
-    start, start_value = trial.theta.copy(), trial.value.theta_p.copy()
+    start = trial.arrays
     returns, lengths, last = played(trial)
     assert returns == expected_returns
     assert lengths == expected_lengths
-    moved = figures(trial.theta - start) + figures(trial.value.theta_p - start_value)
+    moved = [f for name in ("theta", "baseline.theta_p") for f in figures(trial.arrays[name] - start[name])]
     assert [last["policy/kl"], last["baseline/explained_variance_after"], *moved] == close(expected_figures)

@@ -14,7 +14,10 @@ from trainables.config import PGConfig
 from trainables.trainable import PongPG
 
 SMALL = {"hidden_size": 8, "batch_size": 3, "num_workers": 1, "seed": 4, "eval_interval": 0}
-METHODS = {"reinforce": {}, "ppo": {"method": "ppo", "optimiser": "adam", "half_life": 5000}}
+METHODS = {
+    "reinforce": {"method": "reinforce", "optimiser": "rmsprop", "half_life": 0},
+    "ppo": {"method": "ppo", "half_life": 5000},
+}
 REINFORCE = pytest.mark.parametrize("run", ["reinforce"], indirect=True)
 
 
@@ -51,7 +54,8 @@ def test_two_and_three_workers_give_the_results_of_one_bit_for_bit(make_trial, r
 
 @REINFORCE
 def test_blocks_give_bit_identical_results_for_any_number_of_workers_and_fewer_bytes(make_trial, run):
-    one, two = (make_trial(block_size=2, num_workers=n, cpus_per_worker=0.5) for n in (1, 2))
+    *_, settings = run
+    one, two = (make_trial(block_size=2, num_workers=n, cpus_per_worker=0.5, **settings) for n in (1, 2))
     first, second = one.train(), two.train()
     assert_same(one.arrays, two.arrays)
     assert untimed(first) == untimed(second)
@@ -97,13 +101,13 @@ def test_the_metrics_count_what_was_played(run):
         np.mean([result["episode_reward_batch_mean"] for result in results])
     )
     assert all(-21 <= result["episode_reward_mean"] <= 21 for result in results)
-    num_actions = 3 if results[0]["config"].get("method") == "ppo" else 2  # to stay is PPO's third
+    num_actions = 3 if results[0]["config"]["method"] == "ppo" else 2  # to stay is PPO's third
     assert 0 < results[0]["policy/entropy"] <= np.log(num_actions) + 1e-6
 
 
 def test_the_learning_rate_halves_with_the_steps_that_were_played(run):
     results, _, _, settings = run
-    halvings = results[0]["timesteps_total"] / settings["half_life"] if "half_life" in settings else 0
+    halvings = results[0]["timesteps_total"] / settings["half_life"] if settings["half_life"] else 0
     rate = PGConfig().learning_rate
     assert [result["policy/learning_rate"] for result in results] == pytest.approx([rate, rate * 0.5**halvings])
 

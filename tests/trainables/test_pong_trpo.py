@@ -5,17 +5,25 @@ from functools import partial
 import numpy as np
 import pytest
 from ray.tune.utils import validate_save_restore
-from trainables.sampling.memory_worker import FilteredWeights, TrajectoryWorker
 
 from tests.helpers.trials import assert_same, trained, untimed
+from trainables.algorithms.algorithm import without_prefix
+from trainables.algorithms.trpo import TRPO
 from trainables.checkpoints import CheckpointError
 from trainables.checks import ConfigError
 from trainables.config import TRPOConfig
+from trainables.learning.baseline import Value
 from trainables.learning.running_stats import Moments
-from trainables.sampling.rollout import Trajectory
+from trainables.sampling.rollout import GameNumber, Trajectory
 from trainables.trainable import PongTRPO
 
-CARTPOLE = {"env_id": "CartPole-v1", "reset_on_reward": False, "gamma": 0.99, "timesteps_per_batch": 1000}
+CARTPOLE = {
+    "env_id": "CartPole-v1",
+    "reset_on_reward": False,
+    "coarse_coding": False,
+    "gamma": 0.99,
+    "timesteps_per_batch": 1000,
+}
 CARTPOLE |= {"eval_interval": 0}
 SMALL = CARTPOLE | {"hidden_sizes": (8,), "timesteps_per_batch": 300, "num_workers": 1, "seed": 4}
 PONG = {"hidden_sizes": (8, 8), "timesteps_per_batch": 2000, "num_workers": 1, "seed": 4, "eval_interval": 0}
@@ -86,7 +94,7 @@ def test_games_come_in_pairs_that_hold_about_the_steps_asked_for_and_all_are_use
         if before is not None:
             assert result["episodes_this_iter"] == max(2 * round(1500 / before["episode_len_mean"] / 2), 2)
     assert results[0]["timesteps_this_iter"] == pytest.approx(1500, rel=0.5)
-    assert trial.moments.rows == results[-1]["timesteps_total"], "the filter has seen every step"
+    assert trial.arrays["filter.rows"] == results[-1]["timesteps_total"], "the filter has seen every step"
 
 
 def test_games_are_never_fewer_than_asked_for(make_trial):
@@ -95,11 +103,10 @@ def test_games_are_never_fewer_than_asked_for(make_trial):
 
 
 def test_the_filter_stands_still_while_games_are_played_and_they_bring_their_moments(learner):
-    weights = FilteredWeights(learner.theta, learner.moments.filter())
-    worker = TrajectoryWorker("CartPole-v1", (8,))
-    before = [array.copy() for array in (*weights.filter, *learner.moments)]
-    games = [worker.play(weights, number) for number in learner.game_numbers(0, 3)]
-    for array, copy in zip((*weights.filter, *learner.moments), before, strict=True):
+    weights, worker = learner.algorithm.playing_weights(learner.arrays), learner.algorithm.worker_factory()()
+    before = [array.copy() for array in weights.filter]
+    games = worker.play_block(weights, [GameNumber(4, 1, game) for game in range(3)]).experience
+    for array, copy in zip(weights.filter, before, strict=True):
         np.testing.assert_array_equal(array, copy)
     together = games[0].moments.merge(games[1].moments).merge(games[2].moments)
     whole = Moments.of(np.concatenate([game.trajectory.obs_nd for game in games]))
@@ -109,33 +116,35 @@ def test_the_filter_stands_still_while_games_are_played_and_they_bring_their_mom
 def test_a_game_that_was_cut_off_is_worth_its_last_state(learner):
     rng = np.random.default_rng(0)
     ended = Trajectory(rng.standard_normal((5, 4)), np.zeros(5, np.int8), np.ones(5), False, rng.standard_normal(4))
-    see = learner.moments.filter()
-    of_ended, of_cut = (learner.batch([game], see) for game in (ended, ended._replace(truncated=True)))
-    states_nd = learner.states(see(np.vstack([ended.obs_nd, ended.last_obs])), np.zeros(6, bool))
-    worth = learner.baseline.predict(learner.value, states_nd)[-1]
-    np.testing.assert_allclose(of_cut.return_n - of_ended.return_n, worth * 0.99 ** np.arange(5, 0, -1), rtol=1e-5)
+    trpo, value = learner.algorithm, Value(**without_prefix("baseline", learner.arrays))
+    see = trpo.playing_weights(learner.arrays).filter
+    games = ended, ended._replace(truncated=True)
+    (_, _, return_n, _), (_, _, cut_return_n, _) = (trpo.advantages(value, see, game) for game in games)
+    states_nd = trpo.states(see(np.vstack([ended.obs_nd, ended.last_obs])), np.zeros(6, bool))
+    worth = trpo.baseline.predict(value, states_nd)[-1]
+    np.testing.assert_allclose(cut_return_n - return_n, worth * 0.99 ** np.arange(5, 0, -1), rtol=1e-5)
 
 
 def test_pongs_returns_and_time_restart_at_each_point():
-    trial = PongTRPO.untrained(TRPOConfig(**PONG | {"gamma": 0.5}))
+    trpo = TRPO(TRPOConfig(**PONG | {"gamma": 0.5, "coarse_coding": False}))
+    value = trpo.baseline.init(np.random.default_rng(0))
     reward_n = np.array([0, -1, 0, 0, 1], np.float32)
     game = Trajectory(np.zeros((5, 128), np.uint8), np.zeros(5, np.int8), reward_n, False, np.zeros(128, np.uint8))
-    batch = trial.batch([game], trial.moments.filter())
-    np.testing.assert_allclose(batch.return_n, [-0.5, -1, 0.25, 0.5, 1])
-    np.testing.assert_allclose(batch.state_nd[:, -1], [0, 0.5, 0, 0.5, 1])
+    state_nd, _, return_n, _ = trpo.advantages(value, Moments.empty(128).filter(), game)
+    np.testing.assert_allclose(return_n, [-0.5, -1, 0.25, 0.5, 1])
+    np.testing.assert_allclose(state_nd[:, -1], [0, 0.5, 0, 0.5, 1])
 
 
 def test_an_update_that_is_refused_leaves_theta_and_says_so(make_trial):
     trial = make_trial(gamma=1e-9, gae_lambda=0.0)  # every step is worth the same, so no action is better
-    trial.value = trial.value._replace(scale=np.zeros(()))
-    before = trial.theta.copy()
+    before = trial.arrays["theta"].copy()
     result = trial.train()
     assert result["policy/update_accepted"] == 0
-    np.testing.assert_array_equal(trial.theta, before)
+    np.testing.assert_array_equal(trial.arrays["theta"], before)
 
 
 def test_settings_that_do_not_fit_are_refused(make_trial):
-    for name in ("reset_on_reward", "places"):
+    for name in ("reset_on_reward", "coarse_coding"):
         with pytest.raises(ConfigError, match=f"{name}=True: for Pong only; for CartPole-v1 set each to False"):
             make_trial(**{name: True})
     with pytest.raises(ConfigError, match="hidden_sizes"):

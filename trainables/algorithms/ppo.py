@@ -6,7 +6,7 @@
         A    = A standardised over the batch
         for ``epochs`` passes over the batch, for each minibatch
             theta <- Adam's step along the gradient of
-                     mean_t [ L_clip + c_H entropy - c_V (V - R)^2 ]                 equation 9
+                     mean_t [ L_clip + c_H entropy - c_V (V - R)^2 / 2 ]             equation 9
 
     L_clip = min(r A, clip(r, 1 - c, 1 + c) A),   r = pi(a | x) / pi_old(a | x)      equation 7
 
@@ -40,7 +40,7 @@ from trainables.sampling.worker import GameSummary, PlayedBlock, Worker
 Array = np.ndarray
 
 VALUE_WEIGHT = 0.5
-"""Of the value's squared error, halved, in the objective; 0.5 as in the paper's Atari experiments."""
+"""c_V, of half the value's squared error. (The paper's Atari experiments have 1, of the whole squared error.)"""
 
 
 class Steps(NamedTuple):

@@ -74,18 +74,18 @@ def test_sparse_rows_give_what_dense_rows_give():
 
 
 @pytest.mark.parametrize("mlp", SHAPES[:3], ids=str)
-def test_a_narrow_network_computes_the_same_where_other_inputs_are_zero(mlp):
+def test_a_restricted_network_computes_the_same_where_other_inputs_are_zero(mlp):
     theta_p, x_nd, rng = draw(mlp)
     columns = np.array([1, 3])
     x_nd[:, [0, 2]] = 0
-    narrow, narrow_p = mlp.narrow(columns), mlp.narrowed(theta_p, columns)
+    small, small_p = mlp.restrict(columns), mlp.restrict_params(theta_p, columns)
     out_nk, tape = mlp.forward(theta_p, x_nd)
-    narrow_nk, narrow_tape = narrow.forward(narrow_p, x_nd[:, columns])
-    np.testing.assert_allclose(narrow_nk, out_nk)
+    small_nk, small_tape = small.forward(small_p, x_nd[:, columns])
+    np.testing.assert_allclose(small_nk, out_nk)
     cotangent_nk = rng.standard_normal(out_nk.shape)
-    widened_p = mlp.widened(narrow.vjp(narrow_p, narrow_tape, cotangent_nk), columns, np.zeros_like(theta_p))
-    np.testing.assert_allclose(widened_p, mlp.vjp(theta_p, tape, cotangent_nk), atol=1e-12)
-    np.testing.assert_array_equal(mlp.widened(narrow_p, columns, theta_p), theta_p)
+    expanded_p = mlp.expand_params(small.vjp(small_p, small_tape, cotangent_nk), columns, np.zeros_like(theta_p))
+    np.testing.assert_allclose(expanded_p, mlp.vjp(theta_p, tape, cotangent_nk), atol=1e-12)
+    np.testing.assert_array_equal(mlp.expand_params(small_p, columns, theta_p), theta_p)
 
 
 def test_init_is_xavier_with_a_scaled_last_layer():

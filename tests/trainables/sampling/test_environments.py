@@ -4,7 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from trainables.sampling.environments import BoxEnvironment, PongRAM, flat_environment
+from trainables.sampling.environments import BoxEnvironment, PongPixels, PongRAM, flat_environment
 from trainables.sampling.rollout import GameNumber, rollout
 
 NUMBER = GameNumber(seed=1, iteration=2, game=3)
@@ -104,3 +104,11 @@ def test_more_actions_than_a_trajectory_stores_are_refused():
     gymnasium.register("Many-v0", Many)
     with pytest.raises(ValueError, match="n <= 127"):
         BoxEnvironment("Many-v0")
+
+
+def test_a_game_cut_off_by_the_frame_limit_says_so():
+    settings = gymnasium.spec("ALE/Pong-v5").kwargs | {"max_num_frames_per_episode": 400}
+    gymnasium.register("ShortPong-v0", entry_point="ale_py.env:AtariEnv", kwargs=settings)
+    played = rollout(PongPixels("ShortPong-v0"), lambda _: 1, np.random.default_rng(0))
+    assert played.truncated
+    assert len(played.action_n) == 100

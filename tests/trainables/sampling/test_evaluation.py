@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from trainables.algorithms import make_algorithm
+from trainables.config import PGConfig, TRPOConfig
+from trainables.learning.policies import FilteredWeights
 from trainables.learning.running_stats import Moments
 from trainables.sampling.evaluation import caption, evaluate, evaluation_numbers, measure
 from trainables.sampling.film import EVERY, STEPS_PER_SECOND
-from trainables.sampling.memory_worker import FilteredWeights, TrajectoryWorker
-from trainables.sampling.pixel_workers import FrameWorker, GradientWorker, PixelWorker
 from trainables.sampling.rollout import GameNumber
 
 NUMBER = evaluation_numbers(seed=3, iteration=7, count=1)[0]
@@ -18,14 +19,13 @@ PIXELS_ONLY = pytest.mark.parametrize("player", ["double"], indirect=True)
 @pytest.fixture(scope="module", params=["differences", "double", "memory"])
 def player(request):
     """A worker, and weights to play with."""
-    rng = np.random.default_rng(0)
-    if request.param != "memory":
-        double = request.param == "double"
-        worker = FrameWorker("ALE/Pong-v5", 10) if double else GradientWorker("ALE/Pong-v5", 10, 0.99)
-        return worker, worker.policy.mlp.init(rng)
-    worker = TrajectoryWorker("ALE/Pong-v5", (8,))
-    seen = np.random.default_rng(0).integers(0, 256, (9, 128)).astype(np.uint8)
-    return worker, FilteredWeights(worker.policy.init(rng), Moments.of(seen).filter())
+    if request.param == "memory":
+        worker = make_algorithm(TRPOConfig(hidden_sizes=(8,), coarse_coding=False)).worker_factory()()
+        seen = np.random.default_rng(0).integers(0, 256, (9, 128)).astype(np.uint8)
+        return worker, FilteredWeights(worker.policy.init(np.random.default_rng(0)), Moments.of(seen).filter())
+    method = "ppo" if request.param == "double" else "reinforce"
+    worker = make_algorithm(PGConfig(method=method, hidden_size=10)).worker_factory()()
+    return worker, worker.policy.mlp.init(np.random.default_rng(0))
 
 
 @pytest.fixture(scope="module")
@@ -35,14 +35,14 @@ def filmed(player):
 
 def test_a_sampled_game_is_the_game_that_training_would_play_filmed_or_not(player, filmed):
     worker, weights = player
-    played, *_ = worker.play(weights, NUMBER)
+    played = worker.play(weights, NUMBER)
     for game in (measure(worker, weights, NUMBER), filmed):
         assert (game.episode_return, game.length) == (played.episode_return, len(played.action_n))
 
 
 def test_probabilities_are_those_that_actions_are_drawn_with(player):
     worker, weights = player
-    pixels = isinstance(worker, PixelWorker)
+    pixels = isinstance(weights, np.ndarray)
     weights = 9 * weights if pixels else weights._replace(theta_p=9 * weights.theta_p)
     env = worker.env
     env.reset(np.random.default_rng(0))
@@ -58,7 +58,7 @@ def test_probabilities_are_those_that_actions_are_drawn_with(player):
 
 def test_a_greedy_game_takes_the_most_probable_action_of_the_dense_network_each_time(player):
     worker, weights = player
-    pixels = isinstance(worker, PixelWorker)
+    pixels = isinstance(weights, np.ndarray)
     env_rng, _ = NUMBER.generators()
     env = type(worker.env)()
     observation, total, length, done = env.reset(env_rng), 0.0, 0, False

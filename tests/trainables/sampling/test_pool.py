@@ -14,12 +14,18 @@ from threadpoolctl import threadpool_info
 from tests.helpers import faults
 from tests.helpers.faults import FaultyWorker
 from tests.helpers.trials import wait_until
+from trainables.algorithms import make_algorithm
+from trainables.config import PGConfig, TRPOConfig
+from trainables.learning.policies import FilteredWeights
 from trainables.learning.running_stats import Moments
-from trainables.sampling.memory_worker import FilteredWeights, TrajectoryWorker
-from trainables.sampling.pixel_workers import GradientWorker
+from trainables.sampling.console import PongConsole
 from trainables.sampling.pool import RolloutPool
 from trainables.sampling.rollout import GameNumber
 
+PIXELS = make_algorithm(PGConfig(method="reinforce", hidden_size=10)).worker_factory()
+CARTPOLE = make_algorithm(
+    TRPOConfig(env_id="CartPole-v1", hidden_sizes=(4,), reset_on_reward=False, coarse_coding=False)
+).worker_factory()
 NUMBERS = [GameNumber(0, 0, game) for game in range(5)]
 
 
@@ -27,7 +33,6 @@ class Echo(NamedTuple):
     block: tuple[GameNumber, ...]
     pid: int
     weights_sum: float
-    nbytes: int = 10
 
 
 class EchoWorker:
@@ -91,19 +96,14 @@ def test_results_come_in_game_order_from_all_workers(make_pool):
 
 
 def test_pool_equals_serial_play(make_pool):
-    make = partial(GradientWorker, "ALE/Pong-v5", 10, 0.99)
-    serial = make()
+    serial = PIXELS()
     theta = serial.policy.mlp.init(np.random.default_rng(0))
-    pooled = list(make_pool(make, 2).play(theta, NUMBERS[:3]))
+    pooled = list(make_pool(PIXELS, 2).play(theta, NUMBERS[:3]))
     for number, result in zip(NUMBERS, pooled, strict=False):
         expected = serial.play_block(theta, [number])
-        for part, expected_part in zip(result.gradient, expected.gradient, strict=True):
+        for part, expected_part in zip(result.experience, expected.experience, strict=True):
             np.testing.assert_array_equal(part, expected_part)
         assert result.summaries[0][:2] == expected.summaries[0][:2]
-        assert result.entropies == expected.entropies
-
-
-CARTPOLE = partial(TrajectoryWorker, "CartPole-v1", (4,))
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def test_a_worker_that_dies_or_freezes_is_replaced_and_its_game_replayed(
     wait_until(lambda: not Path(f"/proc/{pid}").exists(), "the old worker is still there")
     for number, result in zip(NUMBERS, results, strict=True):
         expected = CARTPOLE().play(weights, number)
-        np.testing.assert_array_equal(result.games[0].trajectory.obs_nd, expected.trajectory.obs_nd)
+        np.testing.assert_array_equal(result.experience[0].trajectory.obs_nd, expected.obs_nd)
 
 
 def test_a_game_that_always_hangs_ends_in_an_error_with_worker_game_and_cause(make_pool, weights):
@@ -176,7 +176,7 @@ def test_more_workers_than_the_cluster_holds_are_refused_at_once(make_pool):
 
 def test_a_worker_that_cannot_be_built_is_an_error_of_ours(make_pool):
     with pytest.raises(RuntimeError, match="could not be built"):
-        make_pool(partial(GradientWorker, "ALE/Nothing-v5", 10, 0.99), 1)
+        make_pool(partial(PongConsole, "ALE/Nothing-v5"), 1)
 
 
 def blas_threads(_worker):
@@ -186,8 +186,8 @@ def blas_threads(_worker):
 
 
 def test_every_actor_has_one_thread_in_every_blas(make_pool):
-    """The seeds' troubleshooting: threads of several actors fight for the cores."""
-    pool = make_pool(partial(GradientWorker, "ALE/Pong-v5", 10, 0.99), 2, cpus_per_worker=2)
+    """Else threads of several actors fight for the cores, as Ray's example warns."""
+    pool = make_pool(PIXELS, 2, cpus_per_worker=2)
     assert pool.call(blas_threads) == [{1}, {1}]
 
 

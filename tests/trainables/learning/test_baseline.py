@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from trainables.learning import mlp
-from trainables.learning.baselines import ValueBaseline, _loss, explained_variance
+from trainables.learning import blocks
+from trainables.learning.baseline import ValueBaseline, _loss, explained_variance
 
 RNG = np.random.default_rng(0)
 X_ND = RNG.standard_normal((500, 4)).astype(np.float32)
@@ -82,7 +82,7 @@ def test_inputs_that_stay_zero_change_nothing(value):
     columns, wide_nd = np.array([0, 2, 3, 6]), np.zeros((len(X_ND), 7), np.float32)
     wide_nd[:, columns] = X_ND
     start = wide.init(np.random.default_rng(2))
-    start.theta_p[:] = wide.mlp.widened(value.theta_p, columns, start.theta_p)
+    start.theta_p[:] = wide.mlp.expand_params(value.theta_p, columns, start.theta_p)
     fitted, info = wide.fit(start, wide_nd, RETURN_N)
     narrow_fitted, narrow_info = BASELINE.fit(value, X_ND, RETURN_N)
     assert info == pytest.approx(narrow_info, rel=1e-2)
@@ -92,7 +92,7 @@ def test_inputs_that_stay_zero_change_nothing(value):
 
 def test_blocks_of_rows_fit_as_the_whole_batch_does(value, monkeypatch):
     fitted, info = BASELINE.fit(value, X_ND, RETURN_N)
-    monkeypatch.setattr(mlp, "BLOCK", len(X_ND) // 3)
+    monkeypatch.setattr(blocks, "BLOCK", len(X_ND) // 3)
     in_blocks, block_info = BASELINE.fit(value, X_ND, RETURN_N)
     assert block_info == pytest.approx(info, rel=1e-2)
     np.testing.assert_allclose(BASELINE.predict(in_blocks, X_ND), BASELINE.predict(fitted, X_ND), rtol=0.01)

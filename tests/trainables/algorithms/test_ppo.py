@@ -1,0 +1,147 @@
+"""PPO: its gradient against finite differences, the clip, and that it is REINFORCE where nothing has moved yet."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from trainables.algorithms.ppo import PPO, VALUE_WEIGHT, Steps, clipped_objective, objective_gradient
+from trainables.config import PGConfig
+from trainables.learning.actor_critic import ActorCritic
+from trainables.learning.distributions import Categorical
+from trainables.learning.optimisers import Adam
+from trainables.learning.policies import PixelCategoricalPolicy
+from trainables.sampling.packed_games import PackedGame
+from trainables.sampling.pool import array_bytes
+from trainables.sampling.rollout import GameNumber
+
+POLICY = PixelCategoricalPolicy(num_inputs=12, num_hidden=3, num_actions=3)
+NETWORK = ActorCritic(POLICY.mlp)
+CLIP, BONUS = 0.2, 0.05
+
+
+def make_ppo(**settings):
+    """PPO on a network of 12 inputs."""
+    changes = {"epochs": 2, "minibatch_size": 10, "clip": CLIP, "entropy_bonus": BONUS, "hidden_size": 3}
+    ppo = PPO(PGConfig(**changes | settings))
+    ppo.policy, ppo.network = POLICY, NETWORK
+    return ppo
+
+
+def played(theta_p, n=30, seed=1):
+    """Steps that the policy of ``theta_p`` has played, as float64."""
+    rng = np.random.default_rng(seed)
+    x_nd = sparse.csr_matrix(rng.choice([-1.0, 1.0], (n, 12)) * (rng.random((n, 12)) < 0.3))
+    action_n = rng.integers(0, 3, n)
+    log_prob_n = Categorical.log_prob(NETWORK.forward(theta_p, x_nd)[0], action_n)
+    return Steps(x_nd, action_n, log_prob_n, rng.standard_normal(n), rng.standard_normal(n))
+
+
+def objective(theta_p, steps):
+    """Equations 7 and 9 of the paper, as they stand there."""
+    logit_nk, value_n = NETWORK.forward(theta_p, steps.x_nd)
+    ratio_n = np.exp(Categorical.log_prob(logit_nk, steps.action_n) - steps.log_prob_n)
+    clipped_n = np.minimum(ratio_n * steps.adv_n, np.clip(ratio_n, 1 - CLIP, 1 + CLIP) * steps.adv_n)
+    bonus_n = BONUS * Categorical.entropy(logit_nk)
+    return np.mean(clipped_n + bonus_n - VALUE_WEIGHT * 0.5 * (steps.return_n - value_n) ** 2)
+
+
+def gradient(theta_p, steps, entropy_bonus=BONUS):
+    return objective_gradient(NETWORK.mlp, theta_p, steps, len(steps.action_n), CLIP, entropy_bonus)
+
+
+def test_the_gradient_is_that_of_the_papers_objective():
+    rng = np.random.default_rng(0)
+    old_p, theta_p = rng.standard_normal((2, NETWORK.mlp.num_params))
+    steps = played(old_p)
+    shifts = 1e-6 * np.eye(len(theta_p))
+    numeric_p = [(objective(theta_p + s, steps) - objective(theta_p - s, steps)) / 2e-6 for s in shifts]
+    gradient_p, info = gradient(theta_p, steps)
+    np.testing.assert_allclose(gradient_p, numeric_p, atol=1e-7)
+    assert 0.2 < info.clip_fraction < 0.8, "a case in which the clip matters"
+    assert info.kl > 0
+
+
+def test_the_clipped_objective_is_equation_7_and_its_slope_is_its_derivative():
+    rng = np.random.default_rng(0)
+    log_ratio_n, adv_n = rng.uniform(-1, 1, 200), rng.standard_normal(200)
+    ahead_n, behind_n = (clipped_objective(np.exp(log_ratio_n + s), adv_n, CLIP)[0] for s in (1e-7, -1e-7))
+    objective_n, slope_n = clipped_objective(np.exp(log_ratio_n), adv_n, CLIP)
+    np.testing.assert_allclose(slope_n, (ahead_n - behind_n) / 2e-7, atol=1e-6)
+    assert (objective_n <= np.exp(log_ratio_n) * adv_n).all(), "a lower bound of the unclipped objective"
+
+
+def test_a_ratio_that_overflowed_is_clipped_and_not_nan():
+    """It was 0 x inf = NaN, where the clip says 0."""
+    objective_n, slope_n = clipped_objective(np.array([np.inf, 0.0]), np.array([2.0, -1.0]), CLIP)
+    assert slope_n.tolist() == [0, 0]
+    assert objective_n == pytest.approx([2.4, -0.8])
+
+
+def test_the_first_step_is_reinforces():
+    theta_p = np.random.default_rng(0).standard_normal(NETWORK.mlp.num_params)
+    steps = played(theta_p)
+    gradient_p, info = gradient(theta_p, steps, entropy_bonus=0.0)
+    actor_p, _ = NETWORK.split(theta_p)
+    logit_nk, tape = POLICY.mlp.forward(actor_p, steps.x_nd)
+    score_nk = Categorical.score(logit_nk, steps.action_n) * steps.adv_n[:, None]
+    (_, _), (w2_gradient, _) = NETWORK.mlp.layers(gradient_p)
+    (_, _), (w2_score, _) = POLICY.mlp.layers(POLICY.mlp.vjp(actor_p, tape, score_nk))
+    np.testing.assert_allclose(w2_gradient[:, :-1], w2_score / 30)
+    assert info == (pytest.approx(0, abs=1e-12), 0, pytest.approx(steps.adv_n.mean()))
+
+
+def test_join_and_split_are_inverse():
+    theta_p = np.random.default_rng(0).standard_normal(NETWORK.mlp.num_params)
+    np.testing.assert_array_equal(NETWORK.join(*NETWORK.split(theta_p)), theta_p)
+    actor_p, critic_h = NETWORK.split(theta_p)
+    x_nd = played(theta_p).x_nd
+    logit_nk, value_n = NETWORK.forward(theta_p, x_nd)
+    np.testing.assert_allclose(POLICY.mlp.forward(actor_p, x_nd)[0], logit_nk)
+    np.testing.assert_allclose(NETWORK.forward(NETWORK.join(actor_p, 2 * critic_h), x_nd)[1], 2 * value_n)
+
+
+def test_an_update_improves_the_objective_and_repeats_with_its_generator():
+    theta_p = np.random.default_rng(0).standard_normal(NETWORK.mlp.num_params)
+    steps, ppo = played(theta_p), make_ppo(epochs=20)
+    state = Adam(1e-3).init(len(theta_p))
+    runs = [ppo.ascend(theta_p, state, steps, 1.0, np.random.default_rng(seed)) for seed in (0, 0, 1)]
+    assert all(objective(new_p, steps) > objective(theta_p, steps) for new_p, *_ in runs)
+    np.testing.assert_array_equal(runs[0][0], runs[1][0])
+    assert not np.array_equal(runs[0][0], runs[2][0])
+    assert runs[0][1]["count"] == 20 * 3, "three minibatches of ten in each epoch"
+
+
+def test_threads_change_no_bit_and_inputs_that_are_never_active_change_nothing():
+    theta_p = np.random.default_rng(0).standard_normal(NETWORK.mlp.num_params).astype(np.float32)
+    steps = played(theta_p)
+    x_nd = steps.x_nd.toarray()
+    x_nd[:, [2, 7]] = 0
+    steps = steps._replace(x_nd=sparse.csr_matrix(x_nd))
+    state = {name: array + 1 for name, array in Adam(1e-3).init(len(theta_p)).items()}
+    runs = [make_ppo(num_workers=n).ascend(theta_p, state, steps, 1.0, np.random.default_rng(0)) for n in (1, 2)]
+    for one, two in zip(runs[0][1].values(), runs[1][1].values(), strict=True):
+        np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(runs[0][0], runs[1][0])
+    for array, before in ((runs[0][0], theta_p), (runs[0][1]["mean"], state["mean"])):
+        (rows, _), _ = NETWORK.mlp.layers(array)
+        (rows_before, _), _ = NETWORK.mlp.layers(before)
+        changed = (rows != rows_before).any(axis=1)
+        assert [*np.flatnonzero(~changed)] == [2, 7]
+
+
+def test_packed_games_are_the_games_and_small():
+    algorithm, number = PPO(PGConfig(hidden_size=20)), GameNumber(2, 0, 0)
+    worker, arrays = algorithm.worker_factory()(), algorithm.init(np.random.default_rng(0))
+    block = worker.play_block(arrays["theta"], [number])
+    (game,), played = block.experience, worker.play(arrays["theta"], number)
+    assert isinstance(game, PackedGame)
+    np.testing.assert_array_equal(game.frames[:-1].toarray(), played.obs_nd.toarray())
+    np.testing.assert_array_equal(game.frames[-1:].toarray(), worker.env.stack([played.last_obs]).toarray())
+    np.testing.assert_array_equal(game.action_n, played.action_n)
+    np.testing.assert_array_equal(game.reward_n, played.reward_n)
+    assert array_bytes(block) < 200 * len(game.action_n)
+    batch, summaries = algorithm.collect(arrays, iter([block]), partial(pytest.fail, "no more games"))
+    assert summaries == block.summaries
+    assert len(batch.steps[0].action_n) == summaries[0].length
