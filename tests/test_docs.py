@@ -116,6 +116,8 @@ def test_files_and_functions_are_there(page):
 def commands(page):
     """Each ``program.py word ...`` that a page shows, as (program, words)."""
     for span in spans(page):
+        if not any(program in span for program in PROGRAMS):
+            continue
         words = shlex.split(span.replace("[NAME ...]", "").replace("[--out FILE]", "--out FILE"), comments=True)
         parts = [[]]
         for word in words:
