@@ -110,6 +110,14 @@ def test_files_and_functions_are_there(page):
         assert not function or function in definitions(ROOT / path), word
 
 
+def test_code_names_only_pages_that_are_there():
+    sources = [
+        path for folder in ("experiments", "trainables", "search_spaces") for path in (ROOT / folder).rglob("*.py")
+    ]
+    named = {page for path in sources for page in re.findall(r"docs/[\w/]+\.md", path.read_text())}
+    assert not [page for page in named if not (ROOT / page).is_file()]
+
+
 # Commands
 
 
