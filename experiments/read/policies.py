@@ -1,4 +1,4 @@
-"""Checkpoints on disk, found by what people call them, and the players that they hold."""
+"""Checkpoints on disk, found by the name or path of what holds them, and the policies in them, ready to play."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -42,6 +42,11 @@ class CheckpointRef(NamedTuple):
         return float(np.mean(returns)) if returns else -np.inf
 
     @property
+    def trainable(self) -> type[PongTrainable]:
+        """The learner's Trainable."""
+        return LEARNERS[self.state["learner"]].trainable
+
+    @property
     def settings(self) -> Config:
         """The trial's configuration."""
         return LEARNERS[self.state["learner"]].config_class.from_dict(self.state["config"])
@@ -65,11 +70,11 @@ def find(storage_path: Path, name_or_path: str) -> list[CheckpointRef]:
             continue
         found = [folder] if (folder / checkpoints.STATE).is_file() else []
         found = found or [*folder.glob("checkpoint_*"), *folder.glob("*/checkpoint_*")]
-        if not (saved := whole(found)):
+        if not (refs := whole(found)):
             inside = folders.existing(folder)
             hint = f"; the experiments in it: {', '.join(inside)}" if inside else " (yet)"
             raise ConfigError(f"{name_or_path} holds no whole checkpoint{hint}")
-        return saved
+        return refs
     parent = next((p for p in (storage_path / name_or_path, Path(name_or_path)) if p.parent.is_dir()), None)
     known = folders.existing(storage_path)
     if parent and parent.parent not in (Path(), storage_path):  # a trial or checkpoint of what does exist
@@ -89,29 +94,38 @@ def whole(folders: Iterable[Path]) -> list[CheckpointRef]:
     return sorted(found, key=lambda item: item.iteration)
 
 
-def best_of(saved: Iterable[CheckpointRef]) -> CheckpointRef:
+def best_of(refs: Iterable[CheckpointRef]) -> CheckpointRef:
     """The one with the best mean return in training; of equals the one that was trained longest."""
-    return max(saved, key=lambda item: (item.score, item.iteration))
+    return max(refs, key=lambda item: (item.score, item.iteration))
 
 
-def player(saved: CheckpointRef) -> PolicyRunner:
+def policy_runner(checkpoint: CheckpointRef) -> PolicyRunner:
     """The checkpoint's policy, ready to play. Raises CheckpointError if its arrays are damaged or of other shapes."""
-    trainable = LEARNERS[saved.state["learner"]].trainable
-    expected = trainable.untrained(saved.settings).get_arrays()
-    if saved.state.get(POLICY_ALONE):
-        expected = _policy_alone(trainable, expected)
-    arrays, _ = checkpoints.load(saved.folder, trainable.learner, expected)
+    expected = checkpoint.trainable.untrained(checkpoint.settings).get_arrays()
+    if checkpoint.state.get(POLICY_ALONE):
+        expected = _policy_alone(checkpoint.trainable, expected)
+    arrays, _ = checkpoints.load(checkpoint.folder, checkpoint.trainable.learner, expected)
     arrays["theta"] = arrays["theta"].astype(np.float32)
-    return PolicyRunner(trainable.worker_factory(saved.settings)(), trainable.playing_weights(arrays))
+    return _runner(checkpoint, arrays)
 
 
-def export(saved: CheckpointRef, folder: Path) -> int:
+def untrained_runner(checkpoint: CheckpointRef) -> PolicyRunner:
+    """The policy that the trial's settings and seed make before any training; all but forks began with it."""
+    return _runner(checkpoint, checkpoint.trainable.untrained(checkpoint.settings).get_arrays())
+
+
+def _runner(checkpoint: CheckpointRef, arrays: dict[str, np.ndarray]) -> PolicyRunner:
+    trainable = checkpoint.trainable
+    return PolicyRunner(trainable.worker_factory(checkpoint.settings)(), trainable.playing_weights(arrays))
+
+
+def export(checkpoint: CheckpointRef, folder: Path) -> int:
     """Write a checkpoint's policy alone, to play and not to train on, into a new folder: theta in half precision.
 
     Returns the bytes written. Raises CheckpointError if the checkpoint is damaged, and OSError.
     """
-    trainable = LEARNERS[saved.state["learner"]].trainable
-    arrays, state = checkpoints.load(saved.folder, trainable.learner)
+    trainable = checkpoint.trainable
+    arrays, state = checkpoints.load(checkpoint.folder, trainable.learner)
     folder.mkdir(parents=True)
     checkpoints.save(folder, _policy_alone(trainable, arrays), state | {POLICY_ALONE: True})
     return sum(path.stat().st_size for path in folder.iterdir())
@@ -119,13 +133,6 @@ def export(saved: CheckpointRef, folder: Path) -> int:
 
 def _policy_alone(trainable: type[PongTrainable], arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {name: arrays[name] for name in trainable.playing_arrays} | {"theta": arrays["theta"].astype(np.float16)}
-
-
-def untrained_player(saved: CheckpointRef) -> PolicyRunner:
-    """The policy that the trial's settings and seed make before any training; all but forks began with it."""
-    trainable = LEARNERS[saved.state["learner"]].trainable
-    arrays = trainable.untrained(saved.settings).get_arrays()
-    return PolicyRunner(trainable.worker_factory(saved.settings)(), trainable.playing_weights(arrays))
 
 
 def _state(folder: Path) -> dict[str, Any] | None:

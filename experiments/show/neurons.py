@@ -20,12 +20,12 @@ NEGATIVE, POSITIVE = (0, 114, 178), (213, 94, 0)  # Okabe and Ito's blue and ver
 def neurons_png(settings: PGConfig, theta_p: Array) -> bytes:
     """The units with the largest output weights, 80x80 pixels each, as one PNG.
 
-    They stand in the order of their output weights: the first vote for up, the last for down. Every unit has a scale
-    of its own, symmetric about 0 and cut at the 99.5th percentile of its weights' sizes.
+    They stand in the order of their output weights: the first make up more probable, the last down. Every unit has a
+    scale of its own, symmetric about 0 and cut at the 99.5th percentile of its weights' absolute values.
     """
-    w1, vote_h = METHODS[settings.method](settings).votes(theta_p)
-    largest = np.argsort(-np.abs(vote_h), kind="stable")[: ROWS * COLUMNS]
-    shown = largest[np.argsort(-vote_h[largest], kind="stable")]
+    w1, output_h = METHODS[settings.method](settings).votes(theta_p)
+    largest = np.argsort(-np.abs(output_h), kind="stable")[: ROWS * COLUMNS]
+    shown = largest[np.argsort(-output_h[largest], kind="stable")]
     cell = np.array([HEIGHT, WIDTH]) * ZOOM + GAP
     picture = np.full((HEADER + ROWS * cell[0], GAP + COLUMNS * cell[1]), LEVELS + 1, np.uint8)
     for index, unit in enumerate(shown):
@@ -35,8 +35,8 @@ def neurons_png(settings: PGConfig, theta_p: Array) -> bytes:
     image = Image.fromarray(picture)
     image.putpalette(_palette().tobytes())
     lines = (
-        f"{len(shown)} of {len(vote_h)} hidden units, from up (first, {vote_h[shown[0]]:+.2f})"
-        f" to down (last, {vote_h[shown[-1]]:+.2f})\n"
+        f"{len(shown)} of {len(output_h)} hidden units, from up (first, {output_h[shown[0]]:+.2f})"
+        f" to down (last, {output_h[shown[-1]]:+.2f})\n"
         "Weights of the 80x80 difference frame: orange positive, white 0, blue negative"
     )
     ImageDraw.Draw(image).text((GAP, 2), lines, fill=LEVELS, font=ImageFont.load_default(14))
