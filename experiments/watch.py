@@ -96,7 +96,7 @@ def watch(arguments: Arguments) -> None:
         games.append(_play(runner, index, arguments, filmed=index == 0))
         print(f"game {index + 1:3d}: return {games[-1].episode_return:+.0f} in {games[-1].length:,} steps", flush=True)
     film = games[0].film
-    print(_score([game.episode_return for game in games], pong=film is not None))
+    print(score_text([game.episode_return for game in games], pong=film is not None))
     if not film:
         print(f"No film: {chosen.settings.env_id} has no console")
         return
@@ -139,11 +139,12 @@ def _actions(arguments: Arguments) -> str:
     return "most probable actions" if arguments.greedy else "actions sampled"
 
 
-def _score(returns: list[float], pong: bool) -> str:
+def score_text(returns: list[float], pong: bool) -> str:
+    """The mean return and its 95% interval, within what is possible in Pong."""
     if len(returns) == 1:
         return f"return {returns[0]:+.0f}; one game gives no interval"
     mean, low, high = mean_with_interval(returns)
-    if pong:  # Student's t knows no bounds
+    if pong:
         low, high = max(low, WORST_RETURN), min(high, -WORST_RETURN)
     return f"mean return {mean:+.1f}, 95% interval [{low:.1f}, {high:.1f}] of {len(returns)} games"
 

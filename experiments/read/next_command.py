@@ -24,7 +24,7 @@ def next_command(folder: Path, record: Mapping[str, Any], over: bool) -> str:
 
     Empty for a record (``experiment.json``) that names no program of ours.
     """
-    program, *words = [str(word) for word in record.get("command", [""])]
+    program, *words = [*map(str, record.get("command", [])), ""]
     if program not in PROGRAMS:
         return ""
     learner = [word for word in words[:1] if word in LEARNERS]  # train.py's first word; the sweeps have none

@@ -11,20 +11,10 @@ from ray.cluster_utils import Cluster
 
 from experiments import results
 from tests.helpers.programs import command
-from tests.helpers.written_experiments import row, write_experiment
+from tests.helpers.written_experiments import Bomb, row, write_experiment
 
 FAST, SLOW = {"learning_rate": 3e-3, "num_workers": 2}, {"learning_rate": 1e-3, "num_workers": 1}
 WIDE, NARROW = {"hidden_sizes": "64-64", "num_workers": 2}, {"hidden_sizes": "32-32", "num_workers": 2}
-
-
-class Bomb:
-    """Leaves a trace if anybody unpickles it."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def __reduce__(self):
-        return (open, (str(self.path), "w"))
 
 
 def seeds(settings, *curves):

@@ -7,6 +7,16 @@ from experiments.record import folders
 from experiments.record.spec import ExperimentSpec
 
 
+class Bomb:
+    """Leaves a trace if anybody unpickles it."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (open, (str(self.path), "w"))
+
+
 def write_experiment(storage, name, learner, trials, planned=None, **record):
     """An experiment folder: ``trials`` are (settings, returns, ending), ending None, an error or "cut".
 
@@ -23,7 +33,7 @@ def write_experiment(storage, name, learner, trials, planned=None, **record):
     for index, (config, (_, returns, ending)) in enumerate(zip(configs, trials, strict=True)):
         trial = folder / f"{index:05d}_seed={config['seed']}"
         trial.mkdir()
-        (trial / "params.json").write_text(json.dumps(config))
+        (trial / "params.json").write_text(json.dumps(config), encoding="utf-8")
         rows = [row(i, value, config) for i, value in enumerate(returns, 1)]
         if ending is None:
             rows[-1]["done"] = True
