@@ -44,7 +44,7 @@ def probability_of_higher_mean(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def area_under(returns: np.ndarray, steps: np.ndarray) -> float:
-    """Mean of a learning curve over its steps, both (n,): the area under it (trapezoids) by the steps it spans.
+    """Mean of a learning curve over its steps, both (n,): the area under it (trapezoids) / the steps that it spans.
 
     It is in units of the return: high for a trial that learns early, whatever its length.
     """

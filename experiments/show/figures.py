@@ -52,7 +52,7 @@ def over_steps(trial: TrialResult) -> np.ndarray:
 
 
 def over_time(trial: TrialResult) -> np.ndarray:
-    """Wall-clock seconds that the trial has run, pauses left out (n,)."""
+    """Wall-clock seconds that the trial has run, without the time between two programs (n,)."""
     return trial.curve("time_total_s")
 
 

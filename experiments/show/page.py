@@ -47,7 +47,7 @@ def report(experiments: Sequence[Experiment]) -> Page:
     page.add(f"# {', '.join(code(experiment.name) for experiment in experiments)}")
     configurations = [found for found in by_configuration(experiments) if len(found.scores)]
     trials = [trial for experiment in experiments for trial in experiment.trials]
-    _summary(page, experiments, trials)
+    _summary(page, trials)
     if configurations:
         _curves(page, configurations)
         _effects(page, configurations)
@@ -58,8 +58,8 @@ def report(experiments: Sequence[Experiment]) -> Page:
     page.add(tables.trial_table(experiments).markdown())
     page.add(
         "Returns are means of the last 100 games, with sampled actions: *best* is the highest of them, *last* the"
-        " latest. *Area* is the mean of the learning curve over agent steps (the area under it by its length), so it"
-        " is high for a trial that learns early."
+        " latest. *Area* is the mean of the learning curve over agent steps (the area under it, divided by its length),"
+        " so it is high for a trial that learns early."
     )
     if any(trial.error or trial.diverged for trial in trials):
         page.add("## Failures")
@@ -71,7 +71,7 @@ def report(experiments: Sequence[Experiment]) -> Page:
     return page
 
 
-def _summary(page: Page, experiments: Sequence[Experiment], trials: Sequence[TrialResult]) -> None:
+def _summary(page: Page, trials: Sequence[TrialResult]) -> None:
     scored = [trial for trial in trials if trial.rows]
     states = {state: sum(trial.state == state for trial in trials) for state in sorted({t.state for t in trials})}
     counts = ", ".join(f"{count} {state}" for state, count in states.items()) or "none yet"
@@ -145,9 +145,9 @@ def _speeds(page: Page, configurations: Sequence[Configuration]) -> None:
             if "## Speed" not in page.text:
                 page.add("## Speed")
                 page.add(
-                    "The speed-up is over the fewest workers. It is linear if twice as many workers are twice as fast;"
-                    " parallel efficiency is the speed-up as a share of the linear one. Trials that ran at the same"
-                    " time shared the machine, so a sweep's figures are a lower bound."
+                    "The speed-up is over the fewest workers; it is linear if n times as many workers are n times as"
+                    " fast. Parallel efficiency is the speed-up divided by n. Trials that ran at the same time shared"
+                    " the machine, so a sweep's figures are a lower bound."
                 )
             page.add(f"### Workers of {code(learner)}")
             page.show(**{f"{learner}_speed": speed_figure(trials, rates)})

@@ -20,7 +20,7 @@ class Speed(NamedTuple):
     trials: int
     steps_per_s: float  # mean over trials
     speedup: float  # over the fewest workers
-    efficiency: float  # parallel efficiency: the speed-up, divided by how many times as many workers there are
+    efficiency: float  # parallel efficiency: the speed-up divided by the ratio of the numbers of workers
 
 
 def speeds(trials: Sequence[TrialResult]) -> list[Speed]:

@@ -1,7 +1,6 @@
 """Numbers as text, and text from files made harmless for Markdown and for a terminal."""
 
 import math
-from typing import Any
 
 
 def number(value: float, digits: int = 1) -> str:
@@ -9,9 +8,9 @@ def number(value: float, digits: int = 1) -> str:
     return f"{value:,.{digits}f}" if math.isfinite(value) else ""
 
 
-def code(text: Any) -> str:
+def code(text: str) -> str:
     """A name from a file as Markdown that shows it as it stands, whatever is in it."""
-    return "`" + str(text).replace("`", "'").replace("|", "¦").replace("\n", " ") + "`"
+    return "`" + text.replace("`", "'").replace("|", "¦").replace("\n", " ") + "`"
 
 
 def block(text: str) -> str:

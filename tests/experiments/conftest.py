@@ -35,7 +35,7 @@ def store(tmp_path, monkeypatch):
     # After a restore from iteration 1: the iterations 2 and 3 stand there twice, the later rows count.
     result = next(killed.glob("*/result.json"))
     rows = [json.dumps(row(i, value, {"num_workers": 2})) for i, value in ((2, -17.0), (3, -14.0))]
-    lines = result.read_text().splitlines()
+    lines = result.read_text(encoding="utf-8").splitlines()
     result.write_text("\n".join([*lines[:3], *rows, lines[3]]))
     (next(pg.glob("00000*")) / "params.pkl").write_bytes(pickle.dumps(Bomb(tmp_path / "exploded")))
     (pg / "tuner.pkl").write_bytes(pickle.dumps(Bomb(tmp_path / "exploded")))

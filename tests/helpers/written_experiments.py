@@ -41,8 +41,10 @@ def write_experiment(storage, name, learner, trials, planned=None, **record):
         if ending == "cut":
             text += json.dumps(row(len(rows) + 1, 21, config))[:150]
         elif ending not in (None, "running"):
-            (trial / "error.txt").write_text(f"Traceback (most recent call last):\n  File\n{ending}\n")
-        (trial / "result.json").write_text(text)
+            (trial / "error.txt").write_text(
+                f"Traceback (most recent call last):\n  File\n{ending}\n", encoding="utf-8"
+            )
+        (trial / "result.json").write_text(text, encoding="utf-8")
     return folder
 
 
@@ -64,5 +66,5 @@ def write_checkpoint(trial, learner, iteration, mean_return, evaluated):
     folder.mkdir()
     state = {"format_version": 1, "learner": learner, "iteration": iteration}
     state |= {"episodes": {"recent_returns": [mean_return]}, "evaluation": {"eval/iteration": evaluated}}
-    (folder / "state.json").write_text(json.dumps(state))
+    (folder / "state.json").write_text(json.dumps(state), encoding="utf-8")
     return folder

@@ -23,7 +23,7 @@ from tests.helpers.written_experiments import write_experiment
 def test_a_trial_that_was_stopped_early_is_told_from_one_that_finished(tmp_path, returns, budget, diverged, state):
     folder = write_experiment(tmp_path, "sweep", "pg", [({}, returns, None)], **budget)
     rows = next(folder.glob("0*")) / "result.json"
-    rows.write_text(rows.read_text().replace('"done": true', f'"done": true, "diverged": {diverged}'))
+    rows.write_text(rows.read_text(encoding="utf-8").replace('"done": true', f'"done": true, "diverged": {diverged}'))
     assert [trial.state for trial in read_experiment(folder).trials] == [state]
 
 

@@ -30,11 +30,11 @@ def test_the_report_says_what_the_result_files_say(store, run_results, tmp_path)
     status, output, _ = run_results("report", "pg-sweep", "trpo-sweep", "killed", "--out", "all.html")
     assert status == 0
     assert "all.html" in output
-    markdown = (tmp_path / "all.md").read_text()
+    markdown = (tmp_path / "all.md").read_text(encoding="utf-8")
     trials = table(markdown, "trial")
     assert len(trials) == 7 + 6 + 1
     for shown in trials:
-        lines = (store / shown["experiment"] / shown["trial"] / "result.json").read_text().splitlines()
+        lines = (store / shown["experiment"] / shown["trial"] / "result.json").read_text(encoding="utf-8").splitlines()
         rows = {}
         for line in lines:
             if line.endswith("}"):
@@ -58,7 +58,7 @@ def test_the_report_says_what_the_result_files_say(store, run_results, tmp_path)
 
 def test_the_report_joins_seeds_and_says_how_sure_their_mean_is(store, run_results, tmp_path):
     run_results("report", "pg-sweep", "trpo-sweep", "--out", "seeds.html")
-    markdown = (tmp_path / "seeds.md").read_text()
+    markdown = (tmp_path / "seeds.md").read_text(encoding="utf-8")
     configurations = table(markdown, "configuration")
     assert [shown["learner"] for shown in configurations] == ["pg", "trpo", "trpo", "pg"]
     expected = [[-9, -3, -12], [-18, -17, -16], [-19, -19.5, -20], [-20.5, -20, -20]]
@@ -83,7 +83,7 @@ def test_the_html_stands_alone_and_shows_all_figures_failures_and_the_best_game(
     with (store / "trpo-sweep" / "00000_seed=0" / "result.json").open("a") as file:
         file.write(json.dumps(row(3, -21.0, {"num_workers": 2}) | {"diverged": 1.0, "done": True}) + "\n")
     run_results("report", "pg-sweep", "trpo-sweep", "killed", "--out", "all.html")
-    html = (tmp_path / "all.html").read_text()
+    html = (tmp_path / "all.html").read_text(encoding="utf-8")
     assert len(html) < 10e6
     sources = re.findall(r'src="([^"]{0,40})', html)
     assert sources
@@ -92,7 +92,7 @@ def test_the_html_stands_alone_and_shows_all_figures_failures_and_the_best_game(
     titles = set(re.findall(r'alt="([^"]*)"', html))
     both = {f"{learner} {what}" for learner in ("pg", "trpo") for what in ("over steps", "over time", "effects")}
     assert both | {"learners over steps", "learners over time", "pg speed"} <= titles
-    markdown = (tmp_path / "all.md").read_text()
+    markdown = (tmp_path / "all.md").read_text(encoding="utf-8")
     for picture in re.findall(r"\]\((all_figures/[^)]*)\)", markdown):
         assert (tmp_path / picture).stat().st_size > 0
     assert (tmp_path / "all_figures" / "evaluation.gif").read_bytes() == gif
@@ -101,7 +101,7 @@ def test_the_html_stands_alone_and_shows_all_figures_failures_and_the_best_game(
     assert "<code>00000_seed=0</code> diverged at iteration 3" in html
     assert "python experiments/sweep_pong.py --name pg-sweep" in html
     assert "sticky actions 0.25, frame skip 4" in html
-    assert json.loads((store / "killed" / "experiment.json").read_text())["versions"]["numpy"] in html
+    assert json.loads((store / "killed" / "experiment.json").read_text(encoding="utf-8"))["versions"]["numpy"] in html
 
 
 def test_a_report_of_experiments_without_results_says_so(tmp_path, run_results):
@@ -109,7 +109,7 @@ def test_a_report_of_experiments_without_results_says_so(tmp_path, run_results):
     (next(tmp_path.glob("empty/0*")) / "params.json").unlink()  # half-written
     status, _, complaint = run_results("report", tmp_path / "empty")
     assert (status, complaint) == (0, "")
-    assert "no results yet" in (tmp_path / "empty" / "report.md").read_text()
+    assert "no results yet" in (tmp_path / "empty" / "report.md").read_text(encoding="utf-8")
     assert run_results("best", tmp_path / "empty")[::2] == (2, "results.py: error: empty has no results yet\n")
 
 
@@ -117,7 +117,7 @@ def test_names_and_errors_from_files_are_shown_as_they_stand_and_never_obeyed(tm
     name = "`<script>`_[red]"
     write_experiment(tmp_path, name, "pg", [({}, [-20], None), ({"seed": 1}, [-20], "``` <script> [x](y)")])
     assert run_results("report", name, "--storage-path", tmp_path, "--out", tmp_path / "page.html")[0] == 0
-    html = (tmp_path / "page.html").read_text()
+    html = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<script" not in html
     assert "'&lt;script&gt;'_[red]" in html
     assert "''' &lt;script&gt; [x](y)" in html

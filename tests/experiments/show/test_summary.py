@@ -64,7 +64,7 @@ def test_a_planted_error_pkl_of_a_failed_trial_is_never_opened(ray_cluster, tmp_
     assert summarise(folder) == 1
     (trial,) = trial_folders(folder)
     assert f"Failed: {trial.name}: " in capsys.readouterr().err
-    assert "a bug" in (trial / "error.txt").read_text()
+    assert "a bug" in (trial / "error.txt").read_text(encoding="utf-8")
     assert not trace.exists()
     pickle.loads((trial / "error.pkl").read_bytes()).close()
     assert trace.exists(), "the bomb is a real one"
