@@ -7,9 +7,10 @@ import re
 import pytest
 from ray import tune
 
+from experiments.ask.flags import RunFlags
 from experiments.plan.learners import TRPO
 from experiments.record.lock import exclusive
-from experiments.run import tuner
+from experiments.run import lifecycle, tuner
 from experiments.show.summary import summarise
 from tests.helpers.faults import fail, faulty
 from tests.helpers.small_experiments import fit, small_record, trial_folders
@@ -68,3 +69,18 @@ def test_a_planted_error_pkl_of_a_failed_trial_is_never_opened(ray_cluster, tmp_
     assert not trace.exists()
     pickle.loads((trial / "error.pkl").read_bytes()).close()
     assert trace.exists(), "the bomb is a real one"
+
+
+@pytest.mark.ray
+def test_a_trial_that_failed_beneath_a_uri_is_in_the_summary_too(ray_cluster, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(tuner, "MAX_FAILURES", 0)
+    monkeypatch.chdir(tmp_path)
+    learner = dataclasses.replace(TRPO, trainable=faulty(TRPO.trainable, fail, (1, 1), None))
+    uri = f"file://{tmp_path}/bucket"
+    spec = small_record("trpo", [TRPOConfig(**CARTPOLE)], iterations=2, storage_uri=uri)
+    status, folder = lifecycle.start(learner, spec, RunFlags(storage_path=uri, address="auto", name="sweep"))
+    assert status == 1
+    (trial,) = trial_folders(folder)
+    output, errors = capsys.readouterr()
+    assert f"Failed: {trial.name}: RuntimeError: " in errors
+    assert re.search(rf"^{trial.name} +failed +1 ", output, re.MULTILINE)
