@@ -18,6 +18,7 @@ from experiments.read.confirmations import state_with_confirmation
 from experiments.read.next_command import next_command, train_command
 from experiments.read.trials import Experiment, read_experiment
 from experiments.record import folders
+from experiments.show.table import print_table
 from experiments.show.tables import age, experiment_table
 from trainables.checkpoints import CheckpointError
 from trainables.checks import ConfigError, unknown
@@ -152,7 +153,7 @@ class List(Storage):
         if not names:
             raise ConfigError(f"no experiments in {self.storage_path}")
         experiments = sorted(map(self.read, names), key=age)
-        experiment_table(experiments).print()
+        print_table(experiment_table(experiments))
         for experiment in experiments:
             if state_with_confirmation(experiment) in ("interrupted", "failed", "unconfirmed") and (
                 command := next_command(experiment.folder, experiment.record, over=False)

@@ -14,6 +14,7 @@ from experiments.record import folders, mirror
 from experiments.record.spec import ExperimentSpec
 from experiments.run import lifecycle
 from experiments.run.console import say
+from experiments.show.table import print_table
 from experiments.show.tables import confirmation_table
 from trainables.checks import ConfigError
 
@@ -64,7 +65,7 @@ def _show(sweep: Experiment, confirm: Experiment) -> None:
     """Print both scores, and what they say."""
     found = confirmations(sweep, confirm)
     print("Mean return of the last 100 games: the sweep's, and fresh seeds' there and at their end")
-    confirmation_table(found).print()
+    print_table(confirmation_table(found))
     if text := verdict(found):
         say(text)
     where = shlex.join(folders.display(experiment.folder) for experiment in (sweep, confirm))

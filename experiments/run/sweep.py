@@ -22,6 +22,7 @@ from experiments.run.disk import require_disk
 from experiments.run.fork import changed, fork, forked
 from experiments.run.schedulers import SchedulerName
 from experiments.run.tuner import start_ray
+from experiments.show.table import print_table
 from experiments.show.tables import plan_table
 from trainables.checks import Bounds, ConfigError, check_fields
 from trainables.config import Config
@@ -191,7 +192,7 @@ def _plan(learner: Learner, sweep: SweepFlags, room: ClusterResources) -> Plan:
 
 def _show(plan: Plan, sweep: SweepFlags) -> None:
     print(f"{len(plan.configs)} trials of {plan.budget}")
-    plan_table(plan).print()
+    print_table(plan_table(plan))
     print()
     fixed = {name: value for name, value in plan.configs[0].to_dict().items() if name not in {*plan.swept, "seed"}}
     say("Same in all: " + ", ".join(f"{name}={json.dumps(value)}" for name, value in fixed.items()))

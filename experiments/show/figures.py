@@ -1,7 +1,7 @@
 """Learning curves, and the style that all figures share: Okabe and Ito's colours, which everybody can tell apart."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -12,7 +12,6 @@ from matplotlib.ticker import EngFormatter, MultipleLocator
 
 from experiments.read.bootstrap import mean_interval
 from experiments.read.configurations import Configuration
-from experiments.read.trials import TrialResult
 from trainables.metrics import METRIC
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -46,22 +45,11 @@ def new_figure(height: float) -> Figure:
         return Figure(figsize=(WIDTH, height), layout="constrained")
 
 
-def over_steps(trial: TrialResult) -> np.ndarray:
-    """Agent steps (n,)."""
-    return trial.curve("timesteps_total")
+def learning_curves(configurations: Sequence[Configuration], labels: Sequence[str], x: str) -> Figure:
+    """Return against a metric ``x``: agent steps (``timesteps_total``) or time (``time_total_s``).
 
-
-def over_time(trial: TrialResult) -> np.ndarray:
-    """Wall-clock seconds that the trial has run, without the time between two programs (n,)."""
-    return trial.curve("time_total_s")
-
-
-def learning_curves(
-    configurations: Sequence[Configuration], labels: Sequence[str], x: Callable[[TrialResult], np.ndarray]
-) -> Figure:
-    """Return against steps or time. Each seed is a thin line; the mean of several is a thick one in a 95% band.
-
-    The first configurations have colours, so put the best ones first; the others are grey.
+    Each seed is a thin line; the mean of several is a thick one in a 95% band. The first configurations have colours,
+    so put the best ones first; the others are grey.
     """
     with mpl.rc_context(STYLE):
         others = len(configurations) - len(COLOURS)
@@ -73,7 +61,7 @@ def learning_curves(
         for index, (configuration, label) in reversed(list(enumerate(zip(configurations, labels, strict=True)))):
             coloured = index < len(COLOURS)
             _draw(axes, configuration, x, COLOURS[index] if coloured else GREY, label if coloured else None)
-        if x is over_steps:
+        if x == "timesteps_total":
             axes.set_xlabel("agent steps (4 frames each)")
             axes.xaxis.set_major_formatter(EngFormatter(sep=""))
         else:
@@ -99,10 +87,8 @@ def _round_step(span: float) -> float:
     return next(step * power for step in (1, 2, 5, 10) if span / (step * power) <= 6)
 
 
-def _draw(
-    axes: Axes, configuration: Configuration, x: Callable[[TrialResult], np.ndarray], colour: str, label: str | None
-) -> None:
-    curves = [(x(trial), trial.curve(METRIC)) for trial in configuration.trials if trial.rows]
+def _draw(axes: Axes, configuration: Configuration, x: str, colour: str, label: str | None) -> None:
+    curves = [(trial.curve(x), trial.curve(METRIC)) for trial in configuration.trials if trial.rows]
     single = len(curves) == 1
     for x_n, return_n in curves:
         axes.plot(

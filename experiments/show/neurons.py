@@ -9,15 +9,13 @@ from trainables.config import PGConfig
 from trainables.methods import METHODS
 from trainables.sampling.frames import HEIGHT, WIDTH
 
-Array = np.ndarray
-
 ROWS = COLUMNS = 5
 ZOOM, GAP, HEADER = 2, 6, 44
 LEVELS = 64
 NEGATIVE, POSITIVE = (0, 114, 178), (213, 94, 0)  # Okabe and Ito's blue and vermilion
 
 
-def neurons_png(settings: PGConfig, theta_p: Array) -> bytes:
+def neurons_png(settings: PGConfig, theta_p: np.ndarray) -> bytes:
     """The units with the largest output weights, 80x80 pixels each, as one PNG.
 
     They stand in the order of their output weights: the first make up more probable, the last down. Every unit has a
@@ -45,14 +43,14 @@ def neurons_png(settings: PGConfig, theta_p: Array) -> bytes:
     return file.getvalue()
 
 
-def _levels(weight_d: Array) -> Array:
+def _levels(weight_d: np.ndarray) -> np.ndarray:
     """Weights as palette numbers 0 to LEVELS - 2, with 0 in the middle."""
     scale = np.percentile(np.abs(weight_d), 99.5) or 1.0
     half = LEVELS // 2 - 1
     return (np.rint(half * np.clip(weight_d / scale, -1, 1)) + half).astype(np.uint8)
 
 
-def _palette() -> Array:
+def _palette() -> np.ndarray:
     """LEVELS - 1 colours from negative over white to positive, then black for letters and white for paper."""
     stops = np.array([NEGATIVE, (255, 255, 255), POSITIVE])
     share = np.linspace(-1, 1, LEVELS - 1)

@@ -13,10 +13,10 @@ from experiments.read.confirmations import confirmations, verdict
 from experiments.read.trials import Experiment, TrialResult
 from experiments.show import tables
 from experiments.show.effects import comparable, effects_figure
-from experiments.show.figures import learning_curves, over_steps, over_time
+from experiments.show.figures import learning_curves
 from experiments.show.origin import origin
 from experiments.show.speed import speed_figure, speeds
-from experiments.show.table import Table
+from experiments.show.table import to_markdown, without
 from experiments.show.text import block, code, number
 from trainables.evaluation import FILM
 
@@ -55,7 +55,8 @@ def report(experiments: Sequence[Experiment]) -> Page:
     _seeds(page, configurations)
     _confirmations(page, experiments)
     page.add("## Trials")
-    page.add(tables.trial_table(experiments).markdown())
+    rows = tables.trial_table(trials)
+    page.add(to_markdown(rows if len(experiments) > 1 else without(rows, "experiment")))
     page.add(
         "Returns are means of the last 100 games, with sampled actions: *best* is the highest of them, *last* the"
         " latest. *Area* is the mean of the learning curve over agent steps (the area under it, divided by its length),"
@@ -81,8 +82,8 @@ def _summary(page: Page, trials: Sequence[TrialResult]) -> None:
     best = max(scored, key=lambda trial: trial.last)
     steps = sum(trial.rows[-1].get("timesteps_total", 0) for trial in scored)
     seconds = sum(trial.rows[-1].get("time_total_s", 0) for trial in scored)
-    figures = [number(best.last), str(len(trials)), f"{steps / 1e6:.2f} M", duration(seconds)]
-    page.add(Table(tables.numbers("best return", "trials", "agent steps", "training"), [figures]).markdown())
+    figures = {"best return": number(best.last), "trials": str(len(trials))}
+    page.add(to_markdown([figures | {"agent steps": f"{steps / 1e6:.2f} M", "training": duration(seconds)}]))
     page.add(f"The best trial is {code(f'{best.folder.parent.name}/{best.name}')} ({best.learner}). Trials: {counts}.")
     if filmed := [checkpoint for checkpoint in policies.of_trial(best.folder) if (checkpoint.folder / FILM).is_file()]:
         chosen = policies.best_of(filmed)
@@ -118,7 +119,7 @@ def _curves(page: Page, configurations: Sequence[Configuration]) -> None:
 
 
 def _show_curves(page: Page, name: str, configurations: Sequence[Configuration], labels: Sequence[str]) -> None:
-    over = {"over_steps": over_steps, "over_time": over_time}
+    over = {"over_steps": "timesteps_total", "over_time": "time_total_s"}
     page.show(**{f"{name}_{suffix}": learning_curves(configurations, labels, x) for suffix, x in over.items()})
 
 
@@ -151,7 +152,7 @@ def _speeds(page: Page, configurations: Sequence[Configuration]) -> None:
                 )
             page.add(f"### Workers of {code(learner)}")
             page.show(**{f"{learner}_speed": speed_figure(trials, rates)})
-            page.add(tables.speed_table(rates).markdown())
+            page.add(to_markdown(tables.speed_table(rates)))
 
 
 def _seeds(page: Page, configurations: Sequence[Configuration]) -> None:
@@ -159,7 +160,7 @@ def _seeds(page: Page, configurations: Sequence[Configuration]) -> None:
         by_learner = _by_learner(configurations)
         labels = [c.label(varied(by_learner[c.learner])) for c in several]
         page.add("## Configurations with several seeds")
-        page.add(tables.configuration_table(several, labels).markdown())
+        page.add(to_markdown(tables.configuration_table(several, labels)))
 
 
 def _confirmations(page: Page, experiments: Sequence[Experiment]) -> None:
@@ -172,7 +173,7 @@ def _confirmations(page: Page, experiments: Sequence[Experiment]) -> None:
                 "A sweep's best owes a part of its score to luck. These are mean returns of the last 100 games with"
                 " the same settings: the sweep's, and fresh seeds' there and at their end."
             )
-            page.add(tables.confirmation_table(found).markdown())
+            page.add(to_markdown(tables.confirmation_table(found)))
             page.add(verdict(found))
 
 

@@ -8,6 +8,7 @@ from experiments.ask.flags import neighbour
 from experiments.read import policies
 from experiments.read.trials import read_experiment
 from experiments.record.folders import display
+from experiments.show.table import print_table, without
 from experiments.show.tables import trial_table
 
 
@@ -18,7 +19,7 @@ def summarise(folder: Path) -> int:
     a trial failed, else 0.
     """
     experiment = read_experiment(folder, running=False)  # this program holds the lock, but runs it no longer
-    trial_table([experiment]).only("trial", "state", "iterations", "steps", "time", "last").print()
+    print_table(without(trial_table(experiment.trials), "experiment", "steps/s", "best", "area"))
     print()
     if best := experiment.best:
         print(f"Best trial: {best.name}, mean return of its last 100 games {best.last:.1f}")

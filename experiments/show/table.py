@@ -1,62 +1,54 @@
-"""A table, made once for reports (Markdown) and for the terminal."""
+"""Tables, made once for reports (Markdown) and for the terminal: one dict of plain texts a row, by title.
+
+An empty cell is a number that does not exist.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
 
 import rich.table
 from rich.console import Console
 
 from experiments.show.text import code, printable
 
+Rows = Sequence[dict[str, str]]
 
-class Column(NamedTuple):
-    """A column's title and what is in it: names from files, our own texts, or numbers, which stand on the right."""
-
-    title: str
-    kind: Literal["name", "text", "number"] = "number"
+NAMES, WORDS = ("trial", "experiment", "configuration"), ("state", "learner")
+"""Titles of columns of names, which come from files, and of our own words; all others are numbers, on the right."""
 
 
-@dataclass(frozen=True)
-class Table:
-    """Columns and rows of plain text; an empty cell is a number that does not exist."""
-
-    columns: Sequence[Column]
-    rows: Sequence[Sequence[str]]
-
-    def only(self, *titles: str) -> "Table":
-        """The columns of these titles."""
-        kept = [index for index, column in enumerate(self.columns) if column.title in titles]
-        return Table([self.columns[i] for i in kept], [[row[i] for i in kept] for row in self.rows])
-
-    def markdown(self) -> str:
-        """For a report: names as code, numbers with real minus signs."""
-        rules = ["--:" if column.kind == "number" else ":--" for column in self.columns]
-        cells = [[_markdown(cell, column) for cell, column in zip(row, self.columns, strict=True)] for row in self.rows]
-        lines = ([column.title for column in self.columns], rules, *cells)
-        return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
-
-    def print(self) -> None:
-        """For a terminal or a file, closer together where the terminal is narrow.
-
-        No cell is cut or wrapped, so that names can be copied; a terminal that is narrower still breaks the lines.
-        """
-        wide = Console(width=1000, markup=False, emoji=False, highlight=False)
-        roomy, dense = (self._grid(gap) for gap in (2, 1))
-        wide.print(roomy if wide.measure(roomy).maximum <= Console().width else dense)
-
-    def _grid(self, gap: int) -> rich.table.Table:
-        grid = rich.table.Table(box=None, pad_edge=False, padding=(0, gap, 0, 0))
-        for column in self.columns:
-            grid.add_column(column.title, justify="right" if column.kind == "number" else "left", no_wrap=True)
-        for row in self.rows:
-            grid.add_row(*map(printable, row))
-        return grid
+def without(rows: Rows, *titles: str) -> Rows:
+    """Some columns less."""
+    return [{title: text for title, text in row.items() if title not in titles} for row in rows]
 
 
-def _markdown(cell: str, column: Column) -> str:
-    if column.kind == "name":
-        return code(cell)
-    if column.kind == "number":
-        return cell.replace("-", "\N{MINUS SIGN}") or "\N{EN DASH}"
-    return cell
+def to_markdown(rows: Rows) -> str:
+    """For a report: names as code, numbers with real minus signs. Empty without rows."""
+    header = [*rows[0]] if rows else []
+    rules = [":--" if title in NAMES + WORDS else "--:" for title in header]
+    cells = [[_cell(title, text) for title, text in row.items()] for row in rows]
+    return "".join("| " + " | ".join(line) + " |\n" for line in (header, rules, *cells) if line)
+
+
+def _cell(title: str, text: str) -> str:
+    if title in NAMES:
+        return code(text)
+    return text if title in WORDS else text.replace("-", "\N{MINUS SIGN}") or "\N{EN DASH}"
+
+
+def print_table(rows: Rows) -> None:
+    """For a terminal or a file, with less space between columns where the terminal is narrow.
+
+    No cell is cut or wrapped, so that names can be copied; a terminal that is narrower still breaks the lines.
+    """
+    wide = Console(width=1000, markup=False, emoji=False, highlight=False)
+    roomy, dense = (_grid(rows, gap) for gap in (2, 1))
+    wide.print(roomy if wide.measure(roomy).maximum <= Console().width else dense)
+
+
+def _grid(rows: Rows, gap: int) -> rich.table.Table:
+    grid = rich.table.Table(box=None, pad_edge=False, padding=(0, gap, 0, 0))
+    for title in rows[0] if rows else ():
+        grid.add_column(title, justify="left" if title in NAMES + WORDS else "right", no_wrap=True)
+    for row in rows:
+        grid.add_row(*map(printable, row.values()))
+    return grid

@@ -12,69 +12,78 @@ from experiments.plan.trial_names import short
 from experiments.read.bootstrap import mean_interval
 from experiments.read.configurations import Configuration, varied
 from experiments.read.confirmations import Confirmation, state_with_confirmation
-from experiments.read.trials import ENDED, Experiment
+from experiments.read.trials import ENDED, Experiment, TrialResult
 from experiments.record import folders
 from experiments.show.speed import Speed
-from experiments.show.table import Column, Table
+from experiments.show.table import Rows
 from experiments.show.text import number
 
 
-def numbers(*titles: str) -> list[Column]:
-    """Columns of numbers."""
-    return [Column(title) for title in titles]
-
-
-def trial_table(experiments: Sequence[Experiment]) -> Table:
+def trial_table(trials: Sequence[TrialResult]) -> Rows:
     """Every trial, the best latest return first."""
-    trials = [(experiment, trial) for experiment in experiments for trial in experiment.trials]
-    trials.sort(key=lambda pair: pair[1].last if pair[1].rows else -math.inf, reverse=True)
-    rows = []
-    for experiment, trial in trials:
-        latest = trial.rows[-1] if trial.rows else {}
-        steps, seconds = (latest.get(key, 0) for key in ("timesteps_total", "time_total_s"))
-        progress = [str(trial.iterations), number(steps, 0), duration(seconds), number(trial.speed, 0)]
-        scores = map(number, (trial.best, trial.last, trial.area))
-        rows.append([trial.name, experiment.name, trial.state, *progress, *scores])
-    texts = [Column("trial", "name"), Column("experiment", "name"), Column("state", "text")]
-    figures = ["iterations", "steps", "time", "steps/s", "best", "last", "area"]
-    table = Table([*texts, *numbers(*figures)], rows)
-    return table if len(experiments) > 1 else table.only("trial", "state", *figures)
+    return [
+        {
+            "trial": trial.name,
+            "experiment": trial.folder.parent.name,
+            "state": trial.state,
+            "iterations": str(trial.iterations),
+            "steps": number(trial.rows[-1].get("timesteps_total", 0) if trial.rows else 0, 0),
+            "time": duration(trial.rows[-1].get("time_total_s", 0) if trial.rows else 0),
+            "steps/s": number(trial.speed, 0),
+            "best": number(trial.best),
+            "last": number(trial.last),
+            "area": number(trial.area),
+        }
+        for trial in sorted(trials, key=lambda trial: trial.last if trial.rows else -math.inf, reverse=True)
+    ]
 
 
-def configuration_table(configurations: Sequence[Configuration], labels: Sequence[str]) -> Table:
+def configuration_table(configurations: Sequence[Configuration], labels: Sequence[str]) -> Rows:
     """Configurations of several seeds: the mean of their latest returns, with its interval."""
-    rows = []
-    for configuration, label in zip(configurations, labels, strict=True):
-        low, high = map(float, mean_interval(configuration.scores))
-        seeds = ", ".join(map(str, sorted(configuration.seeds)))
-        figures = [seeds, number(configuration.score), f"{number(low)} to {number(high)}"]
-        rows.append([label, configuration.learner, *figures])
-    columns = [Column("configuration", "name"), Column("learner", "text")]
-    return Table([*columns, *numbers("seeds", "mean of last", "95% interval")], rows)
+    return [
+        {
+            "configuration": label,
+            "learner": configuration.learner,
+            "seeds": ", ".join(map(str, sorted(configuration.seeds))),
+            "mean of last": number(configuration.score),
+            "95% interval": " to ".join(number(float(end)) for end in mean_interval(configuration.scores)),
+        }
+        for configuration, label in zip(configurations, labels, strict=True)
+    ]
 
 
-def confirmation_table(found: Sequence[Confirmation]) -> Table:
+def confirmation_table(found: Sequence[Confirmation]) -> Rows:
     """Scores in the sweep beside those of fresh seeds: there, with their interval, and at their end."""
     names = varied(c.chosen for c in found)
-    rows = []
-    for c in found:
-        interval = " to ".join(number(float(end)) for end in mean_interval(c.fresh)) if len(c.fresh) > 1 else ""
-        figures = [number(c.sweep), number(float(c.fresh.mean())), interval, f"{c.drop:+.1f}"]
-        rows.append([c.chosen.label(names), c.where, *figures, number(float(c.final.mean()))])
-    figures = ["after", "sweep", "fresh seeds", "95% interval", "drop", "at the end"]
-    return Table([Column("configuration", "name"), *numbers(*figures)], rows)
-
-
-def speed_table(found: Sequence[Speed]) -> Table:
-    """Throughput by number of workers."""
-    rows = [
-        [str(s.workers), str(s.trials), number(s.steps_per_s, 0), number(s.speedup, 2), f"{s.efficiency:.0%}"]
-        for s in found
+    return [
+        {
+            "configuration": c.chosen.label(names),
+            "after": c.where,
+            "sweep": number(c.sweep),
+            "fresh seeds": number(float(c.fresh.mean())),
+            "95% interval": " to ".join(number(float(e)) for e in mean_interval(c.fresh)) if len(c.fresh) > 1 else "",
+            "drop": f"{c.drop:+.1f}",
+            "at the end": number(float(c.final.mean())),
+        }
+        for c in found
     ]
-    return Table(numbers("workers", "trials", "steps/s", "speed-up", "efficiency"), rows)
 
 
-def experiment_table(experiments: Sequence[Experiment]) -> Table:
+def speed_table(found: Sequence[Speed]) -> Rows:
+    """Throughput by number of workers."""
+    return [
+        {
+            "workers": str(speed.workers),
+            "trials": str(speed.trials),
+            "steps/s": number(speed.steps_per_s, 0),
+            "speed-up": number(speed.speedup, 2),
+            "efficiency": f"{speed.efficiency:.0%}",
+        }
+        for speed in found
+    ]
+
+
+def experiment_table(experiments: Sequence[Experiment]) -> Rows:
     """State, trials that came to their end, best latest return, size on disk and age of every experiment."""
     rows = []
     for experiment in experiments:
@@ -82,12 +91,17 @@ def experiment_table(experiments: Sequence[Experiment]) -> Table:
         done = sum(trial.state in ENDED for trial in experiment.trials) - failed
         planned = len(experiment.record.get("configs", experiment.trials))
         size = sum(path.stat().st_size for path in experiment.folder.rglob("*") if path.is_file())
-        count = f"{done}/{planned}" + (f", {failed} failed" if failed else "")
-        best = number(experiment.best.last) if experiment.best else ""
-        texts = [experiment.name, state_with_confirmation(experiment), experiment.learner]
-        rows.append([*texts, count, best, filesize.decimal(size), duration(age(experiment))])
-    columns = [Column("experiment", "name"), Column("state", "text"), Column("learner", "text")]
-    return Table([*columns, *numbers("done", "return", "size", "age")], rows)
+        row = {
+            "experiment": experiment.name,
+            "state": state_with_confirmation(experiment),
+            "learner": experiment.learner,
+            "done": f"{done}/{planned}" + (f", {failed} failed" if failed else ""),
+            "return": number(experiment.best.last) if experiment.best else "",
+            "size": filesize.decimal(size),
+            "age": duration(age(experiment)),
+        }
+        rows.append(row)
+    return rows
 
 
 def age(experiment: Experiment) -> float:
@@ -97,10 +111,11 @@ def age(experiment: Experiment) -> float:
     return time.time() - (experiment.folder / folders.RECORD).stat().st_mtime
 
 
-def plan_table(plan: Plan) -> Table:
+def plan_table(plan: Plan) -> Rows:
     """A plan's trials with what is swept, the CPUs they reserve, and their seeds."""
     rows = []
     for index, config in enumerate(plan.configs):
-        swept = [short(config.to_dict()[name]) for name in plan.swept]
-        rows.append([f"{index:05d}", *swept, f"{config.num_workers * config.cpus_per_worker:g}", str(config.seed)])
-    return Table(numbers("trial", *plan.swept, "CPUs", "seed"), rows)
+        swept = {name: short(config.to_dict()[name]) for name in plan.swept}
+        cpus = f"{config.num_workers * config.cpus_per_worker:g}"
+        rows.append({"trial": f"{index:05d}", **swept, "CPUs": cpus, "seed": str(config.seed)})
+    return rows
