@@ -1,33 +1,27 @@
 """Look at experiments, running, killed or finished: what there is, what was best, and a report with all figures."""
 
-import dataclasses
-import datetime
 import json
-import shlex
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
 from rich import filesize
-from rich.console import Console
-from rich.table import Table
 
 from experiments.ask.budget import Budget
 from experiments.ask.flags import fail, neighbour, parse
 from experiments.plan.learners import LEARNERS
-from experiments.plan.plan import duration
 from experiments.read import policies
-from experiments.read.configurations import candidates
-from experiments.read.trials import ENDED, Experiment, read_experiment
+from experiments.read.configurations import best_configurations
+from experiments.read.confirmations import state_with_confirmation
+from experiments.read.next_command import next_command, train_command
+from experiments.read.trials import Experiment, read_experiment
 from experiments.record import folders
-from experiments.run.confirm import pending
-from experiments.train import TrainFlags
+from experiments.show.table import print_table
+from experiments.show.tables import age, experiment_table
 from trainables.checkpoints import CheckpointError
 from trainables.checks import ConfigError, unknown
-from trainables.config import Config
 
 DESCRIPTION = """Look at experiments, running, killed or finished.
 
@@ -38,8 +32,6 @@ Examples:
   python experiments/results.py best first                      the command that trains the best configuration
   python experiments/results.py export first --out policy       the best policy alone, small enough to give away
 """
-
-PROGRAMS = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -105,7 +97,7 @@ class Best(Storage):
     def run(self) -> None:
         """Print the best configuration."""
         experiment = self.read(self.experiment)
-        best = next(iter(candidates(experiment, 1)), None)
+        best = next(iter(best_configurations(experiment, 1)), None)
         if best is None:
             raise ConfigError(f"{experiment.name} has no results yet")
         trial = max((trial for trial in best.trials if trial.rows), key=lambda trial: trial.last)
@@ -160,76 +152,13 @@ class List(Storage):
         names = folders.existing(self.storage_path)
         if not names:
             raise ConfigError(f"no experiments in {self.storage_path}")
-        experiments = [self.read(name) for name in names]
-        experiments.sort(key=_age)
-        table = Table(box=None, pad_edge=False)
-        for column in ("experiment", "state", "learner"):
-            table.add_column(column, overflow="fold")
-        for column in ("trials done", "best return", "size", "age"):
-            table.add_column(column, justify="right")
+        experiments = sorted(map(self.read, names), key=age)
+        print_table(experiment_table(experiments))
         for experiment in experiments:
-            table.add_row(*_row(experiment))
-        Console(markup=False).print(table)
-        for experiment in experiments:
-            if command := resume_command(experiment):
+            if state_with_confirmation(experiment) in ("interrupted", "failed", "unconfirmed") and (
+                command := next_command(experiment.folder, experiment.record, over=False)
+            ):
                 print(f"\nResume {experiment.name}:  {command}")
-
-
-def train_command(learner: str, config: Config, budget: Budget) -> str:
-    """The command that trains this configuration; it names only what differs from train.py's defaults."""
-    words, preset = [], LEARNERS[learner].preset(TrainFlags.preset)
-    flags = TrainFlags(iterations=budget.iterations, timesteps=budget.timesteps)
-    defaults: Any = [(config, type(config).from_dict(preset)), (flags, TrainFlags())]
-    for settings, default in defaults:
-        for field in dataclasses.fields(settings):
-            value, flag = getattr(settings, field.name), field.name.replace("_", "-")
-            if value == getattr(default, field.name):
-                continue
-            if isinstance(value, bool):
-                words.append(f"--{flag}" if value else f"--no-{flag}")
-            else:
-                words += [f"--{flag}", *map(str, value if isinstance(value, tuple) else [value])]
-    return shlex.join(["python", folders.display(PROGRAMS / "train.py"), learner, *words])
-
-
-def resume_command(experiment: Experiment) -> str:
-    """The command that goes on with an experiment; empty if it runs, or has nothing left to do."""
-    program, *words = [str(word) for word in experiment.record.get("command", [""])]
-    if not program or _state(experiment) in ("running", "finished", "confirming"):
-        return ""
-    learner = [word for word in words[:1] if not word.startswith("-")]  # train.py's; sweeps have none
-    # A confirmation is gone on with by its sweep, which then compares the two.
-    folder = experiment.folder.with_name(experiment.record.get("confirms") or experiment.name)
-    where = folders.display(folder)
-    return shlex.join(["python", folders.display(PROGRAMS / program), *learner, "--resume", where])
-
-
-def _state(experiment: Experiment) -> str:
-    return pending(experiment) or experiment.state
-
-
-def _row(experiment: Experiment) -> list[str]:
-    done = sum(trial.state in ENDED and trial.state != "failed" for trial in experiment.trials)
-    failed = sum(trial.state == "failed" for trial in experiment.trials)
-    planned = len(experiment.record.get("configs", experiment.trials))
-    size = sum(path.stat().st_size for path in experiment.folder.rglob("*") if path.is_file())
-    return [
-        experiment.name,
-        _state(experiment),
-        experiment.learner,
-        f"{done}/{planned}" + (f", {failed} failed" if failed else ""),
-        f"{experiment.best.last:.1f}" if experiment.best else "",
-        filesize.decimal(size),
-        duration(_age(experiment)),
-    ]
-
-
-def _age(experiment: Experiment) -> float:
-    """Seconds since the experiment was started."""
-    started = experiment.record.get("started")
-    if started:
-        return time.time() - datetime.datetime.fromisoformat(started).timestamp()
-    return time.time() - (experiment.folder / folders.RECORD).stat().st_mtime
 
 
 def main() -> None:

@@ -12,14 +12,14 @@ from experiments.ask.flags import fail, parse
 from experiments.read import policies
 from experiments.read.policies import CheckpointRef, PolicyRunner
 from experiments.record.folders import display
+from experiments.show.origin import environment
 from experiments.show.progress_film import side_by_side
 from trainables.checkpoints import STATE, CheckpointError
 from trainables.checks import Bounds, ConfigError, check_fields
-from trainables.config import Config
 from trainables.evaluation import mean_with_interval
-from trainables.sampling.console import pong_settings
 from trainables.sampling.evaluation import MeasuredGame, caption, measure, watched_numbers
 from trainables.sampling.film import Film
+from trainables.trainable import WORST_RETURN
 
 DESCRIPTION = """Play a checkpoint, or the best one of a trial or an experiment, and film the first game.
 
@@ -88,15 +88,15 @@ def watch(arguments: Arguments) -> None:
     """Play, print and film."""
     found = policies.find(arguments.storage_path, arguments.target)
     chosen = policies.best_of(found)
-    player = policies.player(chosen)
+    runner = policies.policy_runner(chosen)
     print(f"{display(chosen.folder)}: iteration {chosen.iteration}, {chosen.score:.1f} in training (last 100 games)")
-    print(f"{environment(chosen.settings)}, {_actions(arguments)}, games of seed {arguments.seed}", flush=True)
+    print(f"{environment(chosen.settings.env_id)}, {_actions(arguments)}, games of seed {arguments.seed}", flush=True)
     games = []
     for index in range(arguments.episodes):
-        games.append(_play(player, index, arguments, filmed=index == 0))
+        games.append(_play(runner, index, arguments, filmed=index == 0))
         print(f"game {index + 1:3d}: return {games[-1].episode_return:+.0f} in {games[-1].length:,} steps", flush=True)
-    print(_score([game.episode_return for game in games]))
     film = games[0].film
+    print(score_text([game.episode_return for game in games], pong=film is not None))
     if not film:
         print(f"No film: {chosen.settings.env_id} has no console")
         return
@@ -109,23 +109,16 @@ def watch(arguments: Arguments) -> None:
     print(f"Film of game 1: {display(out.absolute())}")
 
 
-def environment(settings: Config) -> str:
-    """The environment and what makes it harder or easier, to stand beside every score."""
-    try:
-        pong = pong_settings(settings.env_id)
-    except ValueError:
-        return settings.env_id
-    return f"{settings.env_id}, sticky actions {pong['repeat_action_probability']}, frame skip {pong['frameskip']}"
-
-
 def _progress(
     found: list[CheckpointRef], best: CheckpointRef, film: Film, game: MeasuredGame, arguments: Arguments
 ) -> bytes:
     """Game 1 as the untrained policy, up to two checkpoints that are left in between, and the best one play it."""
     earlier = [item for item in found if item.folder.parent == best.folder.parent and item.iteration < best.iteration]
-    players = [("untrained", policies.untrained_player(best))]
-    players += [(f"iteration {item.iteration}", policies.player(item)) for item in _spread(earlier, MAX_PANELS - 2)]
-    played = [(name, _play(player, 0, arguments, filmed=True)) for name, player in players]
+    runners = [("untrained", policies.untrained_runner(best))]
+    runners += [
+        (f"iteration {item.iteration}", policies.policy_runner(item)) for item in _spread(earlier, MAX_PANELS - 2)
+    ]
+    played = [(name, _play(runner, 0, arguments, filmed=True)) for name, runner in runners]
     played.append((f"iteration {best.iteration}", game))
     captions = [(name, f"return {game.episode_return:+.0f} in {game.length:,} steps") for name, game in played]
     return side_by_side([game.film for _, game in played if game.film], captions)
@@ -137,19 +130,22 @@ def _spread(items: list[CheckpointRef], count: int) -> list[CheckpointRef]:
     return [items[index] for index in np.unique(indices)] if items else []
 
 
-def _play(player: PolicyRunner, index: int, arguments: Arguments, filmed: bool) -> MeasuredGame:
+def _play(runner: PolicyRunner, index: int, arguments: Arguments, filmed: bool) -> MeasuredGame:
     number = watched_numbers(arguments.seed, arguments.episodes)[index]
-    return measure(player.worker, player.weights, number, greedy=arguments.greedy, filmed=filmed)
+    return measure(runner.worker, runner.weights, number, greedy=arguments.greedy, filmed=filmed)
 
 
 def _actions(arguments: Arguments) -> str:
     return "most probable actions" if arguments.greedy else "actions sampled"
 
 
-def _score(returns: list[float]) -> str:
+def score_text(returns: list[float], pong: bool) -> str:
+    """The mean return and its 95% interval, within what is possible in Pong."""
     if len(returns) == 1:
         return f"return {returns[0]:+.0f}; one game gives no interval"
     mean, low, high = mean_with_interval(returns)
+    if pong:
+        low, high = max(low, WORST_RETURN), min(high, -WORST_RETURN)
     return f"mean return {mean:+.1f}, 95% interval [{low:.1f}, {high:.1f}] of {len(returns)} games"
 
 

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 from ray.tune.search.sample import Categorical, Domain, Float
-from rich.table import Table
 from scipy.stats import qmc
 
 from experiments.ask.budget import Budget
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
-from experiments.plan.trial_names import short
 from trainables.checks import ConfigError
 from trainables.config import Config
 
@@ -45,17 +43,6 @@ class Plan:
         each = self.learner.seconds(self.configs[0], self.budget)
         busy = min(self.room.cpus, self.concurrent() * max(_cpus(config) for config in self.configs))
         return len(self.configs) * each / busy
-
-    def table(self) -> Table:
-        """Trials with what is swept, the CPUs they reserve, and their seeds."""
-        title = f"{len(self.configs)} trials of {self.budget}"
-        table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-        for name in ["trial", *self.swept, "CPUs", "seed"]:
-            table.add_column(name, justify="right")
-        for index, config in enumerate(self.configs):
-            values = [short(config.to_dict()[name]) for name in self.swept]
-            table.add_row(f"{index:05d}", *values, f"{_cpus(config):g}", str(config.seed))
-        return table
 
 
 def draw(

@@ -1,4 +1,4 @@
-"""How sure a mean over a few seeds is: the bootstrap, which resamples the seeds themselves (Efron 1979).
+"""How sure a mean over a few random seeds is: the bootstrap, which resamples the seeds (Efron 1979).
 
 Intervals are percentile intervals; with three seeds they are rather too narrow than too wide. Every resampling has its
 own generator with a fixed seed, so the same data always give the same figures.
@@ -11,7 +11,7 @@ RESAMPLES = 4000
 
 
 def mean_interval(samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Ends of the bootstrap interval of ``samples.mean(axis=0)``; samples (n, ...), one row a seed, n >= 2.
+    """Ends of the bootstrap interval of ``samples.mean(axis=0)``; samples (n, ...), one row for each seed, n >= 2.
 
     Raises ValueError for a single seed: one number says nothing about its spread.
     """
@@ -33,7 +33,7 @@ def mean_interval(samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def probability_of_higher_mean(first: np.ndarray, second: np.ndarray) -> float:
-    """How often ``first`` (n,) has the higher mean than ``second`` (m,) when both sets of seeds are resampled.
+    """Share of resamplings of both sets of seeds in which ``first`` (n,) has a higher mean than ``second`` (m,).
 
     Ties count half, so that two equal sets give 0.5.
     """
@@ -44,9 +44,9 @@ def probability_of_higher_mean(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def area_under(returns: np.ndarray, steps: np.ndarray) -> float:
-    """Mean of a learning curve over its steps, both (n,): the area under it (trapezoids) by the steps it spans.
+    """Mean of a learning curve over its steps, both (n,): the area under it (trapezoids) / the steps that it spans.
 
-    So it is in units of the return: high for a trial that learns early, whatever its length.
+    It is in units of the return: high for a trial that learns early, whatever its length.
     """
     if len(returns) == 1:
         return float(returns[0])

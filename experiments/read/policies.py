@@ -1,4 +1,4 @@
-"""Checkpoints on disk, found by what people call them, and the players that they hold."""
+"""Checkpoints on disk, found by the name or path of what holds them, and the policies in them, ready to play."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -44,9 +44,14 @@ class CheckpointRef(NamedTuple):
         return float(np.mean(returns)) if returns else -np.inf
 
     @property
+    def trainable(self) -> type[PongTrainable]:
+        """The learner's Trainable."""
+        return LEARNERS[self.state["learner"]].trainable
+
+    @property
     def settings(self) -> Config:
         """The trial's configuration."""
-        config_class = LEARNERS[self.state["learner"]].config_class
+        config_class = self.trainable.config_class
         return config_class.from_dict(config_class.upgraded(self.state["config"]))
 
 
@@ -68,11 +73,11 @@ def find(storage_path: Path, name_or_path: str) -> list[CheckpointRef]:
             continue
         found = [folder] if (folder / checkpoints.STATE).is_file() else []
         found = found or [*folder.glob("checkpoint_*"), *folder.glob("*/checkpoint_*")]
-        if not (saved := whole(found)):
+        if not (refs := whole(found)):
             inside = folders.existing(folder)
             hint = f"; the experiments in it: {', '.join(inside)}" if inside else " (yet)"
             raise ConfigError(f"{name_or_path} holds no whole checkpoint{hint}")
-        return saved
+        return refs
     parent = next((p for p in (storage_path / name_or_path, Path(name_or_path)) if p.parent.is_dir()), None)
     known = folders.existing(storage_path)
     if parent and parent.parent not in (Path(), storage_path):  # a trial or checkpoint of what does exist
@@ -92,19 +97,29 @@ def whole(folders: Iterable[Path]) -> list[CheckpointRef]:
     return sorted(found, key=lambda item: item.iteration)
 
 
-def best_of(saved: Iterable[CheckpointRef]) -> CheckpointRef:
+def best_of(refs: Iterable[CheckpointRef]) -> CheckpointRef:
     """The one with the best mean return in training; of equals the one that was trained longest."""
-    return max(saved, key=lambda item: (item.score, item.iteration))
+    return max(refs, key=lambda item: (item.score, item.iteration))
 
 
-def player(checkpoint: CheckpointRef) -> PolicyRunner:
+def policy_runner(checkpoint: CheckpointRef) -> PolicyRunner:
     """The checkpoint's policy, ready to play. Raises CheckpointError if its arrays are damaged or of other shapes."""
-    trial = _untrained(checkpoint)
+    trial = checkpoint.trainable.untrained(checkpoint.settings)
     alone = checkpoint.state.get(POLICY_ALONE)
     expected = _policy_alone(trial.algorithm, trial.arrays) if alone else trial.arrays
     arrays, _ = checkpoints.load(checkpoint.folder, trial.learner, expected)
     arrays["theta"] = arrays["theta"].astype(np.float32)
-    return PolicyRunner(trial.algorithm.worker_factory()(), trial.algorithm.playing_weights(arrays))
+    return _runner(trial.algorithm, arrays)
+
+
+def untrained_runner(checkpoint: CheckpointRef) -> PolicyRunner:
+    """The policy that the trial's settings and seed make before any training; all but forks began with it."""
+    trial = checkpoint.trainable.untrained(checkpoint.settings)
+    return _runner(trial.algorithm, trial.arrays)
+
+
+def _runner(algorithm: Algorithm, arrays: Mapping[str, np.ndarray]) -> PolicyRunner:
+    return PolicyRunner(algorithm.worker_factory()(), algorithm.playing_weights(arrays))
 
 
 def export(checkpoint: CheckpointRef, folder: Path) -> int:
@@ -112,25 +127,15 @@ def export(checkpoint: CheckpointRef, folder: Path) -> int:
 
     Returns the bytes written. Raises CheckpointError if the checkpoint is damaged, and OSError.
     """
-    algorithm = make_algorithm(checkpoint.settings)
-    arrays, state = checkpoints.load(checkpoint.folder, checkpoint.state["learner"])
+    arrays, state = checkpoints.load(checkpoint.folder, checkpoint.trainable.learner)
     folder.mkdir(parents=True)
-    checkpoints.save(folder, _policy_alone(algorithm, arrays), state | {POLICY_ALONE: True})
+    policy = _policy_alone(make_algorithm(checkpoint.settings), arrays)
+    checkpoints.save(folder, policy, state | {POLICY_ALONE: True})
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
 def _policy_alone(algorithm: Algorithm, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {name: arrays[name] for name in algorithm.playing_arrays} | {"theta": arrays["theta"].astype(np.float16)}
-
-
-def untrained_player(checkpoint: CheckpointRef) -> PolicyRunner:
-    """The policy that the trial's settings and seed make before any training; all but forks began with it."""
-    trial = _untrained(checkpoint)
-    return PolicyRunner(trial.algorithm.worker_factory()(), trial.algorithm.playing_weights(trial.arrays))
-
-
-def _untrained(checkpoint: CheckpointRef) -> PongTrainable:
-    return LEARNERS[checkpoint.state["learner"]].trainable.untrained(checkpoint.settings)
 
 
 def _state(folder: Path) -> dict[str, Any] | None:

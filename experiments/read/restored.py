@@ -1,8 +1,8 @@
-"""What an experiment's trials have behind them, read from the files that outlive any program.
+"""What an experiment's trials have done so far, read from the files that outlive any program.
 
-Tune has books of its own (``tuner.pkl``, ``experiment_state-*.json``), and they are not used: a kill leaves them behind
-the checkpoints, a damaged one makes Tune start again in silence, and to read them is to run what they hold. Every
-trial's rows and checkpoints say all there is to know, as text and arrays.
+Tune's own state (``tuner.pkl``, ``experiment_state-*.json``) is not used: after a kill it is older than the
+checkpoints, Tune starts again without a word if it is damaged, and to read it is to unpickle it. Rows and checkpoints
+are text and arrays, and say all that is needed.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.plan.trial_names import number_in_name
 from experiments.read.trials import TrialResult, read_experiment
 from experiments.record.folders import RECORD
 from experiments.record.spec import ExperimentSpec
@@ -22,95 +23,95 @@ from trainables.metrics import METRIC
 
 @dataclass(frozen=True)
 class RestoredTrial:
-    """A trial before this program."""
+    """A trial as earlier programs left it."""
 
     name: str  # its folder's
     config: dict[str, Any]
     rows: list[dict[str, Any]]
-    checkpoints: list[tuple[Path, dict[str, Any]]]  # usable ones, oldest first, with the row that each belongs to
+    checkpoints: list[tuple[Path, dict[str, Any]]]  # usable ones, oldest first, each with the row of its iteration
     newest_index: int  # the highest number of a checkpoint folder, usable or not; -1 if there is none
-    damaged: list[str]  # what is wrong with the others
+    damaged: list[str]  # why each of the other checkpoints cannot be used
     over: bool  # it came to its end, and needs nothing more
 
     @property
     def iteration(self) -> int:
-        """Where the trial goes on from: that of its newest usable checkpoint."""
+        """The iteration of its newest usable checkpoint, after which it goes on; 0 without one."""
         return self.checkpoints[-1][1]["training_iteration"] if self.checkpoints else 0
 
 
-def restore(folder: Path, record: ExperimentSpec) -> dict[str, RestoredTrial]:
-    """The past of every trial that has one, by its number.
+def restore(folder: Path, spec: ExperimentSpec) -> dict[str, RestoredTrial]:
+    """Every trial that has a folder, by its number.
 
-    Raises ConfigError if the trials' folders and the record contradict each other, or if a fork was cut off before all
-    its checkpoints were there.
+    Raises ConfigError if the trials' folders and ``experiment.json`` contradict each other, or if a fork was cut off
+    before all its checkpoints were there.
     """
-    pasts = {trial.name.partition("_")[0]: _past(trial, record) for trial in read_experiment(folder).trials}
-    for number, past in pasts.items():
-        if int(number) >= len(record.configs):
-            raise ConfigError(f"{folder / past.name} belongs to no trial in {folder / RECORD}")
-        if record.scheduler != "pbt":  # which changes settings on the way
-            _require_same(record.configs[int(number)], past, folder)
-    if record.fork_of and sum(bool(past.checkpoints) for past in pasts.values()) < len(record.configs):
+    restored = {number_in_name(trial.name): _restore(trial, spec) for trial in read_experiment(folder).trials}
+    for number, trial in restored.items():
+        if int(number) >= len(spec.configs):
+            raise ConfigError(f"{folder / trial.name} belongs to no trial in {folder / RECORD}")
+        if spec.scheduler != "pbt":  # which changes settings on the way
+            _require_same(spec.configs[int(number)], trial, folder)
+    if spec.fork_of and sum(bool(trial.checkpoints) for trial in restored.values()) < len(spec.configs):
         raise ConfigError(f"{folder} lacks a checkpoint that it was forked from: delete it, and fork again")
-    return pasts
+    return restored
 
 
-def _require_same(config: dict[str, Any], past: RestoredTrial, folder: Path) -> None:
+def _require_same(config: dict[str, Any], trial: RestoredTrial, folder: Path) -> None:
     changed = [
-        f"{key}={past.config.get(key)!r} for {value!r}"
+        f"{key}={trial.config.get(key)!r} for {value!r}"
         for key, value in config.items()
-        if past.config.get(key) != value
+        if trial.config.get(key) != value
     ]
     if changed:
         raise ConfigError(
-            f"{folder / past.name / 'params.json'} differs from {RECORD}: {', '.join(changed)}. A trial keeps its"
+            f"{folder / trial.name / 'params.json'} differs from {RECORD}: {', '.join(changed)}. A trial keeps its"
             " settings; --fork starts a new one with others"
         )
 
 
-def all_over(pasts: Mapping[str, RestoredTrial], record: ExperimentSpec) -> bool:
+def all_over(restored: Mapping[str, RestoredTrial], spec: ExperimentSpec) -> bool:
     """Whether every trial has come to its end, so that there is nothing to resume."""
-    return len(pasts) == len(record.configs) and all(past.over for past in pasts.values())
+    return len(restored) == len(spec.configs) and all(trial.over for trial in restored.values())
 
 
-def describe(pasts: Iterable[RestoredTrial]) -> list[str]:
+def describe(restored: Iterable[RestoredTrial]) -> list[str]:
     """Where each trial goes on from, and what could not be used; a line each."""
     lines = []
-    for past in pasts:
-        lines += [f"  {past.name}: not used: {reason}" for reason in past.damaged]
-        had = {row["training_iteration"] for row in past.rows}
-        if lost := [iteration for iteration in range(1, past.iteration) if iteration not in had]:
-            lines.append(f"  {past.name}: result.json lacks iterations {lost[0]} to {lost[-1]}; they stay missing")
-        if not past.over:
-            again = max(had, default=0) - past.iteration
+    for trial in restored:
+        lines += [f"  {trial.name}: not used: {reason}" for reason in trial.damaged]
+        had = {row["training_iteration"] for row in trial.rows}
+        if lost := [iteration for iteration in range(1, trial.iteration) if iteration not in had]:
+            lines.append(f"  {trial.name}: result.json lacks iterations {lost[0]} to {lost[-1]}; they stay missing")
+        if not trial.over:
+            again = max(had, default=0) - trial.iteration
             lines.append(
-                f"  {past.name}: goes on after iteration {past.iteration}"
+                f"  {trial.name}: goes on after iteration {trial.iteration}"
                 + (f" ({again} later ones had no checkpoint, and are played again)" if again > 0 else "")
             )
     return lines
 
 
-def _past(trial: TrialResult, record: ExperimentSpec) -> RestoredTrial:
+def _restore(trial: TrialResult, spec: ExperimentSpec) -> RestoredTrial:
     usable, damaged, indices = [], [], [-1]
     for path in trial.folder.glob("checkpoint_*"):
         indices.append(int(path.name.rpartition("_")[2]))
         try:
-            _, state = checkpoints.load(path, record.learner)
+            _, state = checkpoints.load(path, spec.learner)
         except checkpoints.CheckpointError as error:
             damaged.append(str(error))
         else:
             usable.append((path, _row(trial.rows, state)))
     usable.sort(key=lambda item: item[1]["training_iteration"])
     over = bool(trial.rows and trial.rows[-1].get("done"))
-    over = over and (trial.diverged or not any(budget.ended(trial.rows) for budget in record.budgets_before))
-    if over and record.budget.share(trial.rows[-1]) == 1:
+    over = over and (trial.diverged or not any(budget.ended(trial.rows) for budget in spec.budgets_before))
+    if over and spec.budget.share(trial.rows[-1]) == 1:
         # At its end a trial saves once more: without that checkpoint it is not over.
         over = bool(usable) and usable[-1][1]["training_iteration"] >= trial.iterations
     return RestoredTrial(trial.name, trial.config, trial.rows, usable, max(indices), damaged, over)
 
 
 def _row(rows: list[dict[str, Any]], state: dict[str, Any]) -> dict[str, Any]:
-    """The results of a checkpoint's iteration; from its own counters where they are not on record (a fork's first)."""
+    """The row of a checkpoint's iteration; made from its counters where there is none (a fork's first checkpoint)."""
     for row in rows:
         if row["training_iteration"] == state["iteration"]:
             return row

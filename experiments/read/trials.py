@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from experiments.ask.budget import Budget
+from experiments.plan.trial_names import number_in_id, number_in_name
 from experiments.read.bootstrap import area_under
 from experiments.record import folders, lock
 from trainables.metrics import METRIC
 
 OVER = ("TERMINATED", "ERROR")
 """What Tune calls trials that it will not touch again unless it is told to."""
-
 
 ENDED = ("finished", "stopped", "diverged", "failed")
 """States of trials that have come to their end."""
@@ -72,18 +72,18 @@ class TrialResult:
         """Whether an update gave up on figures that were not finite."""
         return self.state == "diverged"
 
-    def score_at(self, clock: str, value: float) -> float:
-        """The mean return of the last 100 games where a metric that grows (iterations, steps) came to a value, or
-        before it did."""
-        return next((float(row[METRIC]) for row in self.rows[::-1] if row[clock] <= value), math.nan)
+    def score_at(self, time_attr: str, value: float) -> float:
+        """The mean return of the last 100 games in the last row whose ``time_attr`` (iterations, steps) is at most
+        ``value``; NaN if there is none."""
+        return next((float(row[METRIC]) for row in self.rows[::-1] if row[time_attr] <= value), math.nan)
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment's record and trials."""
+    """An experiment's ``experiment.json`` and trials."""
 
     folder: Path
-    record: dict[str, Any]  # experiment.json
+    record: dict[str, Any]  # experiment.json: an ExperimentSpec and where it comes from; older ones lack entries
     trials: list[TrialResult]
     running: bool  # a program holds its lock
     over: bool  # every trial has come to its end
@@ -113,14 +113,18 @@ class Experiment:
         return max((trial for trial in self.trials if trial.rows), key=lambda trial: trial.last, default=None)
 
 
-def read_experiment(folder: Path) -> Experiment:
-    """Read an experiment. Raises ConfigError if its record is damaged; everything else may be half there."""
-    record, running = folders.read_record(folder), lock.is_held(folder)
+def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
+    """Read an experiment; ``running`` says whether a program runs it, by its lock if left out.
+
+    Raises ConfigError if ``experiment.json`` is damaged; everything else may be half there.
+    """
+    record = folders.read_record(folder)
+    running = lock.is_held(folder) if running is None else running
     statuses = _statuses(folder)
     trials = [
-        _read_trial(path, record, running, statuses.get(_number(path)))
+        _read_trial(path, record, running, statuses.get(number_in_name(path.name)))
         for path in sorted(folder.iterdir())
-        if path.is_dir() and _number(path).isdigit()
+        if path.is_dir() and number_in_name(path.name).isdigit()
     ]
     planned = len(record.get("configs", trials))
     over = len(statuses) >= planned and all(status in OVER for status in statuses.values())
@@ -132,7 +136,7 @@ def _read_trial(folder: Path, record: dict[str, Any], running: bool, status: str
     rows = read_rows(folder / "result.json")
     config = _read_json(folder / "params.json")
     if not isinstance(config, dict):
-        configs, number = record.get("configs", []), int(_number(folder))
+        configs, number = record.get("configs", []), int(number_in_name(folder.name))
         config = configs[number] if number < len(configs) else {}
     lines = _lines(folder / "error.txt")
     error = lines[-1].strip() if lines else None
@@ -174,23 +178,19 @@ def _is_result(row: Any) -> bool:
 
 
 def _statuses(folder: Path) -> dict[str, str]:
-    """Trials' numbers and what Tune's newest book says of them: only it knows that a time budget ended a trial."""
-    books = sorted(folder.glob("experiment_state-*.json"), key=lambda path: path.stat().st_mtime)
-    book: Any = _read_json(books[-1]) if books else None
+    """Trials' statuses by number in Tune's newest state file: nothing else says that a time budget ended a trial."""
+    paths = sorted(folder.glob("experiment_state-*.json"), key=lambda path: path.stat().st_mtime)
+    tune_state: Any = _read_json(paths[-1]) if paths else None
     try:
-        trials = [json.loads(pair[0]) for pair in book["trial_data"]]
-        return {trial["trial_id"].rpartition("_")[2]: trial["status"] for trial in trials}
+        trials = [json.loads(pair[0]) for pair in tune_state["trial_data"]]
+        return {number_in_id(trial["trial_id"]): trial["status"] for trial in trials}
     except (TypeError, KeyError, IndexError, ValueError):  # none yet, or cut off
         return {}
 
 
-def _number(folder: Path) -> str:
-    return folder.name.partition("_")[0]
-
-
 def _lines(path: Path) -> list[str]:
     try:
-        return [line for line in path.read_text(errors="replace").splitlines() if line.strip()]
+        return [line for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
     except OSError:
         return []
 

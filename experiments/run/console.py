@@ -1,12 +1,10 @@
 """What the user sees while an experiment runs, and when it has ended."""
 
 import math
-import shlex
 import sys
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from ray import tune
@@ -17,10 +15,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from experiments.ask.budget import Budget
-from experiments.ask.flags import neighbour
 from experiments.plan.plan import duration
 from experiments.plan.trial_names import trial_number
-from experiments.record.folders import display
 from experiments.record.spec import ExperimentSpec
 from trainables.metrics import METRIC
 
@@ -158,48 +154,6 @@ class SweepView(tune.Callback):
         hidden = [trial for trial in trials if trial not in shown]
         more = [f"and {_counts(hidden)}"] if hidden else []
         return Group(table, *more, self._status(trials))
-
-
-def summarise(results: tune.ResultGrid, folder: Path) -> int:
-    """Print the table of trials, the best one, and the commands that look at them.
-
-    Returns the program's exit status: 1 if a trial failed, else 0.
-    """
-    table = Table(box=None, pad_edge=False)
-    table.add_column("trial", overflow="fold")
-    for column in ("iterations", "steps", "return", "time"):
-        table.add_column(column, justify="right", no_wrap=True)
-    if results.num_errors:
-        table.add_column("")
-    trials = [results[index] for index in range(len(results))]
-    for result in trials:
-        metrics = result.metrics or {}
-        table.add_row(
-            Path(result.path).name,
-            str(metrics.get("training_iteration", 0)),
-            f"{metrics.get('timesteps_total', 0):,}",
-            f"{metrics[METRIC]:.1f}" if METRIC in metrics else "",
-            duration(metrics.get("time_total_s", 0)),
-            *(["failed"] if result.error else []),
-        )
-    Console().print(table, "")
-    # Tune's own get_best_result knows only what was reported in this session.
-    scores = {
-        i: result.metrics[METRIC] for i, result in enumerate(trials) if result.metrics and METRIC in result.metrics
-    }
-    if scores:
-        best = trials[max(scores, key=scores.__getitem__)]
-        print(f"Best trial: {Path(best.path).name}, mean return of its last 100 games {max(scores.values()):.1f}")
-        if best.checkpoint:
-            print(f"Checkpoint: {display(folder / Path(best.path).name / Path(best.checkpoint.path).name)}")
-    for result in trials:
-        if result.error:
-            print(f"Failed: {Path(result.path).name}: {str(result.error).strip().splitlines()[-1]}", file=sys.stderr)
-    where = shlex.quote(display(folder))
-    print(f"\nLook:    tensorboard --logdir {where}")
-    print(f"Report:  {neighbour('results.py')} report {where}")
-    print(f"Play:    {neighbour('watch.py')} {where}")
-    return 1 if results.num_errors else 0
 
 
 def _state(trial: Trial) -> str:

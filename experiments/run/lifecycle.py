@@ -19,10 +19,11 @@ from experiments.record.lock import exclusive
 from experiments.record.mirror import Remote, Uploads
 from experiments.record.spec import ExperimentSpec
 from experiments.run.cluster import require_shared
-from experiments.run.console import SweepView, UpdateLines, summarise
+from experiments.run.console import SweepView, UpdateLines
 from experiments.run.disk import require_disk
 from experiments.run.stopping import DiskGuard, StopSignals
 from experiments.run.tuner import make_tuner, start_ray
+from experiments.show.summary import summarise
 from trainables.checks import ConfigError
 
 RESTARTS = 3
@@ -119,11 +120,11 @@ def _run(learner: Learner, folder: Path, record: ExperimentSpec, verbose: bool) 
             if signals.received or restarts == RESTARTS:
                 break
             print("Going on from the last checkpoints.", file=sys.stderr, flush=True)
-    status = summarise(results, folder) if results else UNFINISHED
+    home = Remote.of(folder)
+    settled = not home or home.settle()  # first: Tune writes errors there, and the summary is read here
+    status = summarise(folder) if results else UNFINISHED
     print(next_command(folder, record))
-    if home := Remote.of(folder):
-        status = status if home.settle() else UNFINISHED
-    return signals.status or status
+    return signals.status or (status if settled else UNFINISHED)
 
 
 def next_command(folder: Path, record: ExperimentSpec) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
-from rich.console import Console
 
 from experiments.ask.budget import Budget
 from experiments.ask.flags import RunFlags, fail, parse, program, refuse_settled, require_positive
@@ -23,6 +22,8 @@ from experiments.run.disk import require_disk
 from experiments.run.fork import changed, fork, forked
 from experiments.run.schedulers import SchedulerName
 from experiments.run.tuner import start_ray
+from experiments.show.table import print_table
+from experiments.show.tables import plan_table
 from trainables.checks import Bounds, ConfigError, check_fields
 from trainables.config import Config
 
@@ -190,7 +191,9 @@ def _plan(learner: Learner, sweep: SweepFlags, room: ClusterResources) -> Plan:
 
 
 def _show(plan: Plan, sweep: SweepFlags) -> None:
-    Console().print(plan.table(), "")
+    print(f"{len(plan.configs)} trials of {plan.budget}")
+    print_table(plan_table(plan))
+    print()
     fixed = {name: value for name, value in plan.configs[0].to_dict().items() if name not in {*plan.swept, "seed"}}
     say("Same in all: " + ", ".join(f"{name}={json.dumps(value)}" for name, value in fixed.items()))
     for note in plan.notes:

@@ -17,6 +17,7 @@ from experiments.read.restored import RestoredTrial
 from experiments.record.mirror import Remote
 from experiments.record.spec import ExperimentSpec
 from experiments.run.cluster import attach
+from experiments.run.error_text import ErrorText
 from experiments.run.json_logger import JsonLogger
 from experiments.run.planned_trials import PlannedTrials
 from experiments.run.schedulers import make_scheduler
@@ -94,7 +95,7 @@ def make_tuner(
                 checkpoint_score_order=MODE,
             ),
             failure_config=tune.FailureConfig(max_failures=MAX_FAILURES),
-            callbacks=[JsonLogger(folder), TensorBoard(folder), *callbacks],
+            callbacks=[JsonLogger(folder), TensorBoard(folder), ErrorText(), *callbacks],
             verbose=1 if verbose else 0,
         ),
     )

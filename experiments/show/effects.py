@@ -1,4 +1,4 @@
-"""What a setting does: to the return, one setting at a time, and to the speed, for the number of workers."""
+"""What each setting does to the return, one setting at a time."""
 
 import math
 from collections.abc import Sequence
@@ -8,11 +8,10 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter
 
 from experiments.plan.trial_names import short
 from experiments.read.trials import TrialResult
-from experiments.show.figures import COLOURS, GREY, INK, RETURN, STYLE, new_figure
+from experiments.show.figures import COLOURS, INK, RETURN, STYLE, new_figure
 
 
 class Mean(NamedTuple):
@@ -25,9 +24,9 @@ class Mean(NamedTuple):
 
 
 def marginal_means(values: Sequence[float], scores: Sequence[float]) -> list[Mean]:
-    """Mean scores over ranges of a setting that hold about equally many trials, about three at least.
+    """Mean scores over ranges of a setting that hold about equally many trials, three or more.
 
-    Empty if there are too few trials for two ranges.
+    ``values`` and ``scores`` have one entry a trial. Empty if there are too few trials for two ranges.
     """
     value_n, score_n = np.asarray(values, float), np.asarray(scores, float)
     bins = min(4, len(value_n) // 3)
@@ -41,8 +40,8 @@ def marginal_means(values: Sequence[float], scores: Sequence[float]) -> list[Mea
 def comparable(trials: Sequence[TrialResult]) -> tuple[int, list[TrialResult], list[float]]:
     """Agent steps that all ended trials came to, the trials that came so far, and their mean returns then.
 
-    A scheduler stops trials early: their latest returns are low because they are early, whatever their settings. One
-    that diverged stays with what it got for that.
+    The latest returns of trials that a scheduler stopped are low because they are early, whatever their settings. A
+    trial that diverged keeps its latest return.
     """
     trials = [trial for trial in trials if trial.rows]
     reached = [trial for trial in trials if trial.state in ("finished", "stopped")] or trials
@@ -51,7 +50,7 @@ def comparable(trials: Sequence[TrialResult]) -> tuple[int, list[TrialResult], l
     return steps, fair, [trial.last if trial.diverged else trial.score_at("timesteps_total", steps) for trial in fair]
 
 
-def effects(trials: Sequence[TrialResult], scores: Sequence[float], names: Sequence[str]) -> Figure:
+def effects_figure(trials: Sequence[TrialResult], scores: Sequence[float], names: Sequence[str]) -> Figure:
     """The score of every trial against each of the settings ``names``, with marginal means as bars."""
     columns = min(2, len(names))
     rows = math.ceil(len(names) / columns)
@@ -78,8 +77,8 @@ def _draw_scale(axes: Axes, values: Sequence[Any], scores: Sequence[float]) -> N
         axes.plot([mean.low, mean.high], [mean.score] * 2, "-|", color=COLOURS[1], linewidth=2.5, markersize=7)
     if min(values) > 0 and max(values) / min(values) > 4:
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(short_tick)
-        axes.xaxis.set_minor_formatter(short_tick)
+        axes.xaxis.set_major_formatter(_short_tick)
+        axes.xaxis.set_minor_formatter(_short_tick)
         axes.tick_params(axis="x", which="both", labelrotation=30)
     else:
         axes.locator_params(axis="x", nbins=4)
@@ -97,8 +96,8 @@ def _draw_choices(axes: Axes, values: Sequence[Any], scores: Sequence[float]) ->
     axes.grid(visible=False, axis="x")
 
 
-def _by_size(choice: Any) -> tuple:
-    """Orders numbers and texts of numbers: ``64-64`` comes before ``128-128``."""
+def _by_size(choice: Any) -> tuple[int, list[Any]]:
+    """Sort key for numbers and texts of numbers: ``64-64`` comes before ``128-128``."""
     parts = str(choice).split("-") if isinstance(choice, str) else [choice]
     try:
         return (0, [float(part) for part in parts])
@@ -106,74 +105,7 @@ def _by_size(choice: Any) -> tuple:
         return (1, parts)
 
 
-def short_tick(value: float, _: float) -> str:
+def _short_tick(value: float, _: float) -> str:
     """A tick of a logarithmic scale, labelled at 1, 2 and 5 only."""
     mantissa = f"{value:e}"[0]
     return short(value) if mantissa in "125" else ""
-
-
-class Speed(NamedTuple):
-    """Throughput of the trials with one number of workers."""
-
-    workers: int
-    trials: int
-    steps_per_s: float  # mean over trials
-    speedup: float  # against the fewest workers
-    efficiency: float  # speed-up by the ideal one
-
-
-def speeds(trials: Sequence[TrialResult]) -> list[Speed]:
-    """Throughput by number of workers; empty if they are the same in all trials."""
-    by_workers: dict[int, list[float]] = {}
-    for trial in trials:
-        if trial.rows and math.isfinite(trial.speed):
-            by_workers.setdefault(trial.config.get("num_workers", 1), []).append(trial.speed)
-    if len(by_workers) < 2:
-        return []
-    fewest = min(by_workers)
-    base = float(np.mean(by_workers[fewest]))
-    found = []
-    for workers, rates in sorted(by_workers.items()):
-        speedup = float(np.mean(rates)) / base
-        found.append(Speed(workers, len(rates), float(np.mean(rates)), speedup, speedup * fewest / workers))
-    return found
-
-
-def speed_figure(trials: Sequence[TrialResult], found: Sequence[Speed]) -> Figure:
-    """Steps per second against workers: every trial, their means with the parallel efficiency, and the ideal line."""
-    trials = [trial for trial in trials if trial.rows]
-    workers = [speed.workers for speed in found]
-    with mpl.rc_context(STYLE):
-        figure = new_figure(3.4)
-        axes = figure.add_subplot()
-        ideal = found[0].steps_per_s / workers[0]
-        axes.plot(workers, [ideal * n for n in workers], "--", color=GREY, label="ideal: as many times as fast")
-        means = [speed.steps_per_s for speed in found]
-        axes.plot(workers, means, "-", color=COLOURS[1], linewidth=2, label="mean, with its parallel efficiency")
-        axes.plot(
-            [trial.config.get("num_workers", 1) for trial in trials],
-            [trial.speed for trial in trials],
-            "o",
-            color=COLOURS[0],
-            alpha=0.65,
-            markeredgewidth=0,
-            label="trial (median of its iterations)",
-        )
-        for speed in found[1:]:
-            axes.annotate(
-                f"{speed.efficiency:.0%}",
-                (speed.workers, speed.steps_per_s),
-                xytext=(0, -24),
-                textcoords="offset points",
-                ha="center",
-                color=INK,
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5},
-            )
-        axes.set_xticks(workers)
-        axes.margins(x=0.08)
-        axes.set_ylim(bottom=0)
-        axes.yaxis.set_major_formatter(EngFormatter(sep=""))
-        axes.set_xlabel("rollout workers")
-        axes.set_ylabel("agent steps per second")
-        axes.legend(loc="upper left")
-    return figure

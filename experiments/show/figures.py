@@ -1,7 +1,7 @@
-"""Learning curves, and the looks that all figures share: Okabe and Ito's colours, which everybody can tell apart."""
+"""Learning curves, and the style that all figures share: Okabe and Ito's colours, which everybody can tell apart."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -12,12 +12,11 @@ from matplotlib.ticker import EngFormatter, MultipleLocator
 
 from experiments.read.bootstrap import mean_interval
 from experiments.read.configurations import Configuration
-from experiments.read.trials import TrialResult
 from trainables.metrics import METRIC
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 INK, GREY = "#333333", "#bbbbbb"
-WIDTH = 6.2  # inches; two figures fill a screen, one a telephone
+WIDTH = 6.2  # inches; two figures fit side by side on a screen
 RETURN = "mean return of last 100 games"
 GRID_POINTS = 200
 
@@ -41,53 +40,45 @@ STYLE: Any = {
 
 
 def new_figure(height: float) -> Figure:
-    """An empty figure of the common width; height in inches."""
+    """An empty figure of width ``WIDTH``; height in inches."""
     with mpl.rc_context(STYLE):
         return Figure(figsize=(WIDTH, height), layout="constrained")
 
 
-def over_steps(trial: TrialResult) -> np.ndarray:
-    """Agent steps (n,)."""
-    return trial.curve("timesteps_total")
+def learning_curves(configurations: Sequence[Configuration], labels: Sequence[str], x: str) -> Figure:
+    """Return against a metric ``x``: agent steps (``timesteps_total``) or time (``time_total_s``).
 
-
-def over_time(trial: TrialResult) -> np.ndarray:
-    """Wall-clock seconds that the trial has run, pauses left out (n,)."""
-    return trial.curve("time_total_s")
-
-
-def learning_curves(
-    groups: Sequence[Configuration], labels: Sequence[str], x: Callable[[TrialResult], np.ndarray]
-) -> Figure:
-    """Return against steps or time. Each seed is a thin line; the mean of several is a thick one in a 95% band.
-
-    The first configurations have colours, which stand for the best if ``groups`` is sorted so; the others are grey.
+    Each seed is a thin line; the mean of several is a thick one in a 95% band. The first configurations have colours,
+    so put the best ones first; the others are grey.
     """
     with mpl.rc_context(STYLE):
-        rows = min(len(groups), len(COLOURS)) + (len(groups) > len(COLOURS))
+        others = len(configurations) - len(COLOURS)
+        rows = len(configurations) if others <= 0 else len(COLOURS) + 1
         figure = new_figure(3.2 + 0.21 * rows)
         axes = figure.add_subplot()
-        if (others := len(groups) - len(COLOURS)) > 0:
+        if others > 0:
             axes.plot([], color=GREY, label=f"{others} other configuration{'s' * (others > 1)}")
-        for index, (group, label) in reversed(list(enumerate(zip(groups, labels, strict=True)))):
-            if index < len(COLOURS):
-                _draw_group(axes, group, x, COLOURS[index], label)
-            else:
-                _draw_group(axes, group, x, GREY, None)
-        if x is over_steps:
+        for index, (configuration, label) in reversed(list(enumerate(zip(configurations, labels, strict=True)))):
+            coloured = index < len(COLOURS)
+            _draw(axes, configuration, x, COLOURS[index] if coloured else GREY, label if coloured else None)
+        if x == "timesteps_total":
             axes.set_xlabel("agent steps (4 frames each)")
             axes.xaxis.set_major_formatter(EngFormatter(sep=""))
         else:
-            longest = axes.get_xlim()[1]
-            unit, seconds = next(((u, s) for u, s in (("h", 3600), ("min", 60)) if longest > 2 * s), ("s", 1))
-            axes.set_xlabel(f"wall-clock time of training ({unit})")
-            axes.xaxis.set_major_locator(MultipleLocator(seconds * _round_step(longest / seconds)))
-            axes.xaxis.set_major_formatter(lambda x, _: f"{x / seconds:g}")
+            _label_time(axes)
         axes.set_xlim(left=0)
         axes.set_ylabel(RETURN)
         handles, names = axes.get_legend_handles_labels()
         figure.legend(handles[::-1], names[::-1], loc="outside lower left")
     return figure
+
+
+def _label_time(axes: Axes) -> None:
+    longest = axes.get_xlim()[1]
+    unit, seconds = next(((u, s) for u, s in (("h", 3600), ("min", 60)) if longest > 2 * s), ("s", 1))
+    axes.set_xlabel(f"wall-clock time of training ({unit})")
+    axes.xaxis.set_major_locator(MultipleLocator(seconds * _round_step(longest / seconds)))
+    axes.xaxis.set_major_formatter(lambda x, _: f"{x / seconds:g}")
 
 
 def _round_step(span: float) -> float:
@@ -96,10 +87,8 @@ def _round_step(span: float) -> float:
     return next(step * power for step in (1, 2, 5, 10) if span / (step * power) <= 6)
 
 
-def _draw_group(
-    axes: Axes, group: Configuration, x: Callable[[TrialResult], np.ndarray], colour: str, label: str | None
-) -> None:
-    curves = [(x(trial), trial.curve(METRIC)) for trial in group.trials if trial.rows]
+def _draw(axes: Axes, configuration: Configuration, x: str, colour: str, label: str | None) -> None:
+    curves = [(trial.curve(x), trial.curve(METRIC)) for trial in configuration.trials if trial.rows]
     single = len(curves) == 1
     for x_n, return_n in curves:
         axes.plot(

@@ -9,23 +9,21 @@ from trainables.algorithms import PIXEL_ALGORITHMS
 from trainables.config import PGConfig
 from trainables.sampling.frames import HEIGHT, WIDTH
 
-Array = np.ndarray
-
 ROWS = COLUMNS = 5
 ZOOM, GAP, HEADER = 2, 6, 44
 LEVELS = 64
 NEGATIVE, POSITIVE = (0, 114, 178), (213, 94, 0)  # Okabe and Ito's blue and vermilion
 
 
-def neurons_png(settings: PGConfig, theta_p: Array) -> bytes:
+def neurons_png(settings: PGConfig, theta_p: np.ndarray) -> bytes:
     """The units with the largest output weights, 80x80 pixels each, as one PNG.
 
-    They stand in the order of their output weights: the first vote for up, the last for down. Every unit has a scale
-    of its own, symmetric about 0 and cut at the 99.5th percentile of its weights' sizes.
+    They stand in the order of their output weights: the first make up more probable, the last down. Every unit has a
+    scale of its own, symmetric about 0 and cut at the 99.5th percentile of its weights' absolute values.
     """
-    w1, vote_h = PIXEL_ALGORITHMS[settings.method](settings).output_weights(theta_p)
-    largest = np.argsort(-np.abs(vote_h), kind="stable")[: ROWS * COLUMNS]
-    shown = largest[np.argsort(-vote_h[largest], kind="stable")]
+    w1, output_h = PIXEL_ALGORITHMS[settings.method](settings).output_weights(theta_p)
+    largest = np.argsort(-np.abs(output_h), kind="stable")[: ROWS * COLUMNS]
+    shown = largest[np.argsort(-output_h[largest], kind="stable")]
     cell = np.array([HEIGHT, WIDTH]) * ZOOM + GAP
     picture = np.full((HEADER + ROWS * cell[0], GAP + COLUMNS * cell[1]), LEVELS + 1, np.uint8)
     for index, unit in enumerate(shown):
@@ -35,8 +33,8 @@ def neurons_png(settings: PGConfig, theta_p: Array) -> bytes:
     image = Image.fromarray(picture)
     image.putpalette(_palette().tobytes())
     lines = (
-        f"{len(shown)} of {len(vote_h)} hidden units, from up (first, {vote_h[shown[0]]:+.2f})"
-        f" to down (last, {vote_h[shown[-1]]:+.2f})\n"
+        f"{len(shown)} of {len(output_h)} hidden units, from up (first, {output_h[shown[0]]:+.2f})"
+        f" to down (last, {output_h[shown[-1]]:+.2f})\n"
         "Weights of the 80x80 difference frame: orange positive, white 0, blue negative"
     )
     ImageDraw.Draw(image).text((GAP, 2), lines, fill=LEVELS, font=ImageFont.load_default(14))
@@ -45,14 +43,14 @@ def neurons_png(settings: PGConfig, theta_p: Array) -> bytes:
     return file.getvalue()
 
 
-def _levels(weight_d: Array) -> Array:
+def _levels(weight_d: np.ndarray) -> np.ndarray:
     """Weights as palette numbers 0 to LEVELS - 2, with 0 in the middle."""
     scale = np.percentile(np.abs(weight_d), 99.5) or 1.0
     half = LEVELS // 2 - 1
     return (np.rint(half * np.clip(weight_d / scale, -1, 1)) + half).astype(np.uint8)
 
 
-def _palette() -> Array:
+def _palette() -> np.ndarray:
     """LEVELS - 1 colours from negative over white to positive, then black for letters and white for paper."""
     stops = np.array([NEGATIVE, (255, 255, 255), POSITIVE])
     share = np.linspace(-1, 1, LEVELS - 1)

@@ -8,11 +8,16 @@ from matplotlib.figure import Figure
 
 from experiments.plan.plan import duration
 from experiments.read import policies
-from experiments.read.configurations import Configuration, group, varied
+from experiments.read.configurations import Configuration, by_configuration, varied
+from experiments.read.confirmations import confirmations, verdict
 from experiments.read.trials import Experiment, TrialResult
 from experiments.show import tables
-from experiments.show.effects import comparable, effects, speed_figure, speeds
-from experiments.show.figures import learning_curves, over_steps, over_time
+from experiments.show.effects import comparable, effects_figure
+from experiments.show.figures import learning_curves
+from experiments.show.origin import origin
+from experiments.show.speed import speed_figure, speeds
+from experiments.show.table import to_markdown, without
+from experiments.show.text import block, code, number
 from trainables.evaluation import FILM
 
 
@@ -39,33 +44,35 @@ class Page:
 def report(experiments: Sequence[Experiment]) -> Page:
     """The page about these experiments."""
     page = Page()
-    page.add(f"# {', '.join(tables.code(experiment.name) for experiment in experiments)}")
-    groups = [found for found in group(experiments) if len(found.scores)]
+    page.add(f"# {', '.join(code(experiment.name) for experiment in experiments)}")
+    configurations = [found for found in by_configuration(experiments) if len(found.scores)]
     trials = [trial for experiment in experiments for trial in experiment.trials]
-    _summary(page, experiments, trials)
-    if groups:
-        _curves(page, groups)
-        _effects(page, groups)
-        _speeds(page, groups)
-    _seeds(page, experiments, groups)
+    _summary(page, trials)
+    if configurations:
+        _curves(page, configurations)
+        _effects(page, configurations)
+        _speeds(page, configurations)
+    _seeds(page, configurations)
+    _confirmations(page, experiments)
     page.add("## Trials")
-    page.add(tables.trial_table(experiments))
+    rows = tables.trial_table(trials)
+    page.add(to_markdown(rows if len(experiments) > 1 else without(rows, "experiment")))
     page.add(
         "Returns are means of the last 100 games, with sampled actions: *best* is the highest of them, *last* the"
-        " latest. *Area* is the mean of the learning curve over agent steps (the area under it by its length), so it"
-        " is high for a trial that learns early."
+        " latest. *Area* is the mean of the learning curve over agent steps (the area under it, divided by its length),"
+        " so it is high for a trial that learns early."
     )
-    if failed := tables.failures(trials):
+    if any(trial.error or trial.diverged for trial in trials):
         page.add("## Failures")
-        page.add(failed)
+        _failures(page, trials)
     page.add("## Where these results come from")
     for experiment in experiments:
-        page.add(f"### {tables.code(experiment.name)}")
-        page.add(tables.origin(experiment))
+        page.add(f"### {code(experiment.name)}")
+        page.add(origin(experiment))
     return page
 
 
-def _summary(page: Page, experiments: Sequence[Experiment], trials: Sequence[TrialResult]) -> None:
+def _summary(page: Page, trials: Sequence[TrialResult]) -> None:
     scored = [trial for trial in trials if trial.rows]
     states = {state: sum(trial.state == state for trial in trials) for state in sorted({t.state for t in trials})}
     counts = ", ".join(f"{count} {state}" for state, count in states.items()) or "none yet"
@@ -75,11 +82,9 @@ def _summary(page: Page, experiments: Sequence[Experiment], trials: Sequence[Tri
     best = max(scored, key=lambda trial: trial.last)
     steps = sum(trial.rows[-1].get("timesteps_total", 0) for trial in scored)
     seconds = sum(trial.rows[-1].get("time_total_s", 0) for trial in scored)
-    figures = [tables.number(best.last), str(len(trials)), f"{steps / 1e6:.2f} M", duration(seconds)]
-    page.add(tables.table(["best return", "trials", "agent steps", "training"], [figures], texts=0))
-    page.add(
-        f"The best trial is {tables.code(f'{best.folder.parent.name}/{best.name}')} ({best.learner}). Trials: {counts}."
-    )
+    figures = {"best return": number(best.last), "trials": str(len(trials))}
+    page.add(to_markdown([figures | {"agent steps": f"{steps / 1e6:.2f} M", "training": duration(seconds)}]))
+    page.add(f"The best trial is {code(f'{best.folder.parent.name}/{best.name}')} ({best.learner}). Trials: {counts}.")
     if filmed := [checkpoint for checkpoint in policies.of_trial(best.folder) if (checkpoint.folder / FILM).is_file()]:
         chosen = policies.best_of(filmed)
         page.pictures[FILM] = (chosen.folder / FILM).read_bytes()
@@ -89,79 +94,92 @@ def _summary(page: Page, experiments: Sequence[Experiment], trials: Sequence[Tri
         page.add(f"*{game}.*")
 
 
-def _by_learner(groups: Sequence[Configuration]) -> dict[str, list[Configuration]]:
-    return {name: [g for g in groups if g.learner == name] for name in sorted({g.learner for g in groups})}
+def _by_learner(configurations: Sequence[Configuration]) -> dict[str, list[Configuration]]:
+    learners = sorted({configuration.learner for configuration in configurations})
+    return {name: [found for found in configurations if found.learner == name] for name in learners}
 
 
-def _curves(page: Page, groups: Sequence[Configuration]) -> None:
+def _curves(page: Page, configurations: Sequence[Configuration]) -> None:
     page.add("## Learning curves")
-    by_learner = _by_learner(groups)
+    by_learner = _by_learner(configurations)
     if len(by_learner) > 1:
         page.add("The best configuration of each learner:")
         best = [found[0] for found in by_learner.values()]
-        names = [varied(by_learner[g.learner]) for g in best]
-        labels = [f"{g.learner}: {g.label(n)}" if n else g.label(n) for g, n in zip(best, names, strict=True)]
-        page.show(
-            learners_over_steps=learning_curves(best, labels, over_steps),
-            learners_over_time=learning_curves(best, labels, over_time),
-        )
+        names = [varied(by_learner[c.learner]) for c in best]
+        labels = [f"{c.learner}: {c.label(n)}" if n else c.label(n) for c, n in zip(best, names, strict=True)]
+        _show_curves(page, "learners", best, labels)
     for learner, found in by_learner.items():
-        page.add(f"### Learner {tables.code(learner)}")
-        labels = [g.label(varied(found)) for g in found]
-        page.show(
-            **{
-                f"{learner}_over_steps": learning_curves(found, labels, over_steps),
-                f"{learner}_over_time": learning_curves(found, labels, over_time),
-            }
-        )
-    if any(len(g.scores) > 1 for g in groups):
+        page.add(f"### Learner {code(learner)}")
+        _show_curves(page, learner, found, [c.label(varied(found)) for c in found])
+    if any(len(c.scores) > 1 for c in configurations):
         page.add(
             "Bands are 95% bootstrap intervals of the mean over seeds, as far as all of the seeds got; thin lines"
             " are the seeds."
         )
 
 
-def _effects(page: Page, groups: Sequence[Configuration]) -> None:
+def _show_curves(page: Page, name: str, configurations: Sequence[Configuration], labels: Sequence[str]) -> None:
+    over = {"over_steps": "timesteps_total", "over_time": "time_total_s"}
+    page.show(**{f"{name}_{suffix}": learning_curves(configurations, labels, x) for suffix, x in over.items()})
+
+
+def _effects(page: Page, configurations: Sequence[Configuration]) -> None:
     """One figure a learner. Fresh seeds are left out: they were given to the best settings only."""
-    for learner, found in _by_learner(groups).items():
-        swept = [g for g in found if not g.fresh]
+    for learner, found in _by_learner(configurations).items():
+        swept = [c for c in found if not c.fresh]
         if not (names := varied(swept)):
             continue
-        steps, trials, scores = comparable([trial for g in swept for trial in g.trials])
+        steps, trials, scores = comparable([trial for c in swept for trial in c.trials])
         if "## Effect" not in page.text:
             page.add("## Effect of each setting")
         page.add(
-            f"A dot is the mean return of a trial of {tables.code(learner)} after {steps:,} agent steps, as far as all"
+            f"A dot is the mean return of a trial of {code(learner)} after {steps:,} agent steps, as far as all"
             " of them came; a bar is the mean over the trials at or around that value."
         )
-        page.show(**{f"{learner}_effects": effects(trials, scores, names)})
+        page.show(**{f"{learner}_effects": effects_figure(trials, scores, names)})
 
 
-def _speeds(page: Page, groups: Sequence[Configuration]) -> None:
-    for learner, found in _by_learner(groups).items():
-        trials = [trial for g in found for trial in g.trials]
+def _speeds(page: Page, configurations: Sequence[Configuration]) -> None:
+    for learner, found in _by_learner(configurations).items():
+        trials = [trial for c in found for trial in c.trials]
         if rates := speeds(trials):
             if "## Speed" not in page.text:
                 page.add("## Speed")
                 page.add(
-                    "Efficiency is the speed-up against the fewest workers, by the ideal one. Trials that ran at"
-                    " the same time shared the machine, so a sweep's figures are a lower bound."
+                    "The speed-up is over the fewest workers; it is linear if n times as many workers are n times as"
+                    " fast. Parallel efficiency is the speed-up divided by n. Trials that ran at the same time shared"
+                    " the machine, so a sweep's figures are a lower bound."
                 )
-            page.add(f"### Workers of {tables.code(learner)}")
+            page.add(f"### Workers of {code(learner)}")
             page.show(**{f"{learner}_speed": speed_figure(trials, rates)})
-            page.add(tables.speed_table(rates))
+            page.add(to_markdown(tables.speed_table(rates)))
 
 
-def _seeds(page: Page, experiments: Sequence[Experiment], groups: Sequence[Configuration]) -> None:
-    """Configurations of several seeds, and what fresh ones say of a sweep's best."""
-    if several := [g for g in groups if len(g.scores) > 1]:
-        by_learner = _by_learner(groups)
+def _seeds(page: Page, configurations: Sequence[Configuration]) -> None:
+    if several := [c for c in configurations if len(c.scores) > 1]:
+        by_learner = _by_learner(configurations)
+        labels = [c.label(varied(by_learner[c.learner])) for c in several]
         page.add("## Configurations with several seeds")
-        page.add(tables.group_table(several, [g.label(varied(by_learner[g.learner])) for g in several]))
+        page.add(to_markdown(tables.configuration_table(several, labels)))
+
+
+def _confirmations(page: Page, experiments: Sequence[Experiment]) -> None:
     named = {experiment.name: experiment for experiment in experiments}
     for experiment in experiments:
         sweep = named.get(experiment.record.get("confirms", ""))
-        if sweep and (text := tables.confirmation_table(sweep, experiment)):
-            page.add(f"## Was {tables.code(sweep.name)} lucky?")
-            page.add("A sweep's best owes a part of its score to luck. These are the same settings with fresh seeds:")
-            page.add(text)
+        if sweep and (found := confirmations(sweep, experiment)):
+            page.add(f"## Was {code(sweep.name)} lucky?")
+            page.add(
+                "A sweep's best owes a part of its score to luck. These are mean returns of the last 100 games with"
+                " the same settings: the sweep's, and fresh seeds' there and at their end."
+            )
+            page.add(to_markdown(tables.confirmation_table(found)))
+            page.add(verdict(found))
+
+
+def _failures(page: Page, trials: Sequence[TrialResult]) -> None:
+    for trial in trials:
+        if trial.error:
+            page.add(f"{code(trial.name)} failed:\n\n{block(trial.error)}")
+        elif trial.diverged:
+            page.add(f"{code(trial.name)} diverged at iteration {trial.iterations}: an update was not finite.")

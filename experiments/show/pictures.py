@@ -30,7 +30,7 @@ class Picture(NamedTuple):
 def pictures_of(folder: str | Path) -> list[Picture]:
     """The film of an evaluation and the neurons of the pixel learner, if the checkpoint came with an evaluation.
 
-    None of a checkpoint that cannot be read: a picture is not worth a trial.
+    Empty for a checkpoint that cannot be read: that must not end a trial.
     """
     folder = Path(folder)
     try:

@@ -1,144 +1,121 @@
-"""The tables of a report, in Markdown: trials, configurations, confirmations, speed, failures and origin."""
+"""The tables of reports and programs: trials, configurations, confirmations, speed, experiments, a plan."""
 
-import json
+import datetime
 import math
-import shlex
-from collections.abc import Iterable, Sequence
-from typing import Any
+import time
+from collections.abc import Sequence
 
-from experiments.ask.budget import Budget
-from experiments.plan.plan import duration
-from experiments.read import policies
+from rich import filesize
+
+from experiments.plan.plan import Plan, duration
+from experiments.plan.trial_names import short
 from experiments.read.bootstrap import mean_interval
-from experiments.read.configurations import Configuration, confirmations, varied, verdict
-from experiments.read.trials import Experiment, TrialResult
-from experiments.show.effects import Speed
-from trainables.sampling.console import pong_settings
+from experiments.read.configurations import Configuration, varied
+from experiments.read.confirmations import Confirmation, state_with_confirmation
+from experiments.read.trials import ENDED, Experiment, TrialResult
+from experiments.record import folders
+from experiments.show.speed import Speed
+from experiments.show.table import Rows
+from experiments.show.text import number
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 1) -> str:
-    """A table whose first columns are ``texts``, and all others numbers."""
-    rules = [":--"] * texts + ["--:"] * (len(header) - texts)
-    return "\n".join("| " + " | ".join(row) + " |" for row in (header, rules, *rows)) + "\n"
-
-
-def code(text: Any) -> str:
-    """A name from a file as it stands, whatever is in it."""
-    return "`" + str(text).replace("`", "'").replace("|", "¦").replace("\n", " ") + "`"
-
-
-def block(text: str) -> str:
-    """Lines from a file as they stand."""
-    return "```text\n" + text.replace("```", "'''") + "\n```\n"
-
-
-def number(value: float, digits: int = 1) -> str:
-    """A number with a real minus sign; a dash for none."""
-    return f"{value:,.{digits}f}".replace("-", "\N{MINUS SIGN}") if math.isfinite(value) else "\N{EN DASH}"
-
-
-def trial_table(experiments: Sequence[Experiment]) -> str:
+def trial_table(trials: Sequence[TrialResult]) -> Rows:
     """Every trial, the best latest return first."""
-    several = len(experiments) > 1
-    trials = [(experiment, trial) for experiment in experiments for trial in experiment.trials]
-    trials.sort(key=lambda pair: pair[1].last if pair[1].rows else -math.inf, reverse=True)
-    rows = []
-    for experiment, trial in trials:
-        steps, seconds = (
-            trial.rows[-1].get(key, 0) if trial.rows else 0 for key in ("timesteps_total", "time_total_s")
-        )
-        rows.append(
-            [code(trial.name), *([code(experiment.name)] if several else []), trial.state]
-            + [str(trial.iterations), number(steps, 0), duration(seconds), number(trial.speed, 0)]
-            + [number(value) for value in (trial.best, trial.last, trial.area)]
-        )
-    header = ["trial", *(["experiment"] if several else []), "state", "iterations", "steps", "time", "steps/s"]
-    return table([*header, "best", "last", "area"], rows, texts=2 + several)
+    return [
+        {
+            "trial": trial.name,
+            "experiment": trial.folder.parent.name,
+            "state": trial.state,
+            "iterations": str(trial.iterations),
+            "steps": number(trial.rows[-1].get("timesteps_total", 0) if trial.rows else 0, 0),
+            "time": duration(trial.rows[-1].get("time_total_s", 0) if trial.rows else 0),
+            "steps/s": number(trial.speed, 0),
+            "best": number(trial.best),
+            "last": number(trial.last),
+            "area": number(trial.area),
+        }
+        for trial in sorted(trials, key=lambda trial: trial.last if trial.rows else -math.inf, reverse=True)
+    ]
 
 
-def group_table(groups: Sequence[Configuration], labels: Sequence[str]) -> str:
+def configuration_table(configurations: Sequence[Configuration], labels: Sequence[str]) -> Rows:
     """Configurations of several seeds: the mean of their latest returns, with its interval."""
-    rows = []
-    for group, label in zip(groups, labels, strict=True):
-        low, high = mean_interval(group.scores)
-        seeds = ", ".join(map(str, sorted(group.seeds)))
-        interval = f"{number(float(low))} to {number(float(high))}"
-        rows.append([code(label), group.learner, seeds, number(group.score), interval])
-    return table(["configuration", "learner", "seeds", "mean of last", "95% interval"], rows, texts=2)
+    return [
+        {
+            "configuration": label,
+            "learner": configuration.learner,
+            "seeds": ", ".join(map(str, sorted(configuration.seeds))),
+            "mean of last": number(configuration.score),
+            "95% interval": " to ".join(number(float(end)) for end in mean_interval(configuration.scores)),
+        }
+        for configuration, label in zip(configurations, labels, strict=True)
+    ]
 
 
-def confirmation_table(sweep: Experiment, confirm: Experiment) -> str:
-    """What fresh seeds say of a sweep's best; empty if they say nothing yet."""
-    found = confirmations(sweep, confirm)
+def confirmation_table(found: Sequence[Confirmation]) -> Rows:
+    """Scores in the sweep beside those of fresh seeds: there, with their interval, and at their end."""
     names = varied(c.chosen for c in found)
-    rows = []
-    for c in found:
-        ends = mean_interval(c.fresh) if len(c.fresh) > 1 else (math.nan, math.nan)
-        interval = " to ".join(number(float(end)) for end in ends)
-        figures = [number(c.sweep), number(float(c.fresh.mean())), interval, number(c.drop)]
-        figures.append(number(float(c.final.mean())))
-        rows.append([code(c.chosen.label(names)), c.where, *figures])
-    if not rows:
-        return ""
-    header = ["configuration", "after", "in the sweep", "fresh seeds", "95% interval", "drop", "at the end"]
-    return table(header, rows) + (f"\n{verdict(found)}\n" if len(found) > 1 else "")
+    return [
+        {
+            "configuration": c.chosen.label(names),
+            "after": c.where,
+            "sweep": number(c.sweep),
+            "fresh seeds": number(float(c.fresh.mean())),
+            "95% interval": " to ".join(number(float(e)) for e in mean_interval(c.fresh)) if len(c.fresh) > 1 else "",
+            "drop": f"{c.drop:+.1f}",
+            "at the end": number(float(c.final.mean())),
+        }
+        for c in found
+    ]
 
 
-def speed_table(found: Sequence[Speed]) -> str:
+def speed_table(found: Sequence[Speed]) -> Rows:
     """Throughput by number of workers."""
-    rows = [
-        [str(s.workers), str(s.trials), number(s.steps_per_s, 0), number(s.speedup, 2), f"{s.efficiency:.0%}"]
-        for s in found
+    return [
+        {
+            "workers": str(speed.workers),
+            "trials": str(speed.trials),
+            "steps/s": number(speed.steps_per_s, 0),
+            "speed-up": number(speed.speedup, 2),
+            "efficiency": f"{speed.efficiency:.0%}",
+        }
+        for speed in found
     ]
-    return table(["workers", "trials", "steps/s", "speed-up", "efficiency"], rows, texts=0)
 
 
-def failures(trials: Sequence[TrialResult]) -> str:
-    """What went wrong, by trial; empty if nothing did."""
-    parts = [f"{code(trial.name)} failed:\n\n{block(str(trial.error))}" for trial in trials if trial.error]
-    parts += [
-        f"{code(trial.name)} diverged at iteration {trial.iterations}: an update was not finite.\n"
-        for trial in trials
-        if trial.diverged
-    ]
-    return "\n".join(parts)
+def experiment_table(experiments: Sequence[Experiment]) -> Rows:
+    """State, trials that came to their end, best latest return, size on disk and age of every experiment."""
+    rows = []
+    for experiment in experiments:
+        failed = sum(trial.state == "failed" for trial in experiment.trials)
+        done = sum(trial.state in ENDED for trial in experiment.trials) - failed
+        planned = len(experiment.record.get("configs", experiment.trials))
+        size = sum(path.stat().st_size for path in experiment.folder.rglob("*") if path.is_file())
+        row = {
+            "experiment": experiment.name,
+            "state": state_with_confirmation(experiment),
+            "learner": experiment.learner,
+            "done": f"{done}/{planned}" + (f", {failed} failed" if failed else ""),
+            "return": number(experiment.best.last) if experiment.best else "",
+            "size": filesize.decimal(size),
+            "age": duration(age(experiment)),
+        }
+        rows.append(row)
+    return rows
 
 
-def origin(experiment: Experiment) -> str:
-    """Where an experiment's results come from: command, code, machine, settings and seeds."""
-    record = experiment.record
-    source = record if "versions" in record else _checkpoint_state(experiment)
-    git = record.get("git")
-    revision = f"{code(git['revision'][:12])}{' and uncommitted changes' if git['dirty'] else ''}" if git else "unknown"
-    versions = source.get("versions", {}) | ({"python": record["python"]} if "python" in record else {})
-    configs = [trial.config for trial in experiment.trials] or [{}]
-    same = {k: v for k, v in configs[0].items() if k != "seed" and all(c.get(k) == v for c in configs)}
-    seeds = sorted({config.get("seed", 0) for config in configs})
-    lines = [
-        f"- Started: {record.get('started', 'unknown')}; state: {experiment.state}",
-        f"- Code: git revision {revision}",
-        f"- Machine: {record.get('platform', 'unknown')}, {record.get('cpus', '?')} CPUs",
-        f"- Versions: {', '.join(f'{name} {version}' for name, version in versions.items()) or 'unknown'}",
-        f"- Environment: {_environment(same.get('env_id', ''))}",
-        f"- Seeds: {', '.join(map(str, seeds))}",
-        f"- Same in all trials: {', '.join(code(f'{k}={json.dumps(v)}') for k, v in same.items())}",
-    ]
-    if earlier := record.get("extended"):
-        budget = Budget(record["iterations"], record["timesteps"])
-        lines.insert(1, f"- Extended: to {budget} a trial, after {', '.join(f'{limit:,}' for limit in earlier)}")
-    program, *words = [str(word) for word in record.get("command", ["unknown"])]
-    return block(shlex.join(["python", f"experiments/{program}", *words])) + "\n" + "\n".join(lines) + "\n"
+def age(experiment: Experiment) -> float:
+    """Seconds since the experiment was started."""
+    if started := experiment.record.get("started"):
+        return time.time() - datetime.datetime.fromisoformat(started).timestamp()
+    return time.time() - (experiment.folder / folders.RECORD).stat().st_mtime
 
 
-def _environment(env_id: str) -> str:
-    try:
-        settings = pong_settings(env_id)
-    except ValueError:
-        return code(env_id)
-    sticky = settings["repeat_action_probability"]
-    return f"{code(env_id)}, frame skip {settings['frameskip']}, sticky actions {sticky:g}, sampled actions"
-
-
-def _checkpoint_state(experiment: Experiment) -> dict[str, Any]:
-    """A checkpoint knows the versions, too, where an older record does not."""
-    return next((found[-1].state for trial in experiment.trials if (found := policies.of_trial(trial.folder))), {})
+def plan_table(plan: Plan) -> Rows:
+    """A plan's trials with what is swept, the CPUs they reserve, and their seeds."""
+    rows = []
+    for index, config in enumerate(plan.configs):
+        swept = {name: short(config.to_dict()[name]) for name in plan.swept}
+        cpus = f"{config.num_workers * config.cpus_per_worker:g}"
+        rows.append({"trial": f"{index:05d}", **swept, "CPUs": cpus, "seed": str(config.seed)})
+    return rows

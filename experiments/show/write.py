@@ -65,8 +65,8 @@ def write(page: Page, path: Path) -> tuple[Path, Path]:
     for name, picture in page.pictures.items():
         (folder / name).write_bytes(picture)
     text = path.with_suffix(".md")
-    text.write_text(page.text.replace("{figures}", folder.name))
-    path.write_text(to_html(page))
+    text.write_text(page.text.replace("{figures}", folder.name), encoding="utf-8")
+    path.write_text(to_html(page), encoding="utf-8")
     return path, text
 
 

@@ -11,20 +11,10 @@ from ray.cluster_utils import Cluster
 
 from experiments import results
 from tests.helpers.programs import command
-from tests.helpers.written_experiments import row, write_experiment
+from tests.helpers.written_experiments import Bomb, row, write_experiment
 
 FAST, SLOW = {"learning_rate": 3e-3, "num_workers": 2}, {"learning_rate": 1e-3, "num_workers": 1}
 WIDE, NARROW = {"hidden_sizes": "64-64", "num_workers": 2}, {"hidden_sizes": "32-32", "num_workers": 2}
-
-
-class Bomb:
-    """Leaves a trace if anybody unpickles it."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def __reduce__(self):
-        return (open, (str(self.path), "w"))
 
 
 def seeds(settings, *curves):
@@ -45,7 +35,7 @@ def store(tmp_path, monkeypatch):
     # After a restore from iteration 1: the iterations 2 and 3 stand there twice, the later rows count.
     result = next(killed.glob("*/result.json"))
     rows = [json.dumps(row(i, value, {"num_workers": 2})) for i, value in ((2, -17.0), (3, -14.0))]
-    lines = result.read_text().splitlines()
+    lines = result.read_text(encoding="utf-8").splitlines()
     result.write_text("\n".join([*lines[:3], *rows, lines[3]]))
     (next(pg.glob("00000*")) / "params.pkl").write_bytes(pickle.dumps(Bomb(tmp_path / "exploded")))
     (pg / "tuner.pkl").write_bytes(pickle.dumps(Bomb(tmp_path / "exploded")))

@@ -141,16 +141,3 @@ def test_the_list_tells_a_sweep_whose_confirmation_is_not_over(tmp_path, run_res
     shutil.rmtree(confirm)
     write_experiment(tmp_path, "sweep-confirm", "pg", [fresh], **settings, confirms="sweep")
     assert listed() == ({"sweep": "finished", "sweep-confirm": "finished"}, [])
-
-
-def test_tunes_own_book_tells_trials_that_a_time_budget_ended_from_interrupted_ones(tmp_path, run_results):
-    once_failed = ({"seed": 1}, [-20], "RuntimeError: before it was resumed")
-    folder = write_experiment(tmp_path, "budget", "pg", [({}, [-20, -19], "running"), once_failed])
-    states = []
-    for statuses in (["TERMINATED", "TERMINATED"], ["TERMINATED", "RUNNING"], ["TERMINATED", "ERROR"], None):
-        trials = [[json.dumps({"trial_id": f"a_{i:05d}", "status": s}), ""] for i, s in enumerate(statuses or [])]
-        book = json.dumps({"trial_data": trials}) if statuses else '{"trial_data": [["{'
-        (folder / "experiment_state-1.json").write_text(book)
-        _, output, _ = run_results("list", "--storage-path", tmp_path)
-        states += re.findall(r"^budget +(\w+)", output, re.MULTILINE)
-    assert states == ["finished", "interrupted", "failed", "interrupted"]

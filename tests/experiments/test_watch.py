@@ -81,6 +81,12 @@ def test_the_best_or_the_given_checkpoint_plays_and_is_filmed(run, storage, tmp_
     assert sorted((storage / "results").rglob("*")) == before, "nothing was written beside the results"
 
 
+def test_an_interval_ends_where_pongs_returns_do():
+    assert watch.score_text([20, 20, 18], pong=True) == "mean return +19.3, 95% interval [16.5, 21.0] of 3 games"
+    assert watch.score_text([-21, -21, -20], pong=True) == "mean return -20.7, 95% interval [-21.0, -19.2] of 3 games"
+    assert watch.score_text([90, 100], pong=False) == "mean return +95.0, 95% interval [31.5, 158.5] of 2 games"
+
+
 def test_paths_may_be_absolute_and_the_same_games_are_played_again(run, storage, tmp_path):
     flags = ["--episodes", 2, "--out", tmp_path / "film.gif"]
     by_name, by_path = run("pixels", *flags), run(storage / "results" / "pixels", *flags)

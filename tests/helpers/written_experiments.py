@@ -7,6 +7,16 @@ from experiments.record import folders
 from experiments.record.spec import ExperimentSpec
 
 
+class Bomb:
+    """Leaves a trace if anybody unpickles it."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (open, (str(self.path), "w"))
+
+
 def write_experiment(storage, name, learner, trials, planned=None, **record):
     """An experiment folder: ``trials`` are (settings, returns, ending), ending None, an error or "cut".
 
@@ -23,7 +33,7 @@ def write_experiment(storage, name, learner, trials, planned=None, **record):
     for index, (config, (_, returns, ending)) in enumerate(zip(configs, trials, strict=True)):
         trial = folder / f"{index:05d}_seed={config['seed']}"
         trial.mkdir()
-        (trial / "params.json").write_text(json.dumps(config))
+        (trial / "params.json").write_text(json.dumps(config), encoding="utf-8")
         rows = [row(i, value, config) for i, value in enumerate(returns, 1)]
         if ending is None:
             rows[-1]["done"] = True
@@ -31,8 +41,10 @@ def write_experiment(storage, name, learner, trials, planned=None, **record):
         if ending == "cut":
             text += json.dumps(row(len(rows) + 1, 21, config))[:150]
         elif ending not in (None, "running"):
-            (trial / "error.txt").write_text(f"Traceback (most recent call last):\n  File\n{ending}\n")
-        (trial / "result.json").write_text(text)
+            (trial / "error.txt").write_text(
+                f"Traceback (most recent call last):\n  File\n{ending}\n", encoding="utf-8"
+            )
+        (trial / "result.json").write_text(text, encoding="utf-8")
     return folder
 
 
@@ -54,5 +66,5 @@ def write_checkpoint(trial, learner, iteration, mean_return, evaluated):
     folder.mkdir()
     state = {"format_version": 1, "learner": learner, "iteration": iteration}
     state |= {"episodes": {"recent_returns": [mean_return]}, "evaluation": {"eval/iteration": evaluated}}
-    (folder / "state.json").write_text(json.dumps(state))
+    (folder / "state.json").write_text(json.dumps(state), encoding="utf-8")
     return folder

@@ -16,7 +16,7 @@ from experiments.record.spec import ExperimentSpec
 from experiments.run import lifecycle
 from experiments.run.fork import changed, fork, forked
 from experiments.run.json_logger import JsonLogger
-from experiments.show.tables import origin
+from experiments.show.origin import origin
 from tests.helpers.small_experiments import (
     InterruptAt,
     fit,

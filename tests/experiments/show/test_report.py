@@ -4,13 +4,8 @@ import json
 import re
 import statistics
 
-import numpy as np
 import pytest
 
-from experiments.read import configurations
-from experiments.read.trials import read_experiment
-from experiments.show.effects import comparable, marginal_means
-from experiments.show.figures import mean_curve
 from tests.helpers.written_experiments import row, write_checkpoint, write_experiment
 
 
@@ -35,11 +30,11 @@ def test_the_report_says_what_the_result_files_say(store, run_results, tmp_path)
     status, output, _ = run_results("report", "pg-sweep", "trpo-sweep", "killed", "--out", "all.html")
     assert status == 0
     assert "all.html" in output
-    markdown = (tmp_path / "all.md").read_text()
+    markdown = (tmp_path / "all.md").read_text(encoding="utf-8")
     trials = table(markdown, "trial")
     assert len(trials) == 7 + 6 + 1
     for shown in trials:
-        lines = (store / shown["experiment"] / shown["trial"] / "result.json").read_text().splitlines()
+        lines = (store / shown["experiment"] / shown["trial"] / "result.json").read_text(encoding="utf-8").splitlines()
         rows = {}
         for line in lines:
             if line.endswith("}"):
@@ -61,16 +56,16 @@ def test_the_report_says_what_the_result_files_say(store, run_results, tmp_path)
     assert failed == ["00006_seed=9"]
 
 
-def test_the_report_groups_seeds_and_says_how_sure_their_mean_is(store, run_results, tmp_path):
-    run_results("report", "pg-sweep", "trpo-sweep", "--out", "groups.html")
-    markdown = (tmp_path / "groups.md").read_text()
-    groups = table(markdown, "configuration")
-    assert [group["learner"] for group in groups] == ["pg", "trpo", "trpo", "pg"]
+def test_the_report_joins_seeds_and_says_how_sure_their_mean_is(store, run_results, tmp_path):
+    run_results("report", "pg-sweep", "trpo-sweep", "--out", "seeds.html")
+    markdown = (tmp_path / "seeds.md").read_text(encoding="utf-8")
+    configurations = table(markdown, "configuration")
+    assert [shown["learner"] for shown in configurations] == ["pg", "trpo", "trpo", "pg"]
     expected = [[-9, -3, -12], [-18, -17, -16], [-19, -19.5, -20], [-20.5, -20, -20]]
-    for group, last in zip(groups, expected, strict=True):
-        assert group["seeds"] == "0 1 2"
-        assert float(group["mean of last"]) == pytest.approx(statistics.mean(last), abs=0.051)
-        low, high = map(float, group["95% interval"].split(" to "))
+    for shown, last in zip(configurations, expected, strict=True):
+        assert shown["seeds"] == "0 1 2"
+        assert float(shown["mean of last"]) == pytest.approx(statistics.mean(last), abs=0.051)
+        low, high = map(float, shown["95% interval"].split(" to "))
         assert min(last) - 0.051 <= low <= statistics.mean(last) <= high <= max(last) + 0.051
     # By hand: the workers' steps per second are 1000 times the square root of their number.
     speed = table(markdown, "workers")
@@ -88,7 +83,7 @@ def test_the_html_stands_alone_and_shows_all_figures_failures_and_the_best_game(
     with (store / "trpo-sweep" / "00000_seed=0" / "result.json").open("a") as file:
         file.write(json.dumps(row(3, -21.0, {"num_workers": 2}) | {"diverged": 1.0, "done": True}) + "\n")
     run_results("report", "pg-sweep", "trpo-sweep", "killed", "--out", "all.html")
-    html = (tmp_path / "all.html").read_text()
+    html = (tmp_path / "all.html").read_text(encoding="utf-8")
     assert len(html) < 10e6
     sources = re.findall(r'src="([^"]{0,40})', html)
     assert sources
@@ -97,7 +92,7 @@ def test_the_html_stands_alone_and_shows_all_figures_failures_and_the_best_game(
     titles = set(re.findall(r'alt="([^"]*)"', html))
     both = {f"{learner} {what}" for learner in ("pg", "trpo") for what in ("over steps", "over time", "effects")}
     assert both | {"learners over steps", "learners over time", "pg speed"} <= titles
-    markdown = (tmp_path / "all.md").read_text()
+    markdown = (tmp_path / "all.md").read_text(encoding="utf-8")
     for picture in re.findall(r"\]\((all_figures/[^)]*)\)", markdown):
         assert (tmp_path / picture).stat().st_size > 0
     assert (tmp_path / "all_figures" / "evaluation.gif").read_bytes() == gif
@@ -105,8 +100,8 @@ def test_the_html_stands_alone_and_shows_all_figures_failures_and_the_best_game(
     assert "RuntimeError: a `rollout` worker | died &lt;4&gt; times" in html
     assert "<code>00000_seed=0</code> diverged at iteration 3" in html
     assert "python experiments/sweep_pong.py --name pg-sweep" in html
-    assert "frame skip 4, sticky actions 0.25" in html
-    assert json.loads((store / "killed" / "experiment.json").read_text())["versions"]["numpy"] in html
+    assert "sticky actions 0.25, frame skip 4" in html
+    assert json.loads((store / "killed" / "experiment.json").read_text(encoding="utf-8"))["versions"]["numpy"] in html
 
 
 def test_a_report_of_experiments_without_results_says_so(tmp_path, run_results):
@@ -114,7 +109,7 @@ def test_a_report_of_experiments_without_results_says_so(tmp_path, run_results):
     (next(tmp_path.glob("empty/0*")) / "params.json").unlink()  # half-written
     status, _, complaint = run_results("report", tmp_path / "empty")
     assert (status, complaint) == (0, "")
-    assert "no results yet" in (tmp_path / "empty" / "report.md").read_text()
+    assert "no results yet" in (tmp_path / "empty" / "report.md").read_text(encoding="utf-8")
     assert run_results("best", tmp_path / "empty")[::2] == (2, "results.py: error: empty has no results yet\n")
 
 
@@ -122,65 +117,8 @@ def test_names_and_errors_from_files_are_shown_as_they_stand_and_never_obeyed(tm
     name = "`<script>`_[red]"
     write_experiment(tmp_path, name, "pg", [({}, [-20], None), ({"seed": 1}, [-20], "``` <script> [x](y)")])
     assert run_results("report", name, "--storage-path", tmp_path, "--out", tmp_path / "page.html")[0] == 0
-    html = (tmp_path / "page.html").read_text()
+    html = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<script" not in html
     assert "'&lt;script&gt;'_[red]" in html
     assert "''' &lt;script&gt; [x](y)" in html
     assert "<script>`_[red]" in run_results("list", "--storage-path", tmp_path)[1]
-
-
-def test_effects_compare_at_equal_steps_where_stopped_trials_had_looked_bad_for_being_young(tmp_path):
-    whole, stopped, better = [-20, -19, -18, -10], [-20, -17], [-20, -15, -5, -1]
-    folder = write_experiment(
-        tmp_path, "sweep", "pg", [({"seed": i}, returns, None) for i, returns in enumerate((whole, stopped, better))]
-    )
-    young = write_experiment(tmp_path, "more", "pg", [({}, [-21], "running"), ({"seed": 1}, [-19, -16, -9], "running")])
-    trials = [trial for name in (folder, young) for trial in read_experiment(name).trials]
-    steps, shown, scores = comparable(trials)
-    assert (steps, scores) == (2000, [-19, -17, -15, -16])
-    assert [len(trial.rows) for trial in shown] == [4, 2, 4, 3], "one that has just begun is left out"
-
-
-@pytest.mark.parametrize(
-    ("returns", "budget", "diverged", "state"),
-    [
-        ([-20, -19], {"iterations": 2}, 0, "finished"),
-        ([-20, -19], {"iterations": 3}, 0, "stopped"),
-        ([-20, -19], {"iterations": None, "timesteps": 2000}, 0, "finished"),
-        ([-20, -19], {"iterations": None, "timesteps": 2001}, 0, "stopped"),
-        ([-20, -21], {"iterations": 3}, 1, "diverged"),
-    ],
-)
-def test_a_trial_that_was_stopped_early_is_told_from_one_that_finished(tmp_path, returns, budget, diverged, state):
-    folder = write_experiment(tmp_path, "sweep", "pg", [({}, returns, None)], **budget)
-    rows = next(folder.glob("0*")) / "result.json"
-    rows.write_text(rows.read_text().replace('"done": true', f'"done": true, "diverged": {diverged}'))
-    assert [trial.state for trial in read_experiment(folder).trials] == [state]
-
-
-def test_marginal_means_are_means_over_ranges_and_equal_values_stay_together():
-    values, scores = [1, 1, 1, 1, 2, 3, 4, 5], [-20, -10, -20, -10, -1, -2, -3, -6]
-    assert marginal_means(values, scores) == [(1, 1, -15, 4), (2, 5, -3, 4)]
-    assert marginal_means([1, 2, 3, 4, 5], [0] * 5) == [], "too few for two ranges"
-    random = np.random.default_rng(0)
-    values, scores = random.uniform(size=50), random.normal(size=50)
-    means = marginal_means(values, scores)
-    assert sum(mean.trials for mean in means) == 50
-    assert sum(mean.score * mean.trials for mean in means) == pytest.approx(sum(scores))
-
-
-def test_the_mean_curve_is_the_mean_where_all_seeds_have_results():
-    short, long = (np.array([0.0, 10]), np.array([-20.0, -10])), (np.array([5.0, 20]), np.array([-20.0, -5]))
-    grid, mean, low, high = mean_curve([short, long])
-    assert (grid[0], grid[-1]) == (5, 10)
-    np.testing.assert_allclose(mean, [(-20 + x + -25 + x) / 2 for x in grid])
-    assert all((low <= mean) & (mean <= high))
-    assert mean_curve([short, (np.array([11.0, 12]), np.array([0.0, 0]))]) is None
-
-
-def test_seeds_with_other_numbers_of_workers_belong_to_the_same_configuration(tmp_path):
-    """Parallelism changes no result; a learning rate does."""
-    runs = [{"seed": 0, "num_workers": 1}, {"seed": 1, "num_workers": 2}, {"seed": 2, "learning_rate": 0.5}]
-    folders = [write_experiment(tmp_path, f"run{n}", "pg", [(run, [-20, n], None)]) for n, run in enumerate(runs)]
-    found = configurations.group([read_experiment(folder) for folder in folders])
-    assert [sorted(g.seeds) for g in found] == [[2], [0, 1]]

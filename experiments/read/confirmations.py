@@ -1,0 +1,81 @@
+"""What fresh random seeds say of the configurations that a sweep chose: its winner owes a part of its score to luck."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from experiments.read.bootstrap import probability_of_higher_mean
+from experiments.read.configurations import Configuration, best_configurations, by_configuration, varied
+from experiments.read.trials import Experiment, read_experiment
+from experiments.record import folders
+
+SUFFIX = "-confirm"
+"""What the confirmation's name adds to its sweep's."""
+
+UNITS = {"timesteps_total": "steps", "training_iteration": "iterations"}
+"""What the metrics count by which trials are compared."""
+
+
+class Confirmation(NamedTuple):
+    """A configuration's score in a sweep, and with fresh seeds. Scores are mean returns of the last 100 games."""
+
+    chosen: Configuration  # as the sweep has it
+    end: int  # where the sweep's trial ended; ``sweep`` and ``fresh`` are taken there
+    unit: str  # steps or iterations
+    sweep: float
+    fresh: np.ndarray  # one score for each fresh seed (n,)
+    final: np.ndarray  # where the fresh seeds ended (n,), which is later if the sweep's trial was stopped early
+
+    @property
+    def where(self) -> str:
+        """The end in words."""
+        return f"{self.end / 1e6:.2f} M steps" if self.unit == "steps" else f"{self.end} {self.unit}"
+
+    @property
+    def drop(self) -> float:
+        """How much higher the sweep's score is: an estimate of its selection bias."""
+        return self.sweep - float(self.fresh.mean())
+
+
+def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
+    """Scores in the sweep beside those of fresh seeds, the sweep's best first."""
+    time_attr = "timesteps_total" if sweep.record.get("timesteps") else "training_iteration"
+    fresh = {repr(sorted(again.config.items())): again for again in by_configuration([confirm])}
+    found = []
+    for chosen in best_configurations(sweep, len(sweep.trials)):
+        again = fresh.get(repr(sorted(chosen.config.items())))
+        if again is not None and len(again.scores):
+            end = min(trial.rows[-1][time_attr] for trial in chosen.trials if trial.rows)
+            before, after = chosen.scores_at(time_attr, end), again.scores_at(time_attr, end)
+            found.append(Confirmation(chosen, end, UNITS[time_attr], float(before.mean()), after, again.scores))
+    return found
+
+
+def verdict(found: Sequence[Confirmation]) -> str:
+    """Which of the configurations is best by its fresh seeds, and how sure that is; empty unless there are two."""
+    if len(found) < 2:
+        return ""
+    best, next_best = sorted(found, key=lambda c: float(c.final.mean()), reverse=True)[:2]
+    names = varied(c.chosen for c in found)
+    probability = probability_of_higher_mean(best.final, next_best.final)
+    return (
+        f"By the end of its fresh seeds {best.chosen.label(names)} is best, and beats {next_best.chosen.label(names)}"
+        f" with probability {probability:.2f} (bootstrap over seeds)."
+    )
+
+
+def wanted(sweep: Experiment) -> dict[str, int] | None:
+    """The confirmation that a sweep was started with, ``{"best": n, "seeds": k}``, once it can begin."""
+    return sweep.record.get("confirm") if sweep.over and best_configurations(sweep, 1) else None
+
+
+def state_with_confirmation(experiment: Experiment) -> str:
+    """An experiment's state; "confirming" or "unconfirmed" while it is over, but not the confirmation it promised."""
+    if experiment.running or not wanted(experiment):
+        return experiment.state
+    again = experiment.folder.with_name(experiment.name + SUFFIX)
+    confirm = read_experiment(again) if (again / folders.RECORD).is_file() else None
+    if confirm and confirm.running:
+        return "confirming"
+    return experiment.state if confirm and confirm.over else "unconfirmed"

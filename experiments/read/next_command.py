@@ -1,0 +1,49 @@
+"""The command to type next: the one that goes on with an experiment, or that trains a configuration again."""
+
+import dataclasses
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from experiments.ask.budget import Budget
+from experiments.ask.flags import neighbour
+from experiments.plan.learners import LEARNERS
+from experiments.record.folders import display
+from trainables.config import Config
+
+PROGRAMS = ("train.py", "sweep_pong.py", "sweep_trpo.py")
+"""Programs that run experiments."""
+
+
+def next_command(folder: Path, record: Mapping[str, Any], over: bool) -> str:
+    """The command that resumes an experiment or, if its trials are all ``over``, extends it to twice its budget.
+
+    Empty for a record (``experiment.json``) that names no program of ours.
+    """
+    program, *words = [*map(str, record.get("command", [])), ""]
+    if program not in PROGRAMS:
+        return ""
+    learner = [word for word in words[:1] if word in LEARNERS]  # train.py's first word; the sweeps have none
+    unit = "timesteps" if record.get("timesteps") else "iterations"
+    if over:
+        flags = ["--extend", display(folder), f"--{unit}", str(2 * record[unit])]
+    else:
+        # Its sweep goes on with a confirmation, since it then compares the two.
+        flags = ["--resume", display(folder.with_name(record.get("confirms") or folder.name))]
+    return f"{neighbour(program)} {shlex.join([*learner, *flags])}"
+
+
+def train_command(learner: str, config: Config, budget: Budget) -> str:
+    """The command that trains a configuration; it names only what differs from train.py's defaults."""
+    words: list[str] = []
+    for settings, defaults in ((config, type(config)()), (budget, Budget(None))):
+        for field in dataclasses.fields(settings):
+            value, flag = getattr(settings, field.name), field.name.replace("_", "-")
+            if value == getattr(defaults, field.name):
+                continue
+            if isinstance(value, bool):
+                words.append(f"--{flag}" if value else f"--no-{flag}")
+            else:
+                words += [f"--{flag}", *map(str, value if isinstance(value, tuple) else [value])]
+    return f"{neighbour('train.py')} {shlex.join([learner, *words])}"

@@ -1,0 +1,51 @@
+"""Where an experiment's results come from: command, code, machine, environment, settings and seeds."""
+
+import json
+import shlex
+from typing import Any
+
+from experiments.ask.budget import Budget
+from experiments.read import policies
+from experiments.read.trials import Experiment
+from experiments.show.text import block, code
+from trainables.sampling.console import pong_settings
+
+
+def origin(experiment: Experiment) -> str:
+    """An experiment's origin in Markdown: its command, and a list."""
+    record = experiment.record
+    source = record if "versions" in record else _checkpoint_state(experiment)
+    git = record.get("git")
+    revision = f"{code(git['revision'][:12])}{' and uncommitted changes' if git['dirty'] else ''}" if git else "unknown"
+    versions = source.get("versions", {}) | ({"python": record["python"]} if "python" in record else {})
+    configs = [trial.config for trial in experiment.trials] or [{}]
+    same = {k: v for k, v in configs[0].items() if k != "seed" and all(c.get(k) == v for c in configs)}
+    seeds = sorted({config.get("seed", 0) for config in configs})
+    lines = [
+        f"- Started: {record.get('started', 'unknown')}; state: {experiment.state}",
+        f"- Code: git revision {revision}",
+        f"- Machine: {record.get('platform', 'unknown')}, {record.get('cpus', '?')} CPUs",
+        f"- Versions: {', '.join(f'{name} {version}' for name, version in versions.items()) or 'unknown'}",
+        f"- Environment: {code(environment(same.get('env_id', 'unknown')))}, actions sampled",
+        f"- Seeds: {', '.join(map(str, seeds))}",
+        f"- Same in all trials: {', '.join(code(f'{k}={json.dumps(v)}') for k, v in same.items())}",
+    ]
+    if earlier := record.get("extended"):
+        budget = Budget(record["iterations"], record["timesteps"])
+        lines.insert(1, f"- Extended: to {budget} a trial, after {', '.join(f'{limit:,}' for limit in earlier)}")
+    program, *words = [str(word) for word in record.get("command", ["unknown"])]
+    return block(shlex.join(["python", f"experiments/{program}", *words])) + "\n" + "\n".join(lines) + "\n"
+
+
+def environment(env_id: str) -> str:
+    """The environment and what makes it harder or easier, to stand beside every score."""
+    try:
+        settings = pong_settings(env_id)
+    except ValueError:
+        return env_id
+    return f"{env_id}, sticky actions {settings['repeat_action_probability']:g}, frame skip {settings['frameskip']}"
+
+
+def _checkpoint_state(experiment: Experiment) -> dict[str, Any]:
+    """The state of some checkpoint, which names the versions where an older ``experiment.json`` does not."""
+    return next((found[-1].state for trial in experiment.trials if (found := policies.of_trial(trial.folder))), {})

@@ -1,0 +1,35 @@
+"""What a program prints when its experiment has ended."""
+
+import shlex
+import sys
+from pathlib import Path
+
+from experiments.ask.flags import neighbour
+from experiments.read import policies
+from experiments.read.trials import read_experiment
+from experiments.record.folders import display
+from experiments.show.table import print_table, without
+from experiments.show.tables import trial_table
+
+
+def summarise(folder: Path) -> int:
+    """Print the table of trials, the best one, and the commands that look at them.
+
+    All of it is read from the experiment's folder, where nothing is unpickled. Returns the program's exit status: 1 if
+    a trial failed, else 0.
+    """
+    experiment = read_experiment(folder, running=False)  # this program holds the lock, but runs it no longer
+    print_table(without(trial_table(experiment.trials), "experiment", "steps/s", "best", "area"))
+    print()
+    if best := experiment.best:
+        print(f"Best trial: {best.name}, mean return of its last 100 games {best.last:.1f}")
+        if checkpoints := policies.of_trial(best.folder):
+            print(f"Checkpoint: {display(checkpoints[-1].folder)}")
+    failed = [trial for trial in experiment.trials if trial.state == "failed"]
+    for trial in failed:
+        print(f"Failed: {trial.name}: {trial.error}", file=sys.stderr)
+    where = shlex.quote(display(folder))
+    print(f"\nLook:    tensorboard --logdir {where}")
+    print(f"Report:  {neighbour('results.py')} report {where}")
+    print(f"Play:    {neighbour('watch.py')} {where}")
+    return 1 if failed else 0

@@ -1,0 +1,26 @@
+"""Which trials are one configuration, and which settings tell configurations apart."""
+
+from experiments.read.configurations import by_configuration, varied
+from experiments.read.trials import read_experiment
+from tests.helpers.written_experiments import write_experiment
+
+
+def test_seeds_with_other_numbers_of_workers_belong_to_the_same_configuration(tmp_path):
+    """Parallelism changes no result; a learning rate does."""
+    runs = [{"seed": 0, "num_workers": 1}, {"seed": 1, "num_workers": 2}, {"seed": 2, "learning_rate": 0.5}]
+    folders = [write_experiment(tmp_path, f"run{n}", "pg", [(run, [-20, n], None)]) for n, run in enumerate(runs)]
+    found = by_configuration([read_experiment(folder) for folder in folders])
+    assert [sorted(configuration.seeds) for configuration in found] == [[2], [0, 1]]
+
+
+def test_of_two_runs_with_the_same_seed_the_longer_one_counts(tmp_path):
+    folders = [write_experiment(tmp_path, f"run{n}", "pg", [({}, [-20] * n, None)]) for n in (2, 3, 1)]
+    (found,) = by_configuration([read_experiment(folder) for folder in folders])
+    assert [trial.iterations for trial in found.trials] == [3]
+
+
+def test_a_label_names_the_settings_that_differ_in_the_order_of_trial_names(tmp_path):
+    trials = [({"gamma": 0.9, "hidden_size": 10}, [-20], None), ({"gamma": 0.8, "hidden_size": 20}, [-19], None)]
+    found = by_configuration([read_experiment(write_experiment(tmp_path, "sweep", "pg", trials))])
+    assert [configuration.label(varied(found)) for configuration in found] == ["h=20 g=0.8", "h=10 g=0.9"]
+    assert found[0].label(varied(found[:1])) == "pg"

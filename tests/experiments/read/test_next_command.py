@@ -1,0 +1,39 @@
+"""The command that goes on with an experiment."""
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments.read.next_command import next_command
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["experiments/results.py", "list"])
+
+
+@pytest.mark.parametrize(
+    ("record", "over", "expected"),
+    [
+        ({"command": ["train.py", "pg", "--seed", "1"]}, False, "train.py pg --resume results/a"),
+        ({"command": ["sweep_pong.py", "--seed", "1"]}, False, "sweep_pong.py --resume results/a"),
+        ({"command": ["sweep_trpo.py"], "confirms": "b"}, False, "sweep_trpo.py --resume results/b"),
+        ({"command": ["train.py", "pg"], "iterations": 8}, True, "train.py pg --extend results/a --iterations 16"),
+        ({"command": ["sweep_pong.py"], "timesteps": 9}, True, "sweep_pong.py --extend results/a --timesteps 18"),
+    ],
+)
+def test_what_is_not_over_is_resumed_and_the_rest_extended(record, over, expected):
+    assert next_command(Path("results/a").absolute(), record, over) == f"python experiments/{expected}"
+
+
+def test_folders_with_blanks_are_quoted():
+    command = next_command(Path("some results/first").absolute(), {"command": ["sweep_pong.py"]}, over=False)
+    assert shlex.split(command)[2:] == ["--resume", "some results/first"]
+
+
+@pytest.mark.parametrize("command", [[], ["../evil.py"], ["/elsewhere/evil.py", "pg"], ["benchmark.py", "tune"]])
+def test_no_command_is_proposed_that_starts_a_foreign_program(command):
+    assert next_command(Path("results/first").absolute(), {"command": command}, over=False) == ""

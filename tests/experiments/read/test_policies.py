@@ -1,0 +1,34 @@
+"""Which of an experiment's checkpoints are found, and which one is best."""
+
+import pytest
+
+from experiments.read import policies
+from tests.helpers.written_experiments import write_checkpoint, write_experiment
+from trainables.checks import ConfigError
+
+
+@pytest.fixture
+def trial(tmp_path):
+    folder = write_experiment(tmp_path, "first", "pg", [({}, [-20, -19], None)])
+    return next(folder.glob("00000*"))
+
+
+def test_of_equally_good_checkpoints_the_one_that_was_trained_longest_is_best(trial, tmp_path):
+    for iteration, score in ((1, -20.0), (2, -12.0), (3, -12.0), (4, -15.0)):
+        write_checkpoint(trial, "pg", iteration, score, evaluated=1)
+    found = policies.find(tmp_path, "first")
+    assert [checkpoint.iteration for checkpoint in found] == [1, 2, 3, 4]
+    assert (policies.best_of(found).iteration, policies.best_of(found).name) == (3, trial.name)
+
+
+def test_half_written_checkpoints_and_those_of_unknown_learners_are_left_out(trial, tmp_path):
+    write_checkpoint(trial, "pg", 1, -20.0, evaluated=1)
+    write_checkpoint(trial, "unknown", 2, -10.0, evaluated=1)
+    (write_checkpoint(trial, "pg", 3, -9.0, evaluated=1) / "state.json").write_text('{"format', encoding="utf-8")
+    (trial / "checkpoint_000004").mkdir()
+    assert [checkpoint.iteration for checkpoint in policies.of_trial(trial)] == [1]
+
+
+def test_a_trial_without_a_checkpoint_is_said_to_have_none_yet(trial):
+    with pytest.raises(ConfigError, match=r"no whole checkpoint \(yet\)"):
+        policies.find(trial.parent, trial.name)

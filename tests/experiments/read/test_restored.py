@@ -1,0 +1,73 @@
+"""What of an experiment's trials can be gone on with, from rows and checkpoints written here: without Ray."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from experiments.plan.learners import LEARNERS
+from experiments.read.restored import all_over, describe, restore
+from experiments.record.spec import ExperimentSpec
+from tests.helpers.trials import CARTPOLE
+from tests.helpers.written_experiments import write_experiment
+from trainables.checks import ConfigError
+from trainables.config import TRPOConfig
+
+SETTINGS = {**CARTPOLE, "hidden_sizes": "8"}
+
+
+@pytest.fixture
+def trained(tmp_path):
+    """An experiment of one trial with two iterations, a checkpoint after each; and what it was asked to do."""
+
+    def write(ending, **record):
+        folder = write_experiment(tmp_path, "first", "trpo", [(SETTINGS, [20, 30], ending)], iterations=2, **record)
+        learner = LEARNERS["trpo"].trainable.untrained(TRPOConfig.from_dict(SETTINGS))
+        for iteration in (1, 2):
+            learner.updates, learner.episodes.recent_returns = iteration, [30.0]
+            checkpoint = next(folder.glob("00000*")) / f"checkpoint_{iteration - 1:06d}"
+            checkpoint.mkdir()
+            learner.save_checkpoint(str(checkpoint))
+        return folder, ExperimentSpec.read(folder)
+
+    return write
+
+
+def test_a_trial_that_ended_with_its_last_checkpoint_is_over(trained):
+    folder, spec = trained(None)
+    restored = restore(folder, spec)
+    assert (restored["00000"].iteration, restored["00000"].newest_index) == (2, 1)
+    assert all_over(restored, spec)
+    assert not describe(restored.values())
+    assert not all_over(restore(folder, dataclasses.replace(spec, iterations=4, extended=[2])), spec)
+
+
+def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_it_used(trained):
+    folder, spec = trained(None)
+    arrays = next(folder.glob("*/checkpoint_000001")) / "arrays.npz"
+    arrays.write_bytes(arrays.read_bytes()[:-1])
+    restored = restore(folder, spec)
+    assert not all_over(restored, spec)
+    not_used, goes_on = describe(restored.values())
+    assert "not used: " in not_used
+    assert "arrays.npz is damaged" in not_used
+    assert goes_on.endswith("goes on after iteration 1 (1 later ones had no checkpoint, and are played again)")
+
+
+def test_rows_that_are_missing_are_named_and_made_from_the_checkpoints_counters(trained):
+    folder, spec = trained("running")
+    next(folder.glob("*/result.json")).write_text("", encoding="utf-8")
+    trial = restore(folder, spec)["00000"]
+    assert [row["training_iteration"] for _, row in trial.checkpoints] == [1, 2]
+    assert np.isclose(trial.checkpoints[-1][1]["episode_reward_mean"], 30)
+    assert any("lacks iterations 1 to 1" in line for line in describe([trial]))
+
+
+def test_folders_that_contradict_the_experiments_file_are_refused(trained):
+    folder, spec = trained("running")
+    with pytest.raises(ConfigError, match=r"gamma=0\.98 for 0\.5"):
+        restore(folder, dataclasses.replace(spec, configs=[spec.configs[0] | {"gamma": 0.5}]))
+    with pytest.raises(ConfigError, match="belongs to no trial"):
+        restore(folder, dataclasses.replace(spec, configs=[]))
+    with pytest.raises(ConfigError, match="lacks a checkpoint that it was forked from"):
+        restore(folder, dataclasses.replace(spec, configs=spec.configs * 2, fork_of={"name": "origin"}))

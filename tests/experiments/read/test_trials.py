@@ -1,0 +1,53 @@
+"""Experiments as they lie on disk: how a trial ended, and what state an experiment is in."""
+
+import json
+
+import numpy as np
+import pytest
+
+from experiments.read.trials import read_experiment
+from experiments.record.lock import exclusive
+from tests.helpers.written_experiments import write_experiment
+
+
+@pytest.mark.parametrize(
+    ("returns", "budget", "diverged", "state"),
+    [
+        ([-20, -19], {"iterations": 2}, 0, "finished"),
+        ([-20, -19], {"iterations": 3}, 0, "stopped"),
+        ([-20, -19], {"iterations": None, "timesteps": 2000}, 0, "finished"),
+        ([-20, -19], {"iterations": None, "timesteps": 2001}, 0, "stopped"),
+        ([-20, -21], {"iterations": 3}, 1, "diverged"),
+    ],
+)
+def test_a_trial_that_was_stopped_early_is_told_from_one_that_finished(tmp_path, returns, budget, diverged, state):
+    folder = write_experiment(tmp_path, "sweep", "pg", [({}, returns, None)], **budget)
+    rows = next(folder.glob("0*")) / "result.json"
+    rows.write_text(rows.read_text(encoding="utf-8").replace('"done": true', f'"done": true, "diverged": {diverged}'))
+    assert [trial.state for trial in read_experiment(folder).trials] == [state]
+
+
+def test_tunes_own_state_tells_trials_that_a_time_budget_ended_from_interrupted_ones(tmp_path):
+    once_failed = ({"seed": 1}, [-20], "RuntimeError: before it was resumed")
+    folder = write_experiment(tmp_path, "budget", "pg", [({}, [-20, -19], "running"), once_failed])
+    states = []
+    for statuses in (["TERMINATED", "TERMINATED"], ["TERMINATED", "RUNNING"], ["TERMINATED", "ERROR"], None):
+        trials = [[json.dumps({"trial_id": f"a_{i:05d}", "status": s}), ""] for i, s in enumerate(statuses or [])]
+        state = json.dumps({"trial_data": trials}) if statuses else '{"trial_data": [["{'
+        (folder / "experiment_state-1.json").write_text(state)
+        states.append(read_experiment(folder).state)
+    assert states == ["finished", "interrupted", "failed", "interrupted"]
+
+
+def test_the_program_that_holds_the_lock_can_read_its_experiment_as_one_that_runs_no_longer(tmp_path):
+    folder = write_experiment(tmp_path, "first", "pg", [({}, [-20], "running")])
+    with exclusive(folder):
+        assert [read_experiment(folder, running).state for running in (None, False)] == ["running", "interrupted"]
+        assert read_experiment(folder, running=False).trials[0].state == "interrupted"
+
+
+def test_a_score_is_the_one_at_a_step_or_the_last_before_it(tmp_path):
+    trial = read_experiment(write_experiment(tmp_path, "first", "pg", [({}, [-20, -18, -10], None)])).trials[0]
+    scores = [trial.score_at("timesteps_total", steps) for steps in (1000, 2500, 9000)]
+    assert scores == [-20, -18, -10]
+    assert np.isnan(trial.score_at("timesteps_total", 999))

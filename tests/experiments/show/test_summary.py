@@ -1,0 +1,86 @@
+"""What a program prints at its end: read from the experiment's folder, where nothing is unpickled."""
+
+import dataclasses
+import pickle
+import re
+
+import pytest
+from ray import tune
+
+from experiments.ask.flags import RunFlags
+from experiments.plan.learners import TRPO
+from experiments.record.lock import exclusive
+from experiments.run import lifecycle, tuner
+from experiments.show.summary import summarise
+from tests.helpers.faults import fail, faulty
+from tests.helpers.small_experiments import fit, small_record, trial_folders
+from tests.helpers.trials import CARTPOLE
+from tests.helpers.written_experiments import Bomb, write_experiment
+from trainables.config import TRPOConfig
+
+
+def test_the_summary_shows_every_trial_the_best_one_and_what_failed(tmp_path, capsys):
+    trials = [({}, [-20, -19], None), ({"seed": 1}, [-20, -12], None), ({"seed": 2}, [-20], "RuntimeError: no <luck>")]
+    folder = write_experiment(tmp_path, "some sweep", "pg", [*trials, ({"seed": 3}, [-20], "cut")])
+    with exclusive(folder):  # as the program does that prints it
+        assert summarise(folder) == 1
+    output, errors = capsys.readouterr()
+    rows = {line.split()[0]: line.split()[1:4] for line in output.splitlines() if line.startswith("0000")}
+    assert rows == {
+        "00001_seed=1": ["stopped", "2", "2,000"],
+        "00000_seed=0": ["stopped", "2", "2,000"],
+        "00002_seed=2": ["failed", "1", "1,000"],
+        "00003_seed=3": ["interrupted", "1", "1,000"],
+    }
+    assert "Best trial: 00001_seed=1, mean return of its last 100 games -12.0\n" in output
+    assert errors == "Failed: 00002_seed=2: RuntimeError: no <luck>\n"
+    assert re.search(r"report '\S*some sweep'\n", output)
+
+
+def test_without_failures_the_status_is_0_and_without_results_there_is_no_best(tmp_path, capsys):
+    assert summarise(write_experiment(tmp_path, "good", "pg", [({}, [-20], None)])) == 0
+    assert "Failed" not in capsys.readouterr().err
+    assert summarise(write_experiment(tmp_path, "empty", "pg", [({}, [], "running")])) == 0
+    assert "Best trial" not in capsys.readouterr().out
+
+
+class PlantErrorPickle(tune.Callback):
+    """Puts a bomb where Ray keeps a failed trial's error, as somebody does whose file cannot be overwritten."""
+
+    def __init__(self, experiment, trace):
+        self.experiment, self.trace = experiment, trace
+
+    def on_experiment_end(self, trials, **info):
+        for folder in trial_folders(self.experiment):
+            (folder / "error.pkl").write_bytes(pickle.dumps(Bomb(self.trace)))
+
+
+@pytest.mark.ray
+def test_a_planted_error_pkl_of_a_failed_trial_is_never_opened(ray_cluster, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(tuner, "MAX_FAILURES", 0)
+    learner = dataclasses.replace(TRPO, trainable=faulty(TRPO.trainable, fail, (1, 1), None))
+    folder, trace = tmp_path / "sweep", tmp_path / "exploded"
+    spec = small_record("trpo", [TRPOConfig(**CARTPOLE)], iterations=2)
+    fit(learner, folder, spec, PlantErrorPickle(folder, trace))
+    assert summarise(folder) == 1
+    (trial,) = trial_folders(folder)
+    assert f"Failed: {trial.name}: " in capsys.readouterr().err
+    assert "a bug" in (trial / "error.txt").read_text(encoding="utf-8")
+    assert not trace.exists()
+    pickle.loads((trial / "error.pkl").read_bytes()).close()
+    assert trace.exists(), "the bomb is a real one"
+
+
+@pytest.mark.ray
+def test_a_trial_that_failed_beneath_a_uri_is_in_the_summary_too(ray_cluster, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(tuner, "MAX_FAILURES", 0)
+    monkeypatch.chdir(tmp_path)
+    learner = dataclasses.replace(TRPO, trainable=faulty(TRPO.trainable, fail, (1, 1), None))
+    uri = f"file://{tmp_path}/bucket"
+    spec = small_record("trpo", [TRPOConfig(**CARTPOLE)], iterations=2, storage_uri=uri)
+    status, folder = lifecycle.start(learner, spec, RunFlags(storage_path=uri, address="auto", name="sweep"))
+    assert status == 1
+    (trial,) = trial_folders(folder)
+    output, errors = capsys.readouterr()
+    assert f"Failed: {trial.name}: RuntimeError: " in errors
+    assert re.search(rf"^{trial.name} +failed +1 ", output, re.MULTILINE)
