@@ -46,7 +46,9 @@ def benchmark_emulator(flags: RoundsFlags) -> Iterator[Table]:
 def benchmark_rollout(flags: RoundsFlags) -> Iterator[Table]:
     """One worker of each learner against the emulator, and the same arithmetic on dense frames beside them."""
     set_malloc_thresholds()  # as the rollout actors do
-    worker, theta = _worker(PGConfig.from_dict(REINFORCE))  # type: ignore[arg-type]
+    config = PGConfig.from_dict(REINFORCE)
+    (worker, theta), policy = _worker(config), BernoulliPolicy(NUM_PIXELS, config.hidden_size)
+    console = PongConsole(config.env_id)
     ppo, ppo_theta = _worker(PGConfig())
     sides: dict[str, Callable[[], float]] = {
         "emulator": lambda: emulate(console),

@@ -61,8 +61,17 @@ def test_a_wrong_call_is_answered_in_one_line_that_says_what_there_is(argv, mess
 @pytest.mark.parametrize(
     ("learner", "settings"),
     [
-        ("pg", {"learning_rate": 0.00123456789, "seed": 4, "optimiser": "adam", "num_workers": 1}),
-        ("trpo", {"hidden_sizes": "16-8", "reset_on_reward": False, "env_id": "CartPole-v1", "gamma": 0.99}),
+        ("pg", {"learning_rate": 0.00123456789, "seed": 4, "optimiser": "rmsprop", "num_workers": 1}),
+        (
+            "trpo",
+            {
+                "hidden_sizes": "16-8",
+                "reset_on_reward": False,
+                "coarse_coding": False,
+                "env_id": "CartPole-v1",
+                "gamma": 0.99,
+            },
+        ),
         ("pg", {}),
     ],
 )

@@ -24,7 +24,9 @@ def storage(tmp_path_factory):
     trials = {
         "pixels": PongPG.untrained(PGConfig(env_id="BriefPong-v0", hidden_size=8)),
         "memory": PongTRPO.untrained(TRPOConfig(env_id="BriefPong-v0", hidden_sizes=(8,))),
-        "cartpole": PongTRPO.untrained(TRPOConfig(env_id="CartPole-v1", reset_on_reward=False, hidden_sizes=(8,))),
+        "cartpole": PongTRPO.untrained(
+            TRPOConfig(env_id="CartPole-v1", reset_on_reward=False, coarse_coding=False, hidden_sizes=(8,))
+        ),
     }
     for name, learner in trials.items():
         experiment = create(folder / "results", name, learner.learner, {})
@@ -32,8 +34,7 @@ def storage(tmp_path_factory):
             learner.updates, learner.episodes.recent_returns = iteration, [mean_return]
             checkpoint = experiment / TRIAL / f"checkpoint_{iteration // 5:06d}"
             checkpoint.mkdir(parents=True)
-            arrays = learner.arrays
-            learner.set_arrays(arrays | {"theta": arrays["theta"] + np.float32(0.01)})
+            learner.arrays = learner.arrays | {"theta": learner.arrays["theta"] + np.float32(0.01)}
             learner.save_checkpoint(str(checkpoint))
     create(folder / "results", "fresh", "pg", {})
     return folder
