@@ -20,7 +20,7 @@ PRESETS: dict[str, dict] = {
         "fisher_every": 1,
         "baseline_every": 1,
         "baseline_iterations": 25,
-        "baseline_mix": 0.9,
+        "baseline_mix": 0.1,
     },
     # Everything runs once for real, and nothing is learned: the fewest games, small networks.
     "smoke": {"hidden_sizes": "16-16", "timesteps_per_batch": 2000, "eval_games": 2, "num_workers": 1},

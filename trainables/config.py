@@ -242,7 +242,7 @@ class TRPOConfig(Config):
     """Weight of the baseline's squared parameters against its mean squared error, in units of the returns' variance."""
 
     baseline_mix: Annotated[float, Bounds(0, 1, low_included=False)] = 0.3
-    """The baseline's step: how far a fit moves from old predictions (0) to new returns (1). modular_rl takes 0.9."""
+    """The baseline's step: how far a fit moves from old predictions (0) to new returns (1). modular_rl takes 0.1."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

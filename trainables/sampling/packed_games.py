@@ -1,7 +1,7 @@
 """Games from pixels, as small as they can travel: about 180 bytes a step."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -37,6 +37,6 @@ class PackedGame(NamedTuple):
         return sparse.csr_matrix(parts, (len(self.starts) - 1, DoubleFrames.num_pixels))
 
 
-def pack_games(weights: Any, games: Sequence[Trajectory]) -> list[PackedGame]:
+def pack_games(weights: Array, games: Sequence[Trajectory]) -> list[PackedGame]:
     """The games alone; the weights are those of the learner, which knows them."""
     return [PackedGame.of(game) for game in games]

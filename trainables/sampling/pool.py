@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import ray
+from ray.actor import ActorHandle
 from ray.exceptions import GetTimeoutError, RayError, RayTaskError
 
 from trainables.sampling.actor import RolloutActor
@@ -34,9 +35,8 @@ Submit = Callable[[int, tuple[Block, ...]], ray.ObjectRef]
 """Hands blocks to a worker; returns Ray's reference to its answers."""
 
 
-def play_to_learn(worker: Worker, weights: Any, block: Sequence[GameNumber]) -> Any:
-    """Play a block of training games."""
-    return worker.play_block(weights, block)
+Play = Callable[[Worker, Any, Sequence[GameNumber]], Any]
+"""What a worker does with weights and a block of games."""
 
 
 class RolloutPool:
@@ -65,7 +65,7 @@ class RolloutPool:
         _require_cpus(num_workers, cpus_per_worker)
         self._actors = [self._new_actor() for _ in range(num_workers)]
         try:
-            self._nodes = ray.get([actor.start.remote() for actor in self._actors], timeout=START_TIMEOUT_S)
+            self._nodes: list[str] = ray.get([actor.start.remote() for actor in self._actors], timeout=START_TIMEOUT_S)
         except GetTimeoutError:
             self.close()
             raise RuntimeError(
@@ -83,7 +83,7 @@ class RolloutPool:
         weights: Any,
         numbers: Sequence[GameNumber],
         block_size: int = 1,
-        how: Callable[[Worker, Any, Sequence[GameNumber]], Any] = play_to_learn,
+        how: Play = Worker.play_block,
     ) -> Iterator[Any]:
         """Play games in blocks of ``block_size``; yield what the workers make of each block, in the blocks' order.
 
@@ -102,7 +102,7 @@ class RolloutPool:
         shared = ray.put(weights)  # travels to each node once, however many workers and blocks there are
         blocks = [tuple(numbers[first : first + block_size]) for first in range(0, len(numbers), block_size)]
         waiting: deque[Block] = deque(blocks)
-        has_weights: set[Any] = set()
+        has_weights: set[ActorHandle] = set()
 
         def submit(worker: int, some: tuple[Block, ...]) -> ray.ObjectRef:
             actor = self._actors[worker]
@@ -115,7 +115,7 @@ class RolloutPool:
 
     def _answers(self, blocks: Sequence[Block], waiting: deque[Block], submit: Submit) -> Iterator[Any]:
         finished: dict[Block, Any] = {}
-        failures: Counter[Any] = Counter()
+        failures: Counter[tuple[Block, ...] | int] = Counter()
         for block in blocks:
             while block not in finished:
                 worker, answer, failure = self._next_end()
@@ -149,7 +149,7 @@ class RolloutPool:
             ray.kill(actor)
         self._actors = []
 
-    def _new_actor(self) -> Any:
+    def _new_actor(self) -> ActorHandle:
         options = {"num_cpus": self._cpus, "runtime_env": {"env_vars": ONE_THREAD}}
         return RolloutActor.options(**options).remote(self._make_worker)  # type: ignore[attr-defined]
 
