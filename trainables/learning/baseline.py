@@ -31,9 +31,9 @@ class ValueBaseline:
         y = standardised (mix * return + (1 - mix) * old prediction)
 
     modular_rl leaves targets as they are; standardised, the same L2 means the same for rewards of any size. And it
-    takes 25 iterations with mix 0.1, here 10 with mix 0.3. A batch of Pong holds some 50 points and so 50 outcomes to learn
-    from: 25 iterations with mix 0.9 explain half its variance and less than nothing of the next batch's (-0.4), 10 with
-    mix 0.3 average over batches and explain 0.1 to 0.3 of the next, in less than half the time.
+    takes 25 iterations with mix 0.1, here 10 with mix 0.3. A batch of Pong holds some 50 points and so 50 outcomes to
+    learn from: 25 iterations with mix 0.9 explain half its variance and less than nothing of the next batch's (-0.4),
+    10 with mix 0.3 average over batches and explain 0.1 to 0.3 of the next, in less than half the time.
     """
 
     num_inputs: int
