@@ -16,17 +16,16 @@ from rich.console import Console
 from rich.table import Table
 
 from experiments.ask.budget import Budget
-from experiments.ask.flags import fail, neighbour, parse
+from experiments.ask.command_line import clean_exit, neighbour, parse, program, subcommand
+from experiments.ask.flags import TrainFlags
+from experiments.ask.words import duration
 from experiments.plan.learners import LEARNERS
-from experiments.plan.plan import duration
 from experiments.read import policies
 from experiments.read.configurations import candidates
 from experiments.read.trials import ENDED, Experiment, read_experiment
 from experiments.record import folders
 from experiments.run.confirm import pending
-from experiments.train import TrainFlags
-from trainables.checkpoints import CheckpointError
-from trainables.checks import ConfigError, unknown
+from trainables.checks import ConfigError
 from trainables.config import Config
 
 DESCRIPTION = """Look at experiments, running, killed or finished.
@@ -232,16 +231,12 @@ def _age(experiment: Experiment) -> float:
     return time.time() - (experiment.folder / folders.RECORD).stat().st_mtime
 
 
+@clean_exit()
 def main() -> None:
     """Do what the command line says."""
-    commands: Any = Report | Best | Export | List
-    name = sys.argv[1] if len(sys.argv) > 1 else "--help"
-    try:
-        if not name.startswith("-") and name not in ("report", "best", "export", "list"):
-            raise ConfigError(unknown("command", name, ("report", "best", "export", "list")))
-        parse(commands, DESCRIPTION, args=sys.argv[1:] or [name]).run()
-    except (ConfigError, CheckpointError) as error:
-        fail(str(error))
+    commands = {command.__name__.lower(): command for command in (Report, Best, Export, List)}
+    name = subcommand("command", commands, DESCRIPTION)
+    parse(commands[name], commands[name].__doc__ or "", prog=f"{program()} {name}", args=sys.argv[2:]).run()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ PRESETS = {
     # What learns best here. The sweep in docs/sweep_pg.md found 4 games an update, and after a million steps they are
     # ahead of 8 by 5 points. After 5 million they are not, and with 8 seeds differ less. Step size and entropy bonus
     # fall, since from +14 on they cost more than they bring.
-    "fast": {
+    "default": {
         "method": "ppo",
         "optimiser": "adam",
         "learning_rate": 1e-3,
@@ -49,7 +49,7 @@ BATCH_SIZE = tune.choice([2, 4, 8, 16])
 NUM_WORKERS = tune.choice([1, 2, 4, 8])
 
 SPACES = {
-    "fast": {
+    "default": {
         # Around 1e-3, which climbs on every seed tried.
         "learning_rate": tune.loguniform(3e-4, 3e-3),
         "hidden_size": HIDDEN_SIZE,

@@ -6,7 +6,7 @@ PRESETS: dict[str, dict] = {
     # What learns best here: places told apart (two seeds of three at +18 after 4.5 and 5.8 million steps, the third at
     # 17.9; without places 9 to 10), and steps that shrink later. Else the configuration's own defaults, each with its
     # reason there.
-    "fast": {"places": True, "half_life": 4_000_000},
+    "default": {"places": True, "half_life": 4_000_000},
     # The seeds' own settings (document 004, modular_rl): whole games, gamma 0.99. It stalls where the defaults climb.
     "modular_rl": {
         "places": False,
@@ -41,7 +41,7 @@ TIMESTEPS_PER_BATCH = tune.choice([2500, 5000, 10_000, 20_000])
 NUM_WORKERS = tune.choice([1, 2, 4, 8])
 
 SPACES = {
-    "fast": {
+    "default": {
         # TRPO's learning rate: from modular_rl's 0.01 to twice the 0.03 that climbs here.
         "max_kl": tune.loguniform(1e-2, 6e-2),
         "hidden_sizes": HIDDEN_SIZES,

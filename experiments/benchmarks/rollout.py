@@ -19,7 +19,7 @@ from experiments.benchmarks.measure import (
     shares,
 )
 from experiments.benchmarks.notebook import NotebookModel, play_game
-from experiments.run.tuner import local_cpus
+from experiments.plan.resources import local_cpus
 from trainables.config import PGConfig, TRPOConfig
 from trainables.learning.compiled import COMPILED
 from trainables.learning.policies import BernoulliPolicy

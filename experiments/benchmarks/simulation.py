@@ -9,7 +9,8 @@ import numpy as np
 
 from experiments.benchmarks.measure import OutputFlags, Spread, Table, progress
 from experiments.benchmarks.model import Cluster, Costs, bottleneck, simulate
-from experiments.run.tuner import local_cpus, start_ray
+from experiments.plan.resources import local_cpus
+from experiments.run.ray_session import start_ray
 from trainables.checks import Bounds
 from trainables.pong_pg import PongPG
 from trainables.sampling.pixel_workers import BlockGradient, GradientWorker

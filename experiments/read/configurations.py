@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.plan.trial_names import SHORT, short
+from experiments.ask.words import short
+from experiments.plan.trial_names import SHORT
 from experiments.read.bootstrap import probability_of_higher_mean
 from experiments.read.trials import Experiment, TrialResult
 

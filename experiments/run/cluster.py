@@ -1,7 +1,5 @@
 """A running Ray cluster: attach to it with this project's code, and ask its nodes whether anything can run there."""
 
-import importlib.metadata
-import platform
 import socket
 import uuid
 from collections.abc import Callable
@@ -18,7 +16,7 @@ import search_spaces
 import trainables
 from experiments.ask.storage import locate
 from trainables.checks import ConfigError
-from trainables.versions import PACKAGES
+from trainables.versions import installed_versions
 
 CODE = {"py_modules": [experiments, search_spaces, trainables], "excludes": ["__pycache__/"]}
 """Runtime environment of everything that runs on the nodes: the driver's code, whatever they have installed."""
@@ -51,17 +49,13 @@ def attach(address: str, **options: Any) -> None:
 def _require_same_versions() -> None:
     """Raise ConfigError if a node's Python or packages differ from the driver's: results might, in their last bits."""
 
-    def versions(packages: tuple[str, ...]) -> dict[str, str]:
-        found = {"Python": platform.python_version()}
-        for name in packages:
-            try:
-                found[name] = importlib.metadata.version(name)
-            except importlib.metadata.PackageNotFoundError:
-                found[name] = "nothing"
-        return found
+    def versions() -> dict[str, str]:
+        from trainables.versions import installed_versions  # the node's own, by code that was sent along
 
-    here = versions(PACKAGES)
-    for node, there in _on_every_node(versions, PACKAGES).items():
+        return installed_versions()
+
+    here = installed_versions()
+    for node, there in _on_every_node(versions).items():
         if there != here:
             differences = [f"{name} {there[name]} for {here[name]}" for name in here if there[name] != here[name]]
             raise ConfigError(

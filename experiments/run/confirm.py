@@ -8,7 +8,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from experiments.ask.flags import RunFlags, neighbour
+from experiments.ask.command_line import neighbour
+from experiments.ask.flags import RunFlags
 from experiments.plan.learners import Learner
 from experiments.read.bootstrap import mean_interval
 from experiments.read.configurations import Confirmation, candidates, confirmations, varied, verdict

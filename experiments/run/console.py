@@ -17,11 +17,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from experiments.ask.budget import Budget
-from experiments.ask.flags import neighbour
-from experiments.plan.plan import duration
-from experiments.plan.trial_names import trial_number
+from experiments.ask.command_line import neighbour
+from experiments.ask.words import duration
 from experiments.record.folders import display
 from experiments.record.spec import ExperimentSpec
+from experiments.run.tune_trials import trial_number
 from trainables.metrics import METRIC
 
 PLAIN_INTERVAL_S = 10.0
@@ -40,7 +40,7 @@ def say(text: str) -> None:
 
 
 class UpdateLines(tune.Callback):
-    """One line per update of a single trial, as the seeds' driver prints them, with the time left."""
+    """One line per update of a single trial, with the time left."""
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
@@ -69,8 +69,8 @@ class UpdateLines(tune.Callback):
 class SweepView(tune.Callback):
     """A table that follows all trials: live in a terminal, else a status line now and then."""
 
-    def __init__(self, record: ExperimentSpec) -> None:
-        self.budget, self.time_budget_s = record.budget, record.time_budget_s or math.inf
+    def __init__(self, spec: ExperimentSpec) -> None:
+        self.budget, self.time_budget_s = spec.budget, spec.time_budget_s or math.inf
         self._live: Live | None = None
         self._start = self._printed = 0.0
         self._restored: float | None = None  # what of all budgets a resumed experiment had used up when it went on

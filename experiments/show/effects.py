@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
-from experiments.plan.trial_names import short
+from experiments.ask.words import short
 from experiments.read.trials import TrialResult
 from experiments.show.figures import COLOURS, GREY, INK, RETURN, STYLE, new_figure
 

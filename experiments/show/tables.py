@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from experiments.ask.budget import Budget
-from experiments.plan.plan import duration
+from experiments.ask.words import duration
 from experiments.read import policies
 from experiments.read.bootstrap import mean_interval
 from experiments.read.configurations import Configuration, confirmations, varied, verdict

@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 from experiments import train
-from experiments.ask.flags import parse
+from experiments.ask.command_line import parse
 from experiments.plan.learners import LEARNERS
 from experiments.record.lock import exclusive
 from tests.helpers.written_experiments import write_experiment
@@ -84,7 +84,7 @@ def test_the_best_configurations_command_trains_it_also_where_the_preset_differs
     assert arguments.run.iterations == 10
     flags = [word.removeprefix("--").removeprefix("no-") for word in words if word.startswith("--")]
     given = {flag.replace("-", "_") for flag in flags} - {"iterations"}
-    preset = config_class.from_dict(LEARNERS[learner].preset("fast")).to_dict()
+    preset = config_class.from_dict(LEARNERS[learner].preset("default")).to_dict()
     assert given == {name for name, value in arguments.config.to_dict().items() if value != preset[name]}
     answer = json.loads(run_results("best", name, "--storage-path", tmp_path, "--json")[1])
     assert answer["config"] == config_class.from_dict(best).to_dict()

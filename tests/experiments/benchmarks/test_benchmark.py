@@ -90,6 +90,7 @@ def test_bad_input_is_answered_in_one_line(argv, message, monkeypatch, capsys):
 
 
 def test_help_names_every_benchmark(monkeypatch, capsys):
-    run(monkeypatch, "--help")
+    with pytest.raises(SystemExit):
+        run(monkeypatch, "--help")
     text = capsys.readouterr().out
     assert all(f"  {name} " in text for name in benchmark.BENCHMARKS)

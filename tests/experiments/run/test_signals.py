@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from tests.experiments.test_sweep import assert_tensorboard_shows
 from tests.helpers.programs import SWEEPS, TRAIN, command, run
 from tests.helpers.small_experiments import iterations, last_arrays, trial_folders
+from tests.helpers.tensorboard import assert_tensorboard_shows
 from tests.helpers.trials import assert_same, wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.ray]
 
 ENDLESS = ["--env-id", "CartPole-v1", "--no-reset-on-reward", "--no-places", "--timesteps-per-batch", 300]
 ENDLESS += ["--hidden-sizes", 8, "--iterations", 100_000, "--num-workers", 1, "--checkpoint-frequency", 1]
