@@ -1,4 +1,4 @@
-"""Programs: sweep, train, watch, benchmark. They may use everything below them."""
+"""Programs that train, sweep, watch and measure, and the rooms that they are made of."""
 
 import os
 

@@ -11,10 +11,11 @@ from experiments.ask.words import duration
 from experiments.plan.learners import LEARNERS, Learner
 from experiments.plan.plan import require_fits
 from experiments.read.restored import RestoredTrial
-from experiments.record.spec import ExperimentSpec, decision_interval
+from experiments.record.spec import ExperimentSpec
 from experiments.run import lifecycle
 from experiments.run.fork import changed, fork, forked
 from experiments.run.ray_session import resources_for
+from experiments.run.schedulers import decision_interval
 from trainables.checks import ConfigError
 from trainables.config import Config
 

@@ -4,16 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import tyro
-
 ITERATIONS = 150
 """Updates of a trial of train.py, unless it is told otherwise: both learners play better than even by then."""
 
 TIMESTEPS = 1_000_000
 """Agent steps of a sweep's trial, unless it is told otherwise: good settings come near parity by then."""
-
-BUDGET_HINT = tyro.conf.arg(metavar="N", help_behavior_hint=f"(default: {ITERATIONS}, or what --timesteps takes)")
-"""How ``--iterations`` shows its default."""
 
 
 @dataclass(frozen=True)

@@ -8,20 +8,23 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from experiments.ask.budget import BUDGET_HINT, ITERATIONS, TIMESTEPS, Budget
+from experiments.ask.budget import ITERATIONS, TIMESTEPS, Budget
 from experiments.ask.storage import MIRRORS, is_uri, locate
 from trainables.checks import Bounds, ConfigError, check_fields
 
 SchedulerName = Literal["asha", "fifo", "pbt"]
 
 
+def _shown(metavar: str, default: str) -> Any:
+    """How ``--help`` shows a flag: what its value stands for, and what holds without it."""
+    return tyro.conf.arg(metavar=metavar, help_behavior_hint=f"({default})")
+
+
 @dataclass(frozen=True)
 class RunFlags:
     """Where results go, how they are kept, and on which Ray."""
 
-    name: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="(default: learner, date, time)")] = (
-        None
-    )
+    name: Annotated[str | None, _shown("NAME", "default: learner, date, time")] = None
     """The experiment's name, and its folder's."""
 
     storage_path: Annotated[str, tyro.conf.arg(metavar="DIR|URI")] = "results"
@@ -30,24 +33,16 @@ class RunFlags:
     checkpoint_frequency: Annotated[int, Bounds(1)] = 5
     """Iterations between checkpoints: a kill costs at most these."""
 
-    resume: Annotated[
-        str | None, tyro.conf.arg(metavar="NAME|PATH|URI", help_behavior_hint="(default: start a new one)")
-    ] = None
+    resume: Annotated[str | None, _shown("NAME|PATH|URI", "default: start a new one")] = None
     """Continue an interrupted experiment with the settings it was started with."""
 
-    extend: Annotated[
-        str | None, tyro.conf.arg(metavar="NAME|PATH|URI", help_behavior_hint="(with --iterations or --timesteps)")
-    ] = None
+    extend: Annotated[str | None, _shown("NAME|PATH|URI", "with --iterations or --timesteps")] = None
     """Give the trials of an experiment more to do, in place; those that were stopped early stay stopped."""
 
-    fork: Annotated[
-        str | None, tyro.conf.arg(metavar="NAME|PATH|URI", help_behavior_hint="(with changed settings)")
-    ] = None
+    fork: Annotated[str | None, _shown("NAME|PATH|URI", "with changed settings")] = None
     """Start a new experiment from the best checkpoints of another one's trials."""
 
-    address: Annotated[
-        str | None, tyro.conf.arg(metavar="auto|HOST:PORT", help_behavior_hint="(default: this machine alone)")
-    ] = None
+    address: Annotated[str | None, _shown("auto|HOST:PORT", "default: this machine alone")] = None
     """Attach to a running Ray cluster; its nodes need this project's dependencies, not its code."""
 
     verbose: bool = False
@@ -76,10 +71,10 @@ class RunFlags:
 class TrainFlags(RunFlags):
     """How long to train, where results go, and on which Ray."""
 
-    iterations: Annotated[int | None, BUDGET_HINT] = None
+    iterations: Annotated[int | None, _shown("N", f"default: {ITERATIONS}, or what --timesteps takes")] = None
     """Updates."""
 
-    timesteps: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="(default: no limit)")] = None
+    timesteps: Annotated[int | None, _shown("N", "default: no limit")] = None
     """Agent steps after which it ends, if it has not made all --iterations before."""
 
     preset: Annotated[str, tyro.conf.arg(metavar="NAME")] = "default"
@@ -88,7 +83,7 @@ class TrainFlags(RunFlags):
     def __post_init__(self) -> None:
         """Check every flag."""
         super().__post_init__()
-        require_positive(self, "iterations", "timesteps")
+        _require_positive(self, "iterations", "timesteps")
 
     @property
     def budget(self) -> Budget:
@@ -103,12 +98,10 @@ class SweepFlags:
     num_samples: Annotated[int, Bounds(1)] = 8
     """Trials, whose settings are drawn so that they cover the search space evenly."""
 
-    iterations: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="(default: no limit)")] = None
+    iterations: Annotated[int | None, _shown("N", "default: no limit")] = None
     """Updates of a trial that is not stopped early."""
 
-    timesteps: Annotated[
-        int | None, tyro.conf.arg(metavar="N", help_behavior_hint=f"(default: {TIMESTEPS}, or what --iterations takes)")
-    ] = None
+    timesteps: Annotated[int | None, _shown("N", f"default: {TIMESTEPS}, or what --iterations takes")] = None
     """Agent steps of a trial that is not stopped early. asha and pbt compare trials at equal steps, which is fair to
     trials of different batches; with --iterations alone, at equally many updates."""
 
@@ -121,15 +114,13 @@ class SweepFlags:
     preset: Annotated[str, tyro.conf.arg(metavar="NAME")] = "default"
     """Named settings, and the search space around them."""
 
-    num_workers: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="(default: swept)")] = None
+    num_workers: Annotated[int | None, _shown("N", "default: swept")] = None
     """Rollout actors of every trial."""
 
-    batch_size: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="(default: the learner's)")] = None
+    batch_size: Annotated[int | None, _shown("N", "default: the learner's")] = None
     """Experience per update: games of the policy gradient, agent steps of TRPO."""
 
-    max_concurrent: Annotated[
-        int | None, tyro.conf.arg(metavar="N", help_behavior_hint="(default: as many as the CPUs hold)")
-    ] = None
+    max_concurrent: Annotated[int | None, _shown("N", "default: as many as the CPUs hold")] = None
     """Trials that run at once."""
 
     seed: Annotated[int, Bounds(0)] = 0
@@ -137,7 +128,7 @@ class SweepFlags:
 
     set: Annotated[
         tyro.conf.UseAppendAction[tuple[str, ...]],
-        tyro.conf.arg(metavar="KEY=VALUE", help_behavior_hint="(repeatable)"),
+        _shown("KEY=VALUE", "repeatable"),
     ] = ()
     """Fix any setting of the learner's configuration in all trials."""
 
@@ -156,7 +147,7 @@ class SweepFlags:
     def __post_init__(self) -> None:
         """Check every flag."""
         check_fields(self)
-        require_positive(self, "iterations", "timesteps", "num_workers", "batch_size", "max_concurrent")
+        _require_positive(self, "iterations", "timesteps", "num_workers", "batch_size", "max_concurrent")
         if self.confirm and self.scheduler == "pbt":
             raise ConfigError("--confirm runs fixed settings again, which pbt's trials do not have; use asha or fifo")
 
@@ -180,7 +171,7 @@ CONTINUING = {"resume", "extend", "storage_path", "address", "verbose"}
 """Flags that mean something where an experiment goes on; all others were decided when it started."""
 
 
-def require_positive(flags: Any, *names: str) -> None:
+def _require_positive(flags: Any, *names: str) -> None:
     """Raise ConfigError unless each of these flags is at least 1, or was left out."""
     for name in names:
         if (value := getattr(flags, name)) is not None and value < 1:

@@ -13,6 +13,7 @@ from experiments.ask.budget import Budget
 from experiments.ask.words import short
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
+from experiments.plan.trial_names import number_of
 from trainables.checks import ConfigError
 from trainables.config import Config
 
@@ -56,7 +57,7 @@ class Plan:
             table.add_column(name, justify="right")
         for index, config in enumerate(self.configs):
             values = [short(config.to_dict()[name]) for name in self.swept]
-            table.add_row(f"{index:05d}", *values, f"{_cpus(config):g}", str(config.seed))
+            table.add_row(number_of(index), *values, f"{_cpus(config):g}", str(config.seed))
         return table
 
 

@@ -24,6 +24,11 @@ def trial_name(number: str, config: Mapping[str, Any], swept: Sequence[str]) -> 
     return "_".join([number, *(f"{SHORT.get(key, key)}={short(config[key])}" for key in swept)])
 
 
+def number_of(index: int) -> str:
+    """How a trial's index within its experiment is written: ``00003``."""
+    return f"{index:05d}"
+
+
 def number_in_id(trial_id: str) -> str:
     """The number in Tune's id of a trial: ``00003`` of ``4f2a9_00003``."""
     return trial_id.rpartition("_")[2]

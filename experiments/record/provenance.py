@@ -1,4 +1,4 @@
-"""Where results come from: the code's revision, the versions of what it stands on, and the machine."""
+"""Where results come from: the code's revision, the versions of its libraries, and the machine."""
 
 import datetime
 import importlib.metadata

@@ -14,10 +14,10 @@ from trainables.files import replace_text
 
 @dataclass(frozen=True)
 class ExperimentSpec:
-    """The part of ``experiment.json`` that a program acts on; where it comes from stands beside it."""
+    """The part of ``experiment.json`` that a program acts on; ``provenance`` adds the rest."""
 
     learner: str
-    command: list[str]  # as it was typed
+    command: list[str]  # the program's file name and its arguments as typed
     iterations: int | None  # of a trial that is not stopped early; None if steps alone are counted
     swept: list[str]  # settings that differ between trials, and so appear in their names
     configs: list[dict[str, Any]]  # of every trial, in order
@@ -60,12 +60,3 @@ class ExperimentSpec:
     def update(self, folder: Path) -> None:
         """Put this specification into the ``experiment.json`` of ``folder``; what else stands there stays."""
         replace_text(folder / RECORD, json.dumps(read_record(folder) | self.to_dict(), indent=1))
-
-
-def decision_interval(budget: Budget, scheduler: str = "fifo") -> int:
-    """How often a scheduler decides: pbt ten times in a budget, asha from a fifth of it on.
-
-    A sweep's trials have each 1 M steps. At a tenth of them good and bad settings are at -20 to -18.5, and in which
-    order they are is luck; at a fifth they are up to 3 points apart.
-    """
-    return max(1, budget.limits[budget.time_attr] // (5 if scheduler == "asha" else 10))

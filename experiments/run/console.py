@@ -31,7 +31,7 @@ TREND_ITERATIONS = 10
 """Iterations over which the live table says how a trial's return changed."""
 
 STATES = {Trial.RUNNING: "running", Trial.ERROR: "failed", Trial.TERMINATED: "done"}
-"""What Tune's states are called here, in the order in which they are worth a line; all others wait."""
+"""What Tune's states are called here, the most telling first; in all others a trial is "waiting"."""
 
 
 def say(text: str) -> None:
@@ -44,7 +44,7 @@ class UpdateLines(tune.Callback):
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
-        self._recent: deque[tuple[float, float]] = deque(maxlen=10)  # games grow, so only the latest updates foretell
+        self._recent: deque[tuple[float, float]] = deque(maxlen=10)  # games grow, so the latest updates alone predict
 
     def on_trial_result(
         self, iteration: int, trials: list[Trial], trial: Trial, result: dict[str, Any], **info: Any

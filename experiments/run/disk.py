@@ -3,6 +3,7 @@
 import shutil
 import sys
 import time
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,8 @@ from experiments.record.spec import ExperimentSpec
 from experiments.run.stop_signals import StopSignals
 from trainables.checks import ConfigError
 
-KEEP = {"pbt": 4}
-"""Checkpoints that a trial keeps where they are not ``KEEP_DEFAULT``: under pbt others may yet copy an older one."""
-
-KEEP_DEFAULT = 2
-"""The latest, and the best."""
+KEEP = defaultdict(lambda: 2, pbt=4)
+"""Checkpoints that a trial keeps, by scheduler: the latest and the best; under pbt older ones too, to be copied."""
 
 RESERVE_BYTES = 200 * 2**20
 """Free disk space below which nothing is written any more: for what is being written already."""
@@ -26,16 +24,11 @@ RESERVE_BYTES = 200 * 2**20
 LOOK_EVERY_S = 5.0
 
 
-def checkpoints_kept(scheduler: str) -> int:
-    """How many checkpoints a trial keeps."""
-    return KEEP.get(scheduler, KEEP_DEFAULT)
-
-
 def checkpoint_bytes(learner: Learner, spec: ExperimentSpec) -> int:
     """The most that the checkpoints of all trials take at once: those that are kept, and one that is being written."""
     states = (learner.trainable.untrained(learner.config_class.from_dict(config)) for config in spec.configs)
     each = [sum(array.nbytes for array in state.get_arrays().values()) for state in states]
-    return sum(each) * (checkpoints_kept(spec.scheduler) + 1)
+    return sum(each) * (KEEP[spec.scheduler] + 1)
 
 
 def require_disk(storage_path: Path, learner: Learner, spec: ExperimentSpec) -> int:

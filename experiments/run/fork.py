@@ -7,7 +7,7 @@ from typing import Any
 
 from experiments.ask.flags import RunFlags
 from experiments.plan.learners import Learner
-from experiments.plan.trial_names import trial_name
+from experiments.plan.trial_names import number_of, trial_name
 from experiments.read.restored import RestoredTrial, restore
 from experiments.record import folders, mirror
 from experiments.record.spec import ExperimentSpec
@@ -65,7 +65,7 @@ def fork(learner: Learner, spec: ExperimentSpec, restored: list[RestoredTrial], 
 
     def prepare(folder: Path) -> None:
         for index, ((source, row), config) in enumerate(zip(starts, spec.configs, strict=True)):
-            name = trial_name(f"{index:05d}", config, spec.swept)
+            name = trial_name(number_of(index), config, spec.swept)
             shutil.copytree(source, folder / name / "checkpoint_000000")
             print(f"  {name}: starts from {folders.display(source)}, after iteration {row['training_iteration']}")
 

@@ -14,13 +14,14 @@ from experiments.ask.words import duration
 from experiments.plan.learners import Learner
 from experiments.plan.plan import Plan, draw, require_fits
 from experiments.plan.resources import ClusterResources
-from experiments.record.spec import ExperimentSpec, decision_interval
+from experiments.record.spec import ExperimentSpec
 from experiments.run import lifecycle
 from experiments.run.confirm import confirm, require_free
 from experiments.run.console import say
 from experiments.run.disk import require_disk
 from experiments.run.fork import changed, fork, forked
 from experiments.run.ray_session import resources_for
+from experiments.run.schedulers import decision_interval
 from trainables.config import Config
 
 

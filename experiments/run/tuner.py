@@ -7,10 +7,11 @@ from ray import tune
 
 from experiments.ask.storage import locate
 from experiments.plan.learners import Learner
+from experiments.plan.trial_names import number_of
 from experiments.read.restored import RestoredTrial
 from experiments.record.mirror import Remote
 from experiments.record.spec import ExperimentSpec
-from experiments.run.disk import checkpoints_kept
+from experiments.run.disk import KEEP
 from experiments.run.json_logger import JsonLogger
 from experiments.run.schedulers import make_scheduler
 from experiments.run.tensorboard import TensorBoard
@@ -30,7 +31,7 @@ def make_tuner(
     verbose: bool = False,
 ) -> tune.Tuner:
     """A Tuner that runs exactly the configurations of ``spec``; those trials that were restored go on."""
-    numbered = [(f"{index:05d}", config) for index, config in enumerate(spec.configs)]
+    numbered = [(number_of(index), config) for index, config in enumerate(spec.configs)]
     points = [restored[number].config if number in restored else config for number, config in numbered]
     names = TrialName(spec.swept, {number: trial.name for number, trial in restored.items()})
     return tune.Tuner(
@@ -65,7 +66,7 @@ def _run_config(
         checkpoint_config=tune.CheckpointConfig(
             checkpoint_frequency=spec.checkpoint_frequency,
             checkpoint_at_end=True,
-            num_to_keep=checkpoints_kept(spec.scheduler),
+            num_to_keep=KEEP[spec.scheduler],
             checkpoint_score_attribute=METRIC,
             checkpoint_score_order=MODE,
         ),

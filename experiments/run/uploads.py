@@ -16,7 +16,7 @@ from experiments.run.tune_trials import trial_folder
 class Uploads(tune.Callback):
     """Keeps an experiment's home and its mirror the same while it runs.
 
-    Rows are there before the checkpoint that follows them. What cannot be sent or fetched now is with the next one.
+    Rows are there before the checkpoint that follows them. What cannot be sent or fetched now goes with the next one.
     """
 
     def __init__(self, remote: Remote) -> None:

@@ -10,6 +10,7 @@ from experiments.ask.budget import Budget
 from experiments.plan.learners import TRPO
 from experiments.read.restored import all_over, describe, restore
 from experiments.read.trials import read_experiment
+from experiments.record.folders import TUNE_STATES
 from experiments.record.lock import exclusive
 from experiments.record.spec import ExperimentSpec
 from experiments.run import lifecycle
@@ -46,24 +47,24 @@ def interrupted(interrupted_once, tmp_path):
     return shutil.copytree(interrupted_once, tmp_path / "interrupted")
 
 
-def damage_tunes_books(folder):
+def damage_tunes_state(folder):
     """Cut off, a pickle that would run a program, and one from a later time zone that knows nothing."""
-    for book in folder.glob("experiment_state-*.json"):
-        book.write_bytes(book.read_bytes()[: book.stat().st_size // 2])
+    for file in folder.glob(TUNE_STATES):
+        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
     (folder / "experiment_state-2099-01-01_00-00-00.json").write_text('{"trial_data": []}')
     (folder / "tuner.pkl").write_bytes(b"cos\nsystem\n(S'touch " + bytes(folder / "executed") + b"'\ntR.")
     return folder
 
 
-def lose_tunes_books_and_the_newest_checkpoint_and_move(folder):
-    for book in [*folder.glob("*.pkl"), *folder.glob("experiment_state-*.json"), *folder.glob("basic-variant-*")]:
-        book.unlink()
+def lose_tunes_state_and_the_newest_checkpoint_and_move(folder):
+    for file in [*folder.glob("*.pkl"), *folder.glob(TUNE_STATES), *folder.glob("basic-variant-*")]:
+        file.unlink()
     for trial in trial_folders(folder):
         shutil.rmtree(max(trial.glob("checkpoint_*")))
     return folder.rename(folder.with_name("other name"))
 
 
-@pytest.mark.parametrize("damage", [damage_tunes_books, lose_tunes_books_and_the_newest_checkpoint_and_move])
+@pytest.mark.parametrize("damage", [damage_tunes_state, lose_tunes_state_and_the_newest_checkpoint_and_move])
 def test_an_interrupted_experiment_ends_as_if_it_had_never_been(damage, interrupted, undisturbed, tmp_path):
     folder = damage(interrupted)
     lifecycle.resume(TRPO, flags(tmp_path / "nowhere", resume=str(folder)))
