@@ -68,8 +68,33 @@ def require_shared(storage: str) -> None:
 
     ``storage`` is a folder or a URI, of experiments or of one of them.
     """
+    filesystem, root = locate(storage)
+    probe = f"{root}/.probe-{uuid.uuid4().hex}"
+    try:
+        filesystem.create_dir(probe)
+        try:
+            answers = _exchange(filesystem, probe)
+            written = {info.base_name for info in filesystem.get_file_info(FileSelector(probe))}
+        finally:
+            filesystem.delete_dir(probe)
+    except OSError as error:
+        raise ConfigError(f"--storage-path {storage} cannot be written: {error}") from None
+    for node, (name, complaint) in answers.items():
+        if complaint or name not in written:
+            raise ConfigError(
+                f"--storage-path {storage}: node {node} has not the same folder there"
+                f" ({complaint or 'what it writes does not arrive'}); on a cluster of {len(answers)} nodes accepted is"
+                " a folder that all of them share, for example on NFS, or a URI as s3://bucket/folder"
+            )
 
-    def exchange(filesystem: FileSystem, probe: str) -> tuple[str, str | None]:
+
+def _exchange(filesystem: FileSystem, probe: str) -> dict[str, tuple[str, str | None]]:
+    """Write a file for the nodes to read, and have each write one of its own, named by its id.
+
+    Returns the ids by node, each with what went wrong, if anything did.
+    """
+
+    def read_and_write(filesystem: FileSystem, probe: str) -> tuple[str, str | None]:
         node = ray.get_runtime_context().get_node_id()
         try:
             with filesystem.open_input_stream(f"{probe}/driver") as source:
@@ -80,26 +105,11 @@ def require_shared(storage: str) -> None:
             return node, str(error)
         return node, None
 
-    filesystem, root = locate(storage)
-    probe = f"{root}/.probe-{uuid.uuid4().hex}"
-    try:
-        filesystem.create_dir(probe)
-        if filesystem.type_name == "local":
-            Path(probe).chmod(0o777)  # a node's Ray may run as another user
-        with filesystem.open_output_stream(f"{probe}/driver") as target:
-            target.write(b"here")
-        answers = _on_every_node(exchange, filesystem, probe)
-        written = {info.base_name for info in filesystem.get_file_info(FileSelector(probe))}
-        filesystem.delete_dir(probe)
-    except OSError as error:
-        raise ConfigError(f"--storage-path {storage} cannot be written: {error}") from None
-    for node, (name, complaint) in answers.items():
-        if complaint or name not in written:
-            raise ConfigError(
-                f"--storage-path {storage}: node {node} has not the same folder there"
-                f" ({complaint or 'what it writes does not arrive'}); on a cluster of {len(answers)} nodes accepted is"
-                " a folder that all of them share, for example on NFS, or a URI as s3://bucket/folder"
-            )
+    if filesystem.type_name == "local":
+        Path(probe).chmod(0o777)  # a node's Ray may run as another user
+    with filesystem.open_output_stream(f"{probe}/driver") as target:
+        target.write(b"here")
+    return _on_every_node(read_and_write, filesystem, probe)
 
 
 def _on_every_node(probe: Callable[..., Any], *args: Any) -> dict[str, Any]:

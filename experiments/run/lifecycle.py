@@ -81,15 +81,15 @@ def resume(learner: Learner, run: RunFlags, budget: Budget | None = None) -> tup
         if all_over(restored, spec):
             print(f"Every trial has come to its end: --extend with more --{spec.budget.unit} goes further.")
         home = Remote.of(folder)
-        if run.extend:
-            spec.update(folder)
-            if home:
-                home.push(folder / folders.RECORD)
         resources = start_ray(run.address, run.verbose)
         for config in spec.configs:
             require_fits(learner.config_class.from_dict(config), resources)
         if run.address or home:
             require_shared(home.uri if home else str(folder))
+        if run.extend:  # only now that it can begin: a budget cannot be given twice
+            spec.update(folder)
+            if home:
+                home.push(folder / folders.RECORD)
         return _run(learner, folder, spec, run.verbose), folder
 
 

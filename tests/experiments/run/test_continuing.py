@@ -10,7 +10,7 @@ from experiments.ask.budget import Budget
 from experiments.plan.learners import TRPO
 from experiments.read.restored import all_over, describe, restore
 from experiments.read.trials import read_experiment
-from experiments.record.folders import TUNE_STATES
+from experiments.record.folders import RECORD, TUNE_STATES
 from experiments.record.lock import exclusive
 from experiments.record.spec import ExperimentSpec
 from experiments.run import lifecycle
@@ -29,6 +29,7 @@ from tests.helpers.small_experiments import (
     trial_folders,
 )
 from tests.helpers.trials import assert_same
+from tests.helpers.written_experiments import write_experiment
 from trainables.checkpoints import load_state
 from trainables.checks import ConfigError
 from trainables.config import TRPOConfig
@@ -205,3 +206,17 @@ def test_a_fork_takes_new_settings_but_none_that_its_checkpoints_do_not_fit(inte
         changed(restored[0], {"hidden_sizes": "4"}, TRPOConfig)
     with pytest.raises(ConfigError, match="gamma=2"):
         changed(restored[0], {"gamma": 2.0}, TRPOConfig)
+
+
+def test_an_extension_that_cannot_begin_is_not_recorded(tmp_path, monkeypatch):
+    """A wrong --address was followed by "has 20 already"."""
+
+    def no_cluster(address, verbose):
+        raise ConfigError("nobody answers there")
+
+    folder = write_experiment(tmp_path, "short", "trpo", [({}, [-20.0] * 10, None)])
+    before = (folder / RECORD).read_bytes()
+    monkeypatch.setattr(lifecycle, "start_ray", no_cluster)
+    with pytest.raises(ConfigError, match="nobody answers"):
+        lifecycle.resume(TRPO, flags(tmp_path, extend="short"), Budget(20))
+    assert (folder / RECORD).read_bytes() == before

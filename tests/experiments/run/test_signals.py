@@ -58,11 +58,11 @@ def test_a_stopped_program_saves_says_how_to_go_on_and_goes_on(number, status, t
     assert "train.py trpo --resume results/stopped" in log
     assert "Traceback" not in log
     (trial,) = trial_folders(experiment)
-    saved, _ = last_arrays(trial)
-    assert saved in (len(iterations(trial)), len(iterations(trial)) - 1), "a checkpoint each iteration was asked for"
+    newest, _ = last_arrays(trial)
+    assert newest in (len(iterations(trial)), len(iterations(trial)) - 1), "a checkpoint each iteration was asked for"
 
     process = begin(TRAIN, "trpo", "--resume", "stopped", cwd=tmp_path)
-    wait_for_rows(experiment, saved + 3, process, tmp_path)
+    wait_for_rows(experiment, newest + 3, process, tmp_path)
     process.send_signal(number)
     process.send_signal(number)  # now for good
     assert process.wait(60) == status
