@@ -17,9 +17,7 @@ from experiments.benchmarks.trpo import TRPOFlags, benchmark_trpo
 from experiments.benchmarks.tune import TuneFlags, benchmark_tune
 from experiments.benchmarks.update import UpdateFlags, benchmark_update
 
-USAGE = """usage: python experiments/benchmark.py {benchmark} [--help] [--json FILE] ...
-
-Benchmarks:
+DESCRIPTION = """Benchmarks:
 {benchmarks}
 
 Each prints tables of medians, with the middle half of the measurements in brackets.
@@ -44,9 +42,8 @@ BENCHMARKS: dict[str, tuple[type[OutputFlags], Benchmark]] = {
 @clean_exit()
 def main() -> None:
     """Measure what the command line names."""
-    lines = [f"  {key:9} {(function.__doc__ or '').strip()}" for key, (_, function) in BENCHMARKS.items()]
-    usage = USAGE.format(benchmark="{" + ",".join(BENCHMARKS) + "}", benchmarks="\n".join(lines))
-    name = subcommand("benchmark", BENCHMARKS, usage)
+    lines = "\n".join(f"  {key:9} {(function.__doc__ or '').strip()}" for key, (_, function) in BENCHMARKS.items())
+    name = subcommand("benchmark", BENCHMARKS, DESCRIPTION.format(benchmarks=lines))
     arguments, benchmark = BENCHMARKS[name]
     description = f"{benchmark.__doc__}\n\nExample: python experiments/benchmark.py {name} --json {name}.json"
     flags = parse(arguments, description, prog=f"{program()} {name}", args=sys.argv[2:])

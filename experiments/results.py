@@ -236,7 +236,7 @@ def main() -> None:
     """Do what the command line says."""
     commands = {command.__name__.lower(): command for command in (Report, Best, Export, List)}
     name = subcommand("command", commands, DESCRIPTION)
-    parse(commands[name], commands[name].__doc__ or "", prog=f"{program()} {name}", args=sys.argv[2:]).run()
+    parse(commands[name], prog=f"{program()} {name}", args=sys.argv[2:]).run()
 
 
 if __name__ == "__main__":

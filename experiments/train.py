@@ -19,9 +19,7 @@ from experiments.run.schedulers import decision_interval
 from trainables.checks import ConfigError
 from trainables.config import Config
 
-USAGE = """usage: python experiments/train.py {learner} [flags]
-
-Train one configuration on real Pong. Learners:
+DESCRIPTION = """Train one configuration on real Pong. Learners:
 {learners}
 
 Examples:
@@ -38,7 +36,7 @@ HELP = """Train {learner}: {doc}
 Examples:
   python experiments/train.py {learner} --iterations 50 --seed 1 --name run1
   python experiments/train.py {learner} --resume run1
-  python experiments/train.py {learner} --preset NAME           settings of the original programs: {presets}
+  python experiments/train.py {learner} --preset NAME           named settings: {presets}
 """
 
 
@@ -56,9 +54,8 @@ class Arguments(Generic[ConfigT]):
 @clean_exit()
 def main() -> None:
     """Train from the command line, and end the program with its status."""
-    lines = [f"  {learner.name:6} {learner.config_class.__doc__}" for learner in LEARNERS.values()]
-    usage = USAGE.format(learner="{" + ",".join(LEARNERS) + "}", learners="\n".join(lines))
-    learner = LEARNERS[subcommand("learner", LEARNERS, usage)]
+    lines = "\n".join(f"  {learner.name:6} {learner.config_class.__doc__}" for learner in LEARNERS.values())
+    learner = LEARNERS[subcommand("learner", LEARNERS, DESCRIPTION.format(learners=lines))]
     default = default_config(learner, sys.argv[2:])
     arguments = parse(
         Arguments[learner.config_class],  # type: ignore[name-defined]
@@ -82,7 +79,7 @@ def default_config(learner: Learner, args: list[str]) -> Config:
 
     It is looked up first, so that ``--help`` shows its values. Raises ConfigError if there is no such preset or run.
     """
-    run, _ = parse(TrainFlags, "", args=args, return_unknown_args=True, add_help=False)
+    run, _ = parse(TrainFlags, args=args, return_unknown_args=True, add_help=False)
     if not run.fork:
         return learner.config_class.from_dict(learner.preset(run.preset))
     if any(word.partition("=")[0] == "--preset" for word in args):

@@ -38,8 +38,10 @@ def clean_exit() -> Iterator[None]:
         sys.exit(128 + signal.SIGPIPE)
 
 
-def parse(arguments: Any, description: str, **options: Any) -> Any:
+def parse(arguments: Any, description: str | None = None, **options: Any) -> Any:
     """Read ``sys.argv`` into the dataclass ``arguments``; ``options`` are those of ``tyro.cli``.
+
+    ``--help`` begins with the description, or without one with the dataclass's docstring.
 
     Wrong flags end the program with status 2 and one line that says what is wrong.
     """
@@ -54,14 +56,14 @@ def parse(arguments: Any, description: str, **options: Any) -> Any:
         raise
 
 
-def subcommand(kind: str, known: Collection[str], usage: str) -> str:
+def subcommand(kind: str, known: Collection[str], description: str) -> str:
     """The program's first argument, which has to be one of ``known``. Raises ConfigError if it is another one.
 
-    Where it is missing or asks for help, the program prints ``usage`` and ends.
+    Where it is missing or asks for help, the program prints ``description`` and ends.
     """
     name = sys.argv[1] if len(sys.argv) > 1 else "--help"
     if name in ("-h", "--help"):
-        print(usage)
+        print(f"usage: {program()} {{{','.join(known)}}} ...\n\n{description}")
         sys.exit(0)
     if name not in known:
         raise ConfigError(unknown(kind, name, known))
