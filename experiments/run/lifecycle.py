@@ -40,8 +40,7 @@ def start(
 ) -> tuple[int, Path]:
     """Run a new experiment, after ``prepare`` has put into its folder what it starts from.
 
-    Returns the program's exit status and the experiment's folder. Raises ConfigError if it cannot start; nothing is
-    written then.
+    Returns the program's exit status and the experiment's folder. Raises ConfigError if it cannot start.
     """
     require_internals()
     if run.name and mirror.taken(run, run.name):

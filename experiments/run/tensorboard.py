@@ -14,18 +14,8 @@ from experiments.run.tune_trials import trial_folder
 from experiments.show.pictures import Picture, pictures_of
 
 SKIPPED = (
-    "time",
-    "timesteps",
-    "iterations",
-    "episodes",
-    "node",
-    "pid",
-    "hostname",
-    "date",
-    "done",
-    "training_iteration",
-    "should_checkpoint",
-    "eval/iteration",
+    *("time", "timesteps", "iterations", "episodes", "node", "pid", "hostname", "date", "done"),
+    *("training_iteration", "should_checkpoint", "eval/iteration"),
 )
 """Beginnings of entries that say nothing as a curve; the x-axis is ``timesteps_total``."""
 

@@ -5,7 +5,7 @@ import pytest
 from ray import tune
 
 from experiments.plan.learners import LEARNERS, PG
-from experiments.plan.plan import Plan, draw
+from experiments.plan.plan import LOG_UNIFORM, Plan, draw
 from experiments.plan.resources import ClusterResources
 from trainables.checks import ConfigError
 
@@ -104,4 +104,4 @@ def test_a_worker_needs_its_cpus_on_one_node():
 
 
 def test_the_learning_rate_is_swept_on_a_log_scale():
-    assert isinstance(PG.space.SPACES["default"]["learning_rate"].sampler, tune.search.sample.Float._LogUniform)
+    assert isinstance(PG.space.SPACES["default"]["learning_rate"].get_sampler(), LOG_UNIFORM)
