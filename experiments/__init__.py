@@ -1,4 +1,4 @@
-"""Programs: sweep, train, watch, benchmark. They may use everything below them."""
+"""Programs that train, sweep, watch and measure, and the rooms that they are made of."""
 
 import os
 
@@ -17,4 +17,4 @@ os.environ.setdefault("RAY_max_direct_call_object_size", "4000000")
 # for work a hundred times a second, which is 1% of a core, and is in the way while the program starts.
 os.environ.setdefault("RAY_prestart_worker_first_driver", "0")
 os.environ.setdefault("TUNE_GLOBAL_CHECKPOINT_S", "1")  # a kill loses a second of Tune's bookkeeping, not ten
-os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")  # journal.py and tensorboard.py take their places
+os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")  # json_logger.py and tensorboard.py do

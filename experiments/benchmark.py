@@ -1,4 +1,4 @@
-"""How near the learners come to the emulator's limit, and how far the original's arithmetic stays behind.
+"""How near the learners come to the emulator's limit, and how far the originals' arithmetic stays behind.
 
 Speed depends on the machine and on what else it does, so every figure is a ratio of sides that alternate in one run.
 """
@@ -9,18 +9,15 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from experiments.ask.flags import fail, parse, program
+from experiments.ask.command_line import clean_exit, parse, program, subcommand
 from experiments.benchmarks.measure import OutputFlags, RoundsFlags, Table, show
 from experiments.benchmarks.rollout import benchmark_emulator, benchmark_rollout
 from experiments.benchmarks.simulation import SimulateFlags, benchmark_simulate
 from experiments.benchmarks.trpo import TRPOFlags, benchmark_trpo
 from experiments.benchmarks.tune import TuneFlags, benchmark_tune
 from experiments.benchmarks.update import UpdateFlags, benchmark_update
-from trainables.checks import ConfigError, unknown
 
-USAGE = """usage: python experiments/benchmark.py {benchmark} [--help] [--json FILE] ...
-
-Benchmarks:
+DESCRIPTION = """Benchmarks:
 {benchmarks}
 
 Each prints tables of medians, with the middle half of the measurements in brackets.
@@ -42,21 +39,14 @@ BENCHMARKS: dict[str, tuple[type[OutputFlags], Benchmark]] = {
 }
 
 
+@clean_exit()
 def main() -> None:
     """Measure what the command line names."""
-    name = sys.argv[1] if len(sys.argv) > 1 else "--help"
-    if name in ("-h", "--help"):
-        lines = [f"  {key:9} {(function.__doc__ or '').strip()}" for key, (_, function) in BENCHMARKS.items()]
-        print(USAGE.format(benchmark="{" + ",".join(BENCHMARKS) + "}", benchmarks="\n".join(lines)))
-        return
-    try:
-        if name not in BENCHMARKS:
-            raise ConfigError(unknown("benchmark", name, BENCHMARKS))
-        arguments, benchmark = BENCHMARKS[name]
-        description = f"{benchmark.__doc__}\n\nExample: python experiments/benchmark.py {name} --json {name}.json"
-        flags = parse(arguments, description, prog=f"{program()} {name}", args=sys.argv[2:])
-    except ConfigError as error:
-        fail(str(error))
+    lines = "\n".join(f"  {key:9} {(function.__doc__ or '').strip()}" for key, (_, function) in BENCHMARKS.items())
+    name = subcommand("benchmark", BENCHMARKS, DESCRIPTION.format(benchmarks=lines))
+    arguments, benchmark = BENCHMARKS[name]
+    description = f"{benchmark.__doc__}\n\nExample: python experiments/benchmark.py {name} --json {name}.json"
+    flags = parse(arguments, description, prog=f"{program()} {name}", args=sys.argv[2:])
     with threadpool_limits(1):  # as in the rollout actors
         show(benchmark(flags), flags.json)
 

@@ -4,13 +4,13 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import tyro
 from rich import filesize
 
 from experiments.ask.budget import Budget
-from experiments.ask.flags import fail, neighbour, parse
+from experiments.ask.command_line import clean_exit, neighbour, parse, program, subcommand
 from experiments.plan.learners import LEARNERS
 from experiments.read import policies
 from experiments.read.configurations import best_configurations
@@ -20,8 +20,7 @@ from experiments.read.trials import Experiment, read_experiment
 from experiments.record import folders
 from experiments.show.table import print_table
 from experiments.show.tables import age, experiment_table
-from trainables.checkpoints import CheckpointError
-from trainables.checks import ConfigError, unknown
+from trainables.checks import ConfigError
 
 DESCRIPTION = """Look at experiments, running, killed or finished.
 
@@ -161,16 +160,12 @@ class List(Storage):
                 print(f"\nResume {experiment.name}:  {command}")
 
 
+@clean_exit()
 def main() -> None:
     """Do what the command line says."""
-    commands: Any = Report | Best | Export | List
-    name = sys.argv[1] if len(sys.argv) > 1 else "--help"
-    try:
-        if not name.startswith("-") and name not in ("report", "best", "export", "list"):
-            raise ConfigError(unknown("command", name, ("report", "best", "export", "list")))
-        parse(commands, DESCRIPTION, args=sys.argv[1:] or [name]).run()
-    except (ConfigError, CheckpointError) as error:
-        fail(str(error))
+    commands = {command.__name__.lower(): command for command in (Report, Best, Export, List)}
+    name = subcommand("command", commands, DESCRIPTION)
+    parse(commands[name], prog=f"{program()} {name}", args=sys.argv[2:]).run()
 
 
 if __name__ == "__main__":

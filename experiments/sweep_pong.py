@@ -1,9 +1,9 @@
-"""Sweep REINFORCE on Pong's pixels: learning rate, hidden size, gamma and parallelism."""
+"""Sweep PPO, or REINFORCE, on Pong's pixels: learning rate, hidden size, gamma, batch size and parallelism."""
 
 from experiments.plan.learners import PG
 from experiments.run.sweep import main
 
-DESCRIPTION = """Sweep the policy gradient on Pong's pixels with Ray Tune.
+DESCRIPTION = """Sweep a policy gradient (PPO; with --preset karpathy REINFORCE) on Pong's pixels with Ray Tune.
 
 Examples:
   python experiments/sweep_pong.py                               8 trials, ASHA, at most 30 minutes

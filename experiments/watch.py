@@ -8,13 +8,13 @@ import numpy as np
 import tyro
 from threadpoolctl import threadpool_limits
 
-from experiments.ask.flags import fail, parse
+from experiments.ask.command_line import clean_exit, parse
 from experiments.read import policies
 from experiments.read.policies import CheckpointRef, PolicyRunner
 from experiments.record.folders import display
 from experiments.show.origin import environment
 from experiments.show.progress_film import side_by_side
-from trainables.checkpoints import STATE, CheckpointError
+from trainables.checkpoints import STATE
 from trainables.checks import Bounds, ConfigError, check_fields
 from trainables.evaluation import mean_with_interval
 from trainables.sampling.evaluation import MeasuredGame, caption, measure, watched_numbers
@@ -74,14 +74,12 @@ class Arguments:
             raise ConfigError(f"--out {self.out}: {self.out.parent} is a checkpoint, which stays as it was written")
 
 
+@clean_exit()
 def main() -> None:
-    """Watch from the command line, and end the program with its status."""
-    try:
-        arguments = parse(Arguments, DESCRIPTION)
-        with threadpool_limits(1):  # as in the rollout actors
-            watch(arguments)
-    except (ConfigError, CheckpointError) as error:
-        fail(str(error))
+    """Watch from the command line."""
+    arguments = parse(Arguments, DESCRIPTION)
+    with threadpool_limits(1):  # as in the rollout actors
+        watch(arguments)
 
 
 def watch(arguments: Arguments) -> None:

@@ -13,7 +13,7 @@ from jsonschema import ValidationError  # comes with Ray
 from ray.autoscaler._private.util import prepare_config, validate_config
 
 from experiments import sweep_pong
-from experiments.ask.flags import parse
+from experiments.ask.command_line import parse
 from experiments.run import sweep
 
 ROOT = Path(__file__).parents[1]

@@ -66,11 +66,6 @@ class Config:
     """Defaults that stored configurations of format 1, which do not name every setting, were made with."""
 
     @classmethod
-    def upgraded(cls, stored: Mapping[str, Any]) -> dict[str, Any]:
-        """A configuration that an earlier revision stored, with today's names and every setting that it left out."""
-        return cls.BEFORE_DEFAULTS | {cls.RENAMED.get(name, name): value for name, value in stored.items()}
-
-    @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> Self:
         """Build from a sampled or stored dict; missing keys take their defaults.
 
@@ -249,3 +244,9 @@ class TRPOConfig(Config):
         pong_only = [f"{name}=True" for name in ("reset_on_reward", "coarse_coding") if getattr(self, name)]
         if pong_only and "pong" not in self.env_id.lower():
             raise ConfigError(f"{' and '.join(pong_only)}: for Pong only; for {self.env_id} set each to False")
+
+
+def upgraded(learner: str, stored: Mapping[str, Any]) -> dict[str, Any]:
+    """A learner's configuration as an earlier revision stored it, with today's names and every setting it left out."""
+    config_class = {"pg": PGConfig, "trpo": TRPOConfig}.get(learner, Config)
+    return config_class.BEFORE_DEFAULTS | {config_class.RENAMED.get(n, n): value for n, value in stored.items()}

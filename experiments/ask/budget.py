@@ -4,13 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import tyro
-
 ITERATIONS = 150
 """Updates of a trial of train.py, unless it is told otherwise: both learners play better than even by then."""
 
-BUDGET_HINT = tyro.conf.arg(metavar="N", help_behavior_hint=f"(default: {ITERATIONS}, or what --timesteps takes)")
-"""How ``--iterations`` shows its default."""
+TIMESTEPS = 1_000_000
+"""Agent steps of a sweep's trial, unless it is told otherwise: good settings come near parity by then."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +33,14 @@ class Budget:
         return {name: limit for name, limit in found.items() if limit}
 
     @property
-    def clock(self) -> str:
-        """The metric by which trials are compared: steps if they are limited, else updates."""
+    def time_attr(self) -> str:
+        """The metric by which trials are compared (Tune's word): steps if they are limited, else updates."""
         return next(iter(self.limits))
+
+    @property
+    def unit(self) -> str:
+        """The flag that sets that limit, without its dashes: ``timesteps`` or ``iterations``."""
+        return "timesteps" if self.timesteps else "iterations"
 
     def share(self, row: Mapping[str, Any]) -> float:
         """How much of it a result has used up, 1 for all or more."""

@@ -1,29 +1,30 @@
-"""Command-line flags that every experiment program has, and one-line answers to wrong ones."""
+"""The flags of the programs that run experiments."""
 
-import contextlib
 import dataclasses
-import io
-import itertools
-import re
-import shlex
-import sys
+import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, Literal
 
 import tyro
 
+from experiments.ask.budget import ITERATIONS, TIMESTEPS, Budget
 from experiments.ask.storage import MIRRORS, is_uri, locate
 from trainables.checks import Bounds, ConfigError, check_fields
+
+SchedulerName = Literal["asha", "fifo", "pbt"]
+
+
+def _shown(metavar: str, default: str) -> Any:
+    """How ``--help`` shows a flag: what its value stands for, and what holds without it."""
+    return tyro.conf.arg(metavar=metavar, help_behavior_hint=f"({default})")
 
 
 @dataclass(frozen=True)
 class RunFlags:
     """Where results go, how they are kept, and on which Ray."""
 
-    name: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="(default: learner, date, time)")] = (
-        None
-    )
+    name: Annotated[str | None, _shown("NAME", "default: learner, date, time")] = None
     """The experiment's name, and its folder's."""
 
     storage_path: Annotated[str, tyro.conf.arg(metavar="DIR|URI")] = "results"
@@ -32,24 +33,16 @@ class RunFlags:
     checkpoint_frequency: Annotated[int, Bounds(1)] = 5
     """Iterations between checkpoints: a kill costs at most these."""
 
-    resume: Annotated[
-        str | None, tyro.conf.arg(metavar="NAME|PATH|URI", help_behavior_hint="(default: start a new one)")
-    ] = None
+    resume: Annotated[str | None, _shown("NAME|PATH|URI", "default: start a new one")] = None
     """Continue an interrupted experiment with the settings it was started with."""
 
-    extend: Annotated[
-        str | None, tyro.conf.arg(metavar="NAME|PATH|URI", help_behavior_hint="(with --iterations or --timesteps)")
-    ] = None
+    extend: Annotated[str | None, _shown("NAME|PATH|URI", "with --iterations or --timesteps")] = None
     """Give the trials of an experiment more to do, in place; those that were stopped early stay stopped."""
 
-    fork: Annotated[
-        str | None, tyro.conf.arg(metavar="NAME|PATH|URI", help_behavior_hint="(with changed settings)")
-    ] = None
+    fork: Annotated[str | None, _shown("NAME|PATH|URI", "with changed settings")] = None
     """Start a new experiment from the best checkpoints of another one's trials."""
 
-    address: Annotated[
-        str | None, tyro.conf.arg(metavar="auto|HOST:PORT", help_behavior_hint="(default: this machine alone)")
-    ] = None
+    address: Annotated[str | None, _shown("auto|HOST:PORT", "default: this machine alone")] = None
     """Attach to a running Ray cluster; its nodes need this project's dependencies, not its code."""
 
     verbose: bool = False
@@ -74,49 +67,111 @@ class RunFlags:
         return MIRRORS if self.uri else Path(self.storage_path)
 
 
+@dataclass(frozen=True)
+class TrainFlags(RunFlags):
+    """How long to train, where results go, and on which Ray."""
+
+    iterations: Annotated[int | None, _shown("N", f"default: {ITERATIONS}, or what --timesteps takes")] = None
+    """Updates."""
+
+    timesteps: Annotated[int | None, _shown("N", "default: no limit")] = None
+    """Agent steps after which it ends, if it has not made all --iterations before."""
+
+    preset: Annotated[str, tyro.conf.arg(metavar="NAME")] = "default"
+    """Named settings that the other flags then change."""
+
+    def __post_init__(self) -> None:
+        """Check every flag."""
+        super().__post_init__()
+        _require_positive(self, "iterations", "timesteps")
+
+    @property
+    def budget(self) -> Budget:
+        """How long to train."""
+        return Budget.of(self.iterations, self.timesteps, default=Budget(ITERATIONS))
+
+
+@dataclass(frozen=True)
+class SweepFlags:
+    """What is swept, how far, and how trials are stopped."""
+
+    num_samples: Annotated[int, Bounds(1)] = 8
+    """Trials, whose settings are drawn so that they cover the search space evenly."""
+
+    iterations: Annotated[int | None, _shown("N", "default: no limit")] = None
+    """Updates of a trial that is not stopped early."""
+
+    timesteps: Annotated[int | None, _shown("N", f"default: {TIMESTEPS}, or what --iterations takes")] = None
+    """Agent steps of a trial that is not stopped early. asha and pbt compare trials at equal steps, which is fair to
+    trials of different batches; with --iterations alone, at equally many updates."""
+
+    time_budget_s: Annotated[float, Bounds(0, low_included=False)] = 1800.0
+    """Seconds after which the sweep ends, whatever is left to do."""
+
+    scheduler: SchedulerName = "asha"
+    """asha stops trials that lag, pbt copies those that lead, fifo runs every trial to its end."""
+
+    preset: Annotated[str, tyro.conf.arg(metavar="NAME")] = "default"
+    """Named settings, and the search space around them."""
+
+    num_workers: Annotated[int | None, _shown("N", "default: swept")] = None
+    """Rollout actors of every trial."""
+
+    batch_size: Annotated[int | None, _shown("N", "default: the learner's")] = None
+    """Experience per update: games of the policy gradient, agent steps of TRPO."""
+
+    max_concurrent: Annotated[int | None, _shown("N", "default: as many as the CPUs hold")] = None
+    """Trials that run at once."""
+
+    seed: Annotated[int, Bounds(0)] = 0
+    """Decides what is drawn; trial i runs with seed + i."""
+
+    set: Annotated[
+        tyro.conf.UseAppendAction[tuple[str, ...]],
+        _shown("KEY=VALUE", "repeatable"),
+    ] = ()
+    """Fix any setting of the learner's configuration in all trials."""
+
+    confirm: Annotated[int, Bounds(0)] = 0
+    """Afterwards run the best N configurations again with fresh seeds: how much of their scores was luck?"""
+
+    seeds: Annotated[int, Bounds(2)] = 3
+    """Fresh seeds of each configuration that --confirm runs again."""
+
+    smoke_test: bool = False
+    """2 trials of 2 short iterations on real Pong (--preset smoke): does everything work here?"""
+
+    dry_run: bool = False
+    """Print the plan and stop."""
+
+    def __post_init__(self) -> None:
+        """Check every flag."""
+        check_fields(self)
+        _require_positive(self, "iterations", "timesteps", "num_workers", "batch_size", "max_concurrent")
+        if self.confirm and self.scheduler == "pbt":
+            raise ConfigError("--confirm runs fixed settings again, which pbt's trials do not have; use asha or fifo")
+
+    @property
+    def budget(self) -> Budget:
+        """How long a trial trains."""
+        if self.smoke_test:
+            return Budget(2)
+        return Budget.of(self.iterations, self.timesteps, default=Budget(None, TIMESTEPS))
+
+    def settings(self, batch_field: str) -> dict[str, Any]:
+        """The settings that are the same in all trials; ``batch_field`` is what the learner calls its batch.
+
+        Raises ConfigError for a ``--set`` that is no assignment.
+        """
+        flags = {"num_workers": self.num_workers, batch_field: self.batch_size}
+        return {name: value for name, value in flags.items() if value is not None} | _parse_settings(self.set)
+
+
 CONTINUING = {"resume", "extend", "storage_path", "address", "verbose"}
 """Flags that mean something where an experiment goes on; all others were decided when it started."""
 
 
-def parse(arguments: Any, description: str, **options: Any) -> Any:
-    """Read ``sys.argv`` into the dataclass ``arguments``; ``options`` are those of ``tyro.cli``.
-
-    Wrong flags end the program with status 2 and one line that says what is wrong.
-    """
-    complaint = io.StringIO()
-    config = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff)
-    try:
-        with contextlib.redirect_stderr(complaint):
-            return tyro.cli(arguments, description=description, config=config, **({"prog": program()} | options))
-    except SystemExit as stop:
-        if stop.code:
-            fail(_one_line(complaint.getvalue()))
-        raise
-
-
-def program() -> str:
-    """The program's file name."""
-    return Path(sys.argv[0]).name
-
-
-def command_line() -> str:
-    """How this program was called, without its flags: ``python experiments/train.py pg``."""
-    command = [word for word in sys.argv[1:2] if not word.startswith("-")]
-    return shlex.join(["python", sys.argv[0], *command])
-
-
-def neighbour(name: str) -> str:
-    """How the program of this name, beside the one that runs, is called: ``python experiments/results.py``."""
-    return shlex.join(["python", str(Path(sys.argv[0]).with_name(name))])
-
-
-def fail(message: str, status: int = 2) -> NoReturn:
-    """End the program with one line on stderr."""
-    print(f"{program()}: error: {message}", file=sys.stderr)
-    raise SystemExit(status)
-
-
-def require_positive(flags: Any, *names: str) -> None:
+def _require_positive(flags: Any, *names: str) -> None:
     """Raise ConfigError unless each of these flags is at least 1, or was left out."""
     for name in names:
         if (value := getattr(flags, name)) is not None and value < 1:
@@ -135,13 +190,15 @@ def refuse_settled(run: RunFlags, flags: Any, default: Any) -> None:
             )
 
 
-def _one_line(box: str) -> str:
-    """The first paragraph of tyro's error box, and the flag that it suggests."""
-    _, *lines = (line.strip(" │╭╮╰╯─") for line in box.splitlines())  # the first line is the box's title
-    lines = ["" if set(line) == {"-"} else line for line in lines]  # a rule, where the terminal knows no better
-    words = itertools.takewhile(bool, itertools.dropwhile(lambda line: not line, lines))
-    message = re.sub(r"^Error parsing \w*: ", "", " ".join(words))
-    suggestion = re.search(r"Perhaps you meant:\s*(--[\w-]+)", " ".join(lines))
-    if suggestion:
-        message += f"; did you mean {suggestion[1]}?"
-    return f"{message} (see --help)"
+def _parse_settings(assignments: tuple[str, ...]) -> dict[str, Any]:
+    """``key=value`` texts as a dict; values in JSON's notation, or else plain text. Raises ConfigError."""
+    settings: dict[str, Any] = {}
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        if not equals:
+            raise ConfigError(f"--set {assignment!r}: accepted is key=value")
+        try:
+            settings[key] = json.loads(value)
+        except ValueError:
+            settings[key] = value
+    return settings

@@ -20,7 +20,7 @@ from experiments.benchmarks.measure import (
     shares,
 )
 from experiments.benchmarks.notebook import NotebookModel, play_game
-from experiments.run.tuner import local_cpus
+from experiments.plan.resources import local_cpus
 from trainables.algorithms import make_algorithm
 from trainables.algorithms.reinforce import score_gradient
 from trainables.config import Config, PGConfig, TRPOConfig

@@ -10,7 +10,8 @@ import numpy as np
 
 from experiments.benchmarks.measure import REINFORCE, OutputFlags, Spread, Table, progress
 from experiments.benchmarks.model import Cluster, Costs, bottleneck, simulate
-from experiments.run.tuner import local_cpus, start_ray
+from experiments.plan.resources import local_cpus
+from experiments.run.ray_session import start_ray
 from trainables.checks import Bounds
 from trainables.sampling.pool import RolloutPool
 from trainables.sampling.rollout import GameNumber

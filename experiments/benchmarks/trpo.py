@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from experiments.benchmarks.measure import RoundsFlags, Spread, Table, alternate, bare_emulators, shares
-from experiments.run.tuner import local_cpus, start_ray
+from experiments.plan.resources import local_cpus
+from experiments.run.ray_session import start_ray
 from trainables.checks import Bounds
 from trainables.trainable import PongTRPO
 

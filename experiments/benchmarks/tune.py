@@ -15,10 +15,12 @@ from ray import tune
 import experiments
 from experiments.benchmarks.measure import REINFORCE, RoundsFlags, Spread, Table, progress
 from experiments.plan.learners import PG
+from experiments.plan.resources import local_cpus
 from experiments.read.trials import read_rows
 from experiments.record import folders
 from experiments.record.spec import ExperimentSpec
-from experiments.run.tuner import local_cpus, make_tuner, start_ray
+from experiments.run.ray_session import start_ray
+from experiments.run.tuner import make_tuner
 from trainables.checks import Bounds
 from trainables.config import PGConfig
 from trainables.trainable import PongPG

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from experiments.benchmarks.measure import REINFORCE, RoundsFlags, Spread, Table, bare_emulators, progress
-from experiments.run.tuner import local_cpus, start_ray
+from experiments.plan.resources import local_cpus
+from experiments.run.ray_session import start_ray
 from trainables.checks import Bounds
 from trainables.sampling.pool import array_bytes
 from trainables.sampling.rollout import GameNumber

@@ -27,7 +27,7 @@ class Learner:
     iteration_steps: Callable[[Any, int], float]  # for a config and the length of a game
 
     def seconds(self, config: Config, budget: Budget) -> float:
-        """Time of one core for a trial at an untrained policy's pace: a real game is measured, nothing is guessed.
+        """Seconds of one core for a trial at an untrained policy's pace, measured in a real game.
 
         Raises ConfigError if the environment has another form than the learner takes.
         """
@@ -36,7 +36,7 @@ class Learner:
             weights, worker = trial.algorithm.playing_weights(trial.arrays), trial.algorithm.worker_factory()()
         except ValueError as error:
             raise ConfigError(str(error)) from None
-        measure(worker, weights, GameNumber(0, 0, 0))  # the first game of a program waits for its compiled loops
+        measure(worker, weights, GameNumber(0, 0, 0))  # the first game of a program also compiles
         start = time.perf_counter()
         game = measure(worker, weights, GameNumber(0, 0, 0))
         seconds = (time.perf_counter() - start) / game.length

@@ -1,4 +1,4 @@
-"""The room that trials have: the CPUs of every node, since no worker can be on two."""
+"""What trials can run on: the CPUs of every node, since no worker can be on two."""
 
 import os
 from collections.abc import Iterable
@@ -26,11 +26,11 @@ class ClusterResources:
         return sum(self.nodes)
 
     def workers(self, cpus_per_worker: float) -> int:
-        """How many workers of this size there is room for."""
+        """How many workers of this size fit."""
         return sum(workers_that_fit(cpus, cpus_per_worker) for cpus in self.nodes)
 
     def trials(self, configs: Iterable[Config]) -> int:
-        """How many of these trials run at once, small ones first: each needs room for all its workers."""
+        """How many of these trials run at once, small ones first: each needs all its workers at once."""
         free, count = list(self.nodes), 0
         for config in sorted(configs, key=lambda config: config.num_workers * config.cpus_per_worker):
             missing = config.num_workers

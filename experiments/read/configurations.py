@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.plan.trial_names import SHORT, short
+from experiments.ask.words import short
+from experiments.plan.trial_names import SHORT
 from experiments.read.trials import Experiment, TrialResult
 
 SPEED_ONLY = {"num_workers", "cpus_per_worker", "placement", "game_timeout_s"}

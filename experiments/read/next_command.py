@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.ask.budget import Budget
-from experiments.ask.flags import neighbour
+from experiments.ask.command_line import neighbour
 from experiments.plan.learners import LEARNERS
 from experiments.record.folders import display
 from trainables.config import Config

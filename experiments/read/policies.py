@@ -12,7 +12,7 @@ from trainables import checkpoints
 from trainables.algorithms import make_algorithm
 from trainables.algorithms.algorithm import Algorithm
 from trainables.checks import ConfigError, unknown
-from trainables.config import Config
+from trainables.config import Config, upgraded
 from trainables.sampling.worker import Worker
 from trainables.trainable import PongTrainable
 
@@ -51,8 +51,7 @@ class CheckpointRef(NamedTuple):
     @property
     def settings(self) -> Config:
         """The trial's configuration."""
-        config_class = self.trainable.config_class
-        return config_class.from_dict(config_class.upgraded(self.state["config"]))
+        return self.trainable.config_class.from_dict(upgraded(self.state["learner"], self.state["config"]))
 
 
 class PolicyRunner(NamedTuple):

@@ -13,6 +13,7 @@ from experiments.ask.budget import Budget
 from experiments.plan.trial_names import number_in_id, number_in_name
 from experiments.read.bootstrap import area_under
 from experiments.record import folders, lock
+from trainables.config import upgraded
 from trainables.metrics import METRIC
 
 OVER = ("TERMINATED", "ERROR")
@@ -138,6 +139,7 @@ def _read_trial(folder: Path, record: dict[str, Any], running: bool, status: str
     if not isinstance(config, dict):
         configs, number = record.get("configs", []), int(number_in_name(folder.name))
         config = configs[number] if number < len(configs) else {}
+    config = upgraded(str(record.get("learner")), config)
     lines = _lines(folder / "error.txt")
     error = lines[-1].strip() if lines else None
     done = bool(rows and rows[-1].get("done"))

@@ -1,4 +1,4 @@
-"""Experiments as folders: new ones, old ones, and how to find out what is in them."""
+"""Experiments as folders: the names of their files, how they are made, found and read."""
 
 import json
 import os
@@ -9,9 +9,17 @@ from typing import Any
 
 from experiments.record.provenance import provenance
 from trainables.checks import ConfigError, unknown
+from trainables.config import upgraded
+from trainables.files import replace_text
 
 RECORD = "experiment.json"
 """How the experiment was started; written before anything runs, read by ``--resume``."""
+
+RESULTS, PARAMS, ERROR = "result.json", "params.json", "error.txt"
+"""In a trial's folder: a row of JSON for each iteration, the settings, and Tune's report of what went wrong."""
+
+CHECKPOINTS, TUNE_STATES = "checkpoint_*", "experiment_state-*.json"
+"""Patterns: a trial's checkpoints, and Tune's own account of the trials, one file for each time that it was started."""
 
 
 def existing(storage_path: Path) -> list[str]:
@@ -21,8 +29,8 @@ def existing(storage_path: Path) -> list[str]:
     return sorted(folder.name for folder in storage_path.iterdir() if (folder / RECORD).is_file())
 
 
-def create(storage_path: Path, name: str | None, learner: str, record: dict[str, Any]) -> Path:
-    """Make a new experiment's folder with its record and its origin; return its absolute path.
+def create(storage_path: Path, name: str | None, learner: str, spec: dict[str, Any]) -> Path:
+    """Make a new experiment's folder with its specification and its origin; return its absolute path.
 
     Raises ConfigError if the name exists already or is no folder name, or if the storage path cannot be written.
     """
@@ -38,7 +46,7 @@ def create(storage_path: Path, name: str | None, learner: str, record: dict[str,
             folder.mkdir()
     except OSError as error:
         raise ConfigError(f"--storage-path {storage_path} cannot be written: {error.strerror}") from None
-    (folder / RECORD).write_text(json.dumps(record | provenance(), indent=1))
+    replace_text(folder / RECORD, json.dumps(spec | provenance(), indent=1))
     return folder
 
 
@@ -50,25 +58,27 @@ def find(storage_path: Path, name_or_path: str, learner: str | None = None) -> P
     path = Path(name_or_path).absolute()
     for folder in (storage_path.absolute() / name_or_path, path):
         if (folder / RECORD).is_file():
-            record = read_record(folder)
-            if learner not in (None, record.get("learner")):
-                raise ConfigError(f"{folder} is an experiment of {record.get('learner')!r}, not of {learner!r}")
+            found = read_record(folder).get("learner")
+            if learner not in (None, found):
+                raise ConfigError(f"{folder} is an experiment of {found!r}, not of {learner!r}")
             return folder
     # Of a path that leads to no experiment, show what lies in that folder, or else beside it.
-    places = [storage_path] if Path(name_or_path).name == name_or_path else [path, path.parent, storage_path]
-    place = next((place for place in places if existing(place)), storage_path)
-    raise ConfigError(f"{unknown('experiment', Path(name_or_path).name, existing(place))} (in {place})")
+    parents = [storage_path] if Path(name_or_path).name == name_or_path else [path, path.parent, storage_path]
+    parent = next((parent for parent in parents if existing(parent)), storage_path)
+    raise ConfigError(f"{unknown('experiment', Path(name_or_path).name, existing(parent))} (in {parent})")
 
 
 def read_record(folder: Path) -> dict[str, Any]:
-    """How an experiment was started. Raises ConfigError if the record is damaged."""
+    """What ``experiment.json`` says: specification and origin. Raises ConfigError if it is damaged."""
     try:
-        record = json.loads((folder / RECORD).read_text())
+        content = json.loads((folder / RECORD).read_text())
     except ValueError:
-        record = None
-    if not isinstance(record, dict):
+        content = None
+    if not isinstance(content, dict):
         raise ConfigError(f"{folder / RECORD} is damaged: it is not valid JSON")
-    return record
+    if isinstance(configs := content.get("configs"), list):
+        content["configs"] = [upgraded(str(content.get("learner")), config) for config in configs]
+    return content
 
 
 def display(path: Path) -> str:

@@ -8,24 +8,18 @@ program, into the mirror, and copied from there; checkpoints come back into it. 
 import os
 import shutil
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, Self
+from typing import Self
 from urllib.parse import urlsplit
 
 from pyarrow.fs import FileInfo, FileSelector, FileType, copy_files
-from ray import tune
-from ray.tune import Checkpoint
-from ray.tune.experiment import Trial
 
 from experiments.ask.flags import RunFlags
 from experiments.ask.storage import MIRRORS, is_uri, locate
-from experiments.plan.trial_names import trial_folder
 from experiments.record import folders
-from experiments.record.folders import RECORD
+from experiments.record.folders import CHECKPOINTS, RECORD
 from experiments.record.lock import exclusive, is_held
-from experiments.run.json_logger import RESULTS
 from trainables.checks import ConfigError
 
 
@@ -118,7 +112,7 @@ class Remote:
         """Fetch a trial's new checkpoints, and let go of those that are there no longer."""
         filesystem, _ = locate(self.uri)
         there = {info.base_name: info.path for info in self._list(trial) if info.type is FileType.Directory}
-        for old in (self.folder / trial).glob("checkpoint_*"):
+        for old in (self.folder / trial).glob(CHECKPOINTS):
             if old.name not in there:
                 shutil.rmtree(old)
         for name, path in there.items():
@@ -141,37 +135,6 @@ class Remote:
             target.parent.mkdir(exist_ok=True)
             copy_files(info.path, str(target), source_filesystem=locate(self.uri)[0])
             os.utime(target, (info.mtime.timestamp(),) * 2)
-
-
-class Uploads(tune.Callback):
-    """Keeps an experiment's home and its mirror the same while it runs.
-
-    Rows are there before the checkpoint that follows them. What cannot be sent or fetched now is with the next one.
-    """
-
-    def __init__(self, remote: Remote) -> None:
-        self._remote = remote
-
-    def on_trial_start(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
-        """Send the settings."""
-        self._try(self._remote.push_trial, trial_folder(self._remote.folder, trial))
-
-    def on_trial_result(self, iteration: int, trials: list[Trial], trial: Trial, result: Any, **info: Any) -> None:
-        """Send the rows."""
-        self._try(self._remote.push, trial_folder(self._remote.folder, trial) / RESULTS)
-
-    def on_checkpoint(
-        self, iteration: int, trials: list[Trial], trial: Trial, checkpoint: Checkpoint, **info: Any
-    ) -> None:
-        """Send all that was written of the trial, and fetch what the node saved."""
-        self._try(self._remote.push_trial, trial_folder(self._remote.folder, trial))
-        self._try(self._remote.pull_checkpoints, trial_folder(self._remote.folder, trial).name)
-
-    def _try(self, copy: Callable[..., None], *args: Any) -> None:
-        try:
-            copy(*args)
-        except OSError as error:
-            print(f"{self._remote.uri} is out of reach: {error}", file=sys.stderr, flush=True)
 
 
 def taken(run: RunFlags, name: str) -> bool:

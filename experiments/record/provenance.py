@@ -1,4 +1,4 @@
-"""Where results come from: the code's revision, the versions of what it stands on, and the machine."""
+"""Where results come from: the code's revision, the versions of its libraries, and the machine."""
 
 import datetime
 import importlib.metadata
@@ -8,16 +8,18 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from trainables.versions import PACKAGES
+from trainables.versions import installed_versions
 
 
 def provenance() -> dict[str, Any]:
     """What ``experiment.json`` says of its origin; ``git`` is None without git or outside of a checkout."""
+    versions = {"pong-experiments": importlib.metadata.version("pong-experiments"), **installed_versions()}
+    python = versions.pop("python")
     return {
         "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "git": git_revision(Path(__file__)),
-        "versions": {name: importlib.metadata.version(name) for name in ("pong-experiments", *PACKAGES)},
-        "python": platform.python_version(),
+        "versions": versions,
+        "python": python,
         "platform": platform.platform(),
         "cpus": os.cpu_count(),
     }

@@ -9,36 +9,37 @@ from typing import Any, Self
 from experiments.ask.budget import Budget
 from experiments.record.folders import RECORD, read_record
 from trainables.checks import ConfigError
+from trainables.files import replace_text
 
 
 @dataclass(frozen=True)
 class ExperimentSpec:
-    """The part of ``experiment.json`` that a program acts on; where it comes from stands beside it."""
+    """The part of ``experiment.json`` that a program acts on; ``provenance`` adds the rest."""
 
     learner: str
-    command: list[str]  # as it was typed
+    command: list[str]  # the program's file name and its arguments as typed
     iterations: int | None  # of a trial that is not stopped early; None if steps alone are counted
     swept: list[str]  # settings that differ between trials, and so appear in their names
     configs: list[dict[str, Any]]  # of every trial, in order
     checkpoint_frequency: int
-    interval: int  # before asha first cuts, and between pbt's exchanges; in the budget's clock
+    interval: int  # before asha first cuts, and between pbt's exchanges; in the budget's time_attr
     scheduler: str = "fifo"
     max_concurrent: int | None = None
     time_budget_s: float | None = None
     timesteps: int | None = None  # agent steps of a trial that is not stopped early; None if iterations are counted
     confirm: dict[str, int] | None = None  # how many of the best to run again, and with how many seeds
     confirms: str | None = None  # the sweep that this one confirms
-    extended: list[int] = field(default_factory=list)  # what the clock's limit was before --extend, once or more
+    extended: list[int] = field(default_factory=list)  # what the time_attr's limit was before --extend, once or more
     storage_uri: str | None = None  # beneath which the experiment lies, where its folder here is a mirror
     fork_of: dict[str, Any] | None = None  # the experiment that this one went on from, and each trial's iteration
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """An experiment's record. Raises ConfigError if it is damaged or lacks an entry."""
-        stored = read_record(folder)
+        """An experiment's specification. Raises ConfigError if it is damaged or lacks an entry."""
+        content = read_record(folder)
         names = {field.name for field in dataclasses.fields(cls)}
         try:
-            return cls(**{name: value for name, value in stored.items() if name in names})
+            return cls(**{name: value for name, value in content.items() if name in names})
         except TypeError as error:
             raise ConfigError(f"{folder / RECORD} is damaged or older than this program ({error})") from None
 
@@ -50,24 +51,12 @@ class ExperimentSpec:
     @property
     def budgets_before(self) -> list[Budget]:
         """What the budget was before it was extended."""
-        name = "timesteps" if self.timesteps else "iterations"
-        return [dataclasses.replace(self.budget, **{name: limit}) for limit in self.extended]
+        return [dataclasses.replace(self.budget, **{self.budget.unit: limit}) for limit in self.extended]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types, for ``experiment.json``."""
         return dataclasses.asdict(self)
 
     def update(self, folder: Path) -> None:
-        """Put this record in the place of the one in ``folder``; what else stands there stays."""
-        temporary = folder / (RECORD + ".tmp")
-        temporary.write_text(json.dumps(read_record(folder) | self.to_dict(), indent=1))
-        temporary.replace(folder / RECORD)
-
-
-def decision_interval(budget: Budget, scheduler: str = "fifo") -> int:
-    """How often a scheduler decides: pbt ten times in a budget, asha from a fifth of it on.
-
-    A sweep's trials have each 1 M steps. At a tenth of them good and bad settings are at -20 to -18.5, and in which
-    order they are is luck; at a fifth they are up to 3 points apart.
-    """
-    return max(1, budget.limits[budget.clock] // (5 if scheduler == "asha" else 10))
+        """Put this specification into the ``experiment.json`` of ``folder``; what else stands there stays."""
+        replace_text(folder / RECORD, json.dumps(read_record(folder) | self.to_dict(), indent=1))

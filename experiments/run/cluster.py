@@ -1,7 +1,5 @@
 """A running Ray cluster: attach to it with this project's code, and ask its nodes whether anything can run there."""
 
-import importlib.metadata
-import platform
 import socket
 import uuid
 from collections.abc import Callable
@@ -18,7 +16,7 @@ import search_spaces
 import trainables
 from experiments.ask.storage import locate
 from trainables.checks import ConfigError
-from trainables.versions import PACKAGES
+from trainables.versions import installed_versions
 
 CODE = {"py_modules": [experiments, search_spaces, trainables], "excludes": ["__pycache__/"]}
 """Runtime environment of everything that runs on the nodes: the driver's code, whatever they have installed."""
@@ -51,17 +49,13 @@ def attach(address: str, **options: Any) -> None:
 def _require_same_versions() -> None:
     """Raise ConfigError if a node's Python or packages differ from the driver's: results might, in their last bits."""
 
-    def versions(packages: tuple[str, ...]) -> dict[str, str]:
-        found = {"Python": platform.python_version()}
-        for name in packages:
-            try:
-                found[name] = importlib.metadata.version(name)
-            except importlib.metadata.PackageNotFoundError:
-                found[name] = "nothing"
-        return found
+    def versions() -> dict[str, str]:
+        from trainables.versions import installed_versions  # the node's own, by code that was sent along
 
-    here = versions(PACKAGES)
-    for node, there in _on_every_node(versions, PACKAGES).items():
+        return installed_versions()
+
+    here = installed_versions()
+    for node, there in _on_every_node(versions).items():
         if there != here:
             differences = [f"{name} {there[name]} for {here[name]}" for name in here if there[name] != here[name]]
             raise ConfigError(
@@ -74,8 +68,33 @@ def require_shared(storage: str) -> None:
 
     ``storage`` is a folder or a URI, of experiments or of one of them.
     """
+    filesystem, root = locate(storage)
+    probe = f"{root}/.probe-{uuid.uuid4().hex}"
+    try:
+        filesystem.create_dir(probe)
+        try:
+            answers = _exchange(filesystem, probe)
+            written = {info.base_name for info in filesystem.get_file_info(FileSelector(probe))}
+        finally:
+            filesystem.delete_dir(probe)
+    except OSError as error:
+        raise ConfigError(f"--storage-path {storage} cannot be written: {error}") from None
+    for node, (name, complaint) in answers.items():
+        if complaint or name not in written:
+            raise ConfigError(
+                f"--storage-path {storage}: node {node} has not the same folder there"
+                f" ({complaint or 'what it writes does not arrive'}); on a cluster of {len(answers)} nodes accepted is"
+                " a folder that all of them share, for example on NFS, or a URI as s3://bucket/folder"
+            )
 
-    def exchange(filesystem: FileSystem, probe: str) -> tuple[str, str | None]:
+
+def _exchange(filesystem: FileSystem, probe: str) -> dict[str, tuple[str, str | None]]:
+    """Write a file for the nodes to read, and have each write one of its own, named by its id.
+
+    Returns the ids by node, each with what went wrong, if anything did.
+    """
+
+    def read_and_write(filesystem: FileSystem, probe: str) -> tuple[str, str | None]:
         node = ray.get_runtime_context().get_node_id()
         try:
             with filesystem.open_input_stream(f"{probe}/driver") as source:
@@ -86,26 +105,11 @@ def require_shared(storage: str) -> None:
             return node, str(error)
         return node, None
 
-    filesystem, root = locate(storage)
-    probe = f"{root}/.probe-{uuid.uuid4().hex}"
-    try:
-        filesystem.create_dir(probe)
-        if filesystem.type_name == "local":
-            Path(probe).chmod(0o777)  # a node's Ray may run as another user
-        with filesystem.open_output_stream(f"{probe}/driver") as target:
-            target.write(b"here")
-        answers = _on_every_node(exchange, filesystem, probe)
-        written = {info.base_name for info in filesystem.get_file_info(FileSelector(probe))}
-        filesystem.delete_dir(probe)
-    except OSError as error:
-        raise ConfigError(f"--storage-path {storage} cannot be written: {error}") from None
-    for node, (name, complaint) in answers.items():
-        if complaint or name not in written:
-            raise ConfigError(
-                f"--storage-path {storage}: node {node} has not the same folder there"
-                f" ({complaint or 'what it writes does not arrive'}); on a cluster of {len(answers)} nodes accepted is"
-                " a folder that all of them share, for example on NFS, or a URI as s3://bucket/folder"
-            )
+    if filesystem.type_name == "local":
+        Path(probe).chmod(0o777)  # a node's Ray may run as another user
+    with filesystem.open_output_stream(f"{probe}/driver") as target:
+        target.write(b"here")
+    return _on_every_node(read_and_write, filesystem, probe)
 
 
 def _on_every_node(probe: Callable[..., Any], *args: Any) -> dict[str, Any]:

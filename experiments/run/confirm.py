@@ -5,7 +5,8 @@ import itertools
 import shlex
 from pathlib import Path
 
-from experiments.ask.flags import RunFlags, neighbour
+from experiments.ask.command_line import neighbour
+from experiments.ask.flags import RunFlags
 from experiments.plan.learners import Learner
 from experiments.read.configurations import best_configurations, varied
 from experiments.read.confirmations import SUFFIX, confirmations, verdict, wanted

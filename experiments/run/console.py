@@ -15,9 +15,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from experiments.ask.budget import Budget
-from experiments.plan.plan import duration
-from experiments.plan.trial_names import trial_number
+from experiments.ask.words import duration
 from experiments.record.spec import ExperimentSpec
+from experiments.run.tune_trials import trial_number
 from trainables.metrics import METRIC
 
 PLAIN_INTERVAL_S = 10.0
@@ -27,7 +27,7 @@ TREND_ITERATIONS = 10
 """Iterations over which the live table says how a trial's return changed."""
 
 STATES = {Trial.RUNNING: "running", Trial.ERROR: "failed", Trial.TERMINATED: "done"}
-"""What Tune's states are called here, in the order in which they are worth a line; all others wait."""
+"""What Tune's states are called here, the most telling first; in all others a trial is "waiting"."""
 
 
 def say(text: str) -> None:
@@ -36,11 +36,11 @@ def say(text: str) -> None:
 
 
 class UpdateLines(tune.Callback):
-    """One line per update of a single trial, as the seeds' driver prints them, with the time left."""
+    """One line per update of a single trial, with the time left."""
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
-        self._recent: deque[tuple[float, float]] = deque(maxlen=10)  # games grow, so only the latest updates foretell
+        self._recent: deque[tuple[float, float]] = deque(maxlen=10)  # games grow, so the latest updates alone predict
 
     def on_trial_result(
         self, iteration: int, trials: list[Trial], trial: Trial, result: dict[str, Any], **info: Any
@@ -65,8 +65,8 @@ class UpdateLines(tune.Callback):
 class SweepView(tune.Callback):
     """A table that follows all trials: live in a terminal, else a status line now and then."""
 
-    def __init__(self, record: ExperimentSpec) -> None:
-        self.budget, self.time_budget_s = record.budget, record.time_budget_s or math.inf
+    def __init__(self, spec: ExperimentSpec) -> None:
+        self.budget, self.time_budget_s = spec.budget, spec.time_budget_s or math.inf
         self._live: Live | None = None
         self._start = self._printed = 0.0
         self._restored: float | None = None  # what of all budgets a resumed experiment had used up when it went on

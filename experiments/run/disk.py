@@ -1,29 +1,70 @@
-"""What can be known before anything starts: whether the disk holds what an experiment will write."""
+"""Disk space: whether an experiment's checkpoints will fit, and what happens while the disk is nearly full."""
 
 import shutil
+import sys
+import time
+from collections import defaultdict
 from pathlib import Path
+from typing import Any
+
+from ray import tune
+from ray.tune.experiment import Trial
 
 from experiments.plan.learners import Learner
 from experiments.record.spec import ExperimentSpec
-from experiments.run.stopping import RESERVE_BYTES
-from experiments.run.tuner import KEEP
+from experiments.run.stop_signals import StopSignals
 from trainables.checks import ConfigError
 
+KEEP = defaultdict(lambda: 2, pbt=4)
+"""Checkpoints that a trial keeps, by scheduler: the latest and the best; under pbt older ones too, to be copied."""
 
-def checkpoint_bytes(learner: Learner, record: ExperimentSpec) -> int:
+RESERVE_BYTES = 200 * 2**20
+"""Free disk space below which nothing is written any more: for what is being written already."""
+
+LOOK_EVERY_S = 5.0
+
+
+def checkpoint_bytes(learner: Learner, spec: ExperimentSpec) -> int:
     """The most that the checkpoints of all trials take at once: those that are kept, and one that is being written."""
-    states = (learner.trainable.untrained(learner.config_class.from_dict(config)) for config in record.configs)
+    states = (learner.trainable.untrained(learner.config_class.from_dict(config)) for config in spec.configs)
     each = [sum(array.nbytes for array in state.arrays.values()) for state in states]
-    return sum(each) * (KEEP[record.scheduler] + 1)
+    return sum(each) * (KEEP[spec.scheduler] + 1)
 
 
-def require_disk(storage_path: Path, learner: Learner, record: ExperimentSpec) -> int:
+def require_disk(storage_path: Path, learner: Learner, spec: ExperimentSpec) -> int:
     """The bytes of ``checkpoint_bytes``. Raises ConfigError if the disk has no room for them."""
-    place = next(path for path in (storage_path.absolute(), *storage_path.absolute().parents) if path.exists())
-    need, free = checkpoint_bytes(learner, record), shutil.disk_usage(place).free
+    folder = next(path for path in (storage_path.absolute(), *storage_path.absolute().parents) if path.exists())
+    need, free = checkpoint_bytes(learner, spec), shutil.disk_usage(folder).free
     if need + RESERVE_BYTES > free:
         raise ConfigError(
             f"--storage-path {storage_path}: checkpoints take up to {need / 1e6:,.0f} MB and"
             f" {RESERVE_BYTES / 1e6:,.0f} MB stay free, but {free / 1e6:,.0f} MB are left on that disk"
         )
     return need
+
+
+class DiskGuard(tune.Callback):
+    """Lets everything wait while the disk is nearly full: a file that is written then is a file lost."""
+
+    def __init__(self, folder: Path, signals: StopSignals) -> None:
+        self.folder, self._signals = folder, signals
+        self._looked = 0.0
+
+    def on_step_begin(self, iteration: int, trials: list[Trial], **info: Any) -> None:
+        """Return once there is room, or once the experiment is to stop. Trials wait after their present iteration."""
+        if time.monotonic() - self._looked < LOOK_EVERY_S:
+            return
+        waited = False
+        while (free := shutil.disk_usage(self.folder).free) < RESERVE_BYTES and not self._signals.received:
+            if not waited:
+                print(
+                    f"The disk of {self.folder} is nearly full ({free / 2**20:.0f} MB free): the experiment waits until"
+                    f" there are {RESERVE_BYTES / 2**20:.0f} MB. Nothing is lost; Ctrl-C ends it.",
+                    file=sys.stderr,
+                    flush=True,
+                )
+            waited = True
+            time.sleep(1)
+        if waited and not self._signals.received:
+            print("There is room again: going on.", file=sys.stderr, flush=True)
+        self._looked = time.monotonic()

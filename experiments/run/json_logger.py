@@ -5,16 +5,15 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ray.tune.experiment import Trial
-from ray.tune.logger import JsonLoggerCallback
-from ray.tune.utils.util import SafeFallbackEncoder
+from ray.tune.logger import LoggerCallback
 
-from experiments.plan.trial_names import trial_folder
 from experiments.read.trials import read_rows
+from experiments.record.folders import PARAMS, RESULTS
+from experiments.run.tune_trials import trial_folder
+from trainables.files import replace_text
 
-RESULTS, PARAMS = "result.json", "params.json"
 
-
-class JsonLogger(JsonLoggerCallback):
+class JsonLogger(LoggerCallback):
     """Writes a trial's rows straight into its folder, each before the checkpoint that follows it.
 
     Ray's own logger, which this one replaces, writes elsewhere and copies now and then: rows arrived up to 10 s late,
@@ -23,18 +22,15 @@ class JsonLogger(JsonLoggerCallback):
     """
 
     def __init__(self, experiment: Path) -> None:
-        super().__init__()
         self._experiment = experiment
         self._files: dict[Trial, TextIO] = {}
         self._latest: dict[Trial, int] = {}
 
     def log_trial_start(self, trial: Trial) -> None:
         """Open the trial's file, and write its settings: pbt changes them on the way."""
-        self.log_trial_end(trial)
-        trial.init_local_path()
         folder = trial_folder(self._experiment, trial)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / PARAMS).write_text(json.dumps(trial.config, indent=2, sort_keys=True, cls=SafeFallbackEncoder))
+        replace_text(folder / PARAMS, json.dumps(trial.config, indent=2, sort_keys=True, default=_plain))
         self._rewrite(trial, read_rows(folder / RESULTS))
 
     def log_trial_result(self, iteration: int, trial: Trial, result: dict[str, Any]) -> None:
@@ -45,7 +41,7 @@ class JsonLogger(JsonLoggerCallback):
         if row <= self._latest[trial]:
             rows = read_rows(trial_folder(self._experiment, trial) / RESULTS)
             self._rewrite(trial, [earlier for earlier in rows if earlier["training_iteration"] < row])
-        self._files[trial].write(json.dumps(result, cls=SafeFallbackEncoder) + "\n")
+        self._files[trial].write(json.dumps(result, default=_plain) + "\n")
         self._files[trial].flush()
         self._latest[trial] = row
 
@@ -58,8 +54,11 @@ class JsonLogger(JsonLoggerCallback):
         """Replace the file by one of whole rows, and go on from its end."""
         self.log_trial_end(trial)
         path = trial_folder(self._experiment, trial) / RESULTS
-        temporary = path.with_suffix(".tmp")
-        temporary.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        temporary.replace(path)
-        self._files[trial] = path.open("a")
+        replace_text(path, "".join(json.dumps(row) + "\n" for row in rows))
+        self._files[trial] = path.open("a", encoding="utf-8")
         self._latest[trial] = rows[-1]["training_iteration"] if rows else 0
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no notation for: NumPy's numbers and arrays as plain ones, all else as text."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)

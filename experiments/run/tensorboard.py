@@ -5,32 +5,22 @@ from typing import Any
 
 from ray.tune import Checkpoint
 from ray.tune.experiment import Trial
-from ray.tune.logger import TBXLoggerCallback
+from ray.tune.logger import LoggerCallback
 from tensorboardX import SummaryWriter
 from tensorboardX.proto.summary_pb2 import Summary
 from tensorboardX.summary import hparams
 
-from experiments.plan.trial_names import trial_folder
+from experiments.run.tune_trials import trial_folder
 from experiments.show.pictures import Picture, pictures_of
 
 SKIPPED = (
-    "time",
-    "timesteps",
-    "iterations",
-    "episodes",
-    "node",
-    "pid",
-    "hostname",
-    "date",
-    "done",
-    "training_iteration",
-    "should_checkpoint",
-    "eval/iteration",
+    *("time", "timesteps", "iterations", "episodes", "node", "pid", "hostname", "date", "done"),
+    *("training_iteration", "should_checkpoint", "eval/iteration"),
 )
 """Beginnings of entries that say nothing as a curve; the x-axis is ``timesteps_total``."""
 
 FIRST = "episode_reward_mean"
-"""The one tag without a family, which so stands above its fellows."""
+"""The one tag without a family: TensorBoard shows it above the others."""
 
 
 def _interval(kind: str) -> list[Any]:
@@ -50,15 +40,15 @@ LAYOUT = {
 """The charts that people look at first, for the tab "Custom scalars". Tags of lines are regular expressions."""
 
 
-class TensorBoard(TBXLoggerCallback):
+class TensorBoard(LoggerCallback):
     """Writes scalars against environment steps, each trial's whole configuration when it starts, and pictures.
 
     Ray's own logger writes hyperparameters only when a trial ends, and only those that were swept.
     """
 
     def __init__(self, experiment: Path) -> None:
-        super().__init__()
         self._experiment = experiment
+        self._writers: dict[Trial, SummaryWriter] = {}
 
     def log_trial_start(self, trial: Trial) -> None:
         """Open the trial's event file; write its hyperparameters and the layout of charts.
@@ -66,10 +56,9 @@ class TensorBoard(TBXLoggerCallback):
         A trial that goes on from a checkpoint wipes what stood there beyond it, so that no point is there twice.
         """
         self.log_trial_end(trial)
-        trial.init_local_path()
         behind = trial.latest_checkpoint_result.metrics["timesteps_total"] if trial.latest_checkpoint_result else 0
         folder = str(trial_folder(self._experiment, trial))
-        self._trial_writer[trial] = SummaryWriter(folder, flush_secs=30, purge_step=behind + 1)
+        writer = self._writers[trial] = SummaryWriter(folder, flush_secs=30, purge_step=behind + 1)
         # A number must be a float for TensorBoard to sort by it.
         config = {
             name: float(value) if isinstance(value, (int, float)) else value for name, value in trial.config.items()
@@ -78,16 +67,15 @@ class TensorBoard(TBXLoggerCallback):
         # The experiment summary is left out: TensorBoard believes one trial's list of columns for all, while without
         # it, it collects the columns of every trial.
         _, session_start, _ = hparams(config | numbers, {})
-        writer = self._trial_writer[trial]
         writer.file_writer.add_summary(session_start)
         writer.add_custom_scalars(LAYOUT)
         writer.flush()
 
     def log_trial_result(self, iteration: int, trial: Trial, result: dict[str, Any]) -> None:
         """Write an iteration's scalars."""
-        if trial not in self._trial_writer:
+        if trial not in self._writers:
             self.log_trial_start(trial)
-        writer = self._trial_writer[trial]
+        writer = self._writers[trial]
         # Between evaluations a result repeats the last one: its points stand in the file once.
         old = ("eval/",) if result.get("eval/iteration") != result["training_iteration"] else ()
         for name, value in result.items():
@@ -99,7 +87,7 @@ class TensorBoard(TBXLoggerCallback):
         self, iteration: int, trials: list[Trial], trial: Trial, checkpoint: Checkpoint, **info: Any
     ) -> None:
         """Write the pictures of the evaluation that came with this checkpoint, if one did."""
-        if writer := self._trial_writer.get(trial):
+        if writer := self._writers.get(trial):
             with checkpoint.as_directory() as folder:
                 for picture in pictures_of(folder):
                     writer.file_writer.add_summary(_image_summary(picture), picture.step)
@@ -107,7 +95,7 @@ class TensorBoard(TBXLoggerCallback):
 
     def log_trial_end(self, trial: Trial, failed: bool = False) -> None:
         """Close the trial's event file."""
-        if writer := self._trial_writer.pop(trial, None):
+        if writer := self._writers.pop(trial, None):
             writer.close()
 
 

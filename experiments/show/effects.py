@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.plan.trial_names import short
+from experiments.ask.words import short
 from experiments.read.trials import TrialResult
 from experiments.show.figures import COLOURS, INK, RETURN, STYLE, new_figure
 

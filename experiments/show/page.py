@@ -6,7 +6,7 @@ from io import BytesIO
 
 from matplotlib.figure import Figure
 
-from experiments.plan.plan import duration
+from experiments.ask.words import duration
 from experiments.read import policies
 from experiments.read.configurations import Configuration, by_configuration, varied
 from experiments.read.confirmations import confirmations, verdict

@@ -8,7 +8,7 @@ from PIL import Image
 
 from experiments.show.neurons import neurons_png
 from trainables import checkpoints
-from trainables.config import PGConfig
+from trainables.config import PGConfig, upgraded
 from trainables.evaluation import FILM
 from trainables.trainable import PongPG
 
@@ -45,6 +45,6 @@ def pictures_of(folder: str | Path) -> list[Picture]:
     if (folder / FILM).is_file():
         pictures.append(Picture("eval/game", (folder / FILM).read_bytes(), step))
     if state["learner"] == PongPG.learner:
-        settings = PGConfig.from_dict(PGConfig.upgraded(state["config"]))
+        settings = PGConfig.from_dict(upgraded(state["learner"], state["config"]))
         pictures.append(Picture("policy/neurons", neurons_png(settings, arrays["theta"]), step))
     return pictures

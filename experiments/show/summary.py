@@ -4,7 +4,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from experiments.ask.flags import neighbour
+from experiments.ask.command_line import neighbour
 from experiments.read import policies
 from experiments.read.trials import read_experiment
 from experiments.record.folders import display

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from rich import filesize
 
-from experiments.plan.plan import Plan, duration
-from experiments.plan.trial_names import short
+from experiments.ask.words import duration, short
+from experiments.plan.plan import Plan
 from experiments.read.bootstrap import mean_interval
 from experiments.read.configurations import Configuration, varied
 from experiments.read.confirmations import Confirmation, state_with_confirmation

@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 from experiments import train
-from experiments.ask.flags import parse
+from experiments.ask.command_line import parse
 from experiments.plan.learners import LEARNERS
 from experiments.record.lock import exclusive
 from tests.helpers.written_experiments import write_experiment

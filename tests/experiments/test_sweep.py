@@ -1,18 +1,18 @@
 """The sweep as its users run it: a program, real Pong, real Ray, real event files, kill and resume."""
 
-import io
 import json
 import sys
 
 import pytest
-from PIL import Image
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.hparams import plugin_data_pb2
 
 from experiments import train
 from experiments.run.tensorboard import LAYOUT, tag
 from tests.helpers.programs import SWEEPS, run
 from tests.helpers.small_experiments import rows, trial_folders
+from tests.helpers.tensorboard import assert_tensorboard_shows
+
+pytestmark = pytest.mark.ray
 
 
 @pytest.fixture(scope="module", params=["pg", pytest.param("trpo", marks=pytest.mark.slow)])
@@ -33,23 +33,6 @@ def test_the_smoke_test_runs_two_trials_and_says_how_to_go_on(smoke):
     assert f"Checkpoint: results/smoke/{trials[0].name[:4]}" in output
     for trial in trials:
         assert -21 <= rows(trial)[-1]["episode_reward_mean"] <= -15, "real Pong, untrained"
-
-
-def assert_tensorboard_shows(trial):
-    """What its own reader finds in the event files of a trial that had its first evaluation, running or ended."""
-    events = EventAccumulator(str(trial)).Reload()
-    learner = "pg" if "learning_rate" in json.loads((trial / "params.json").read_text()) else "trpo"
-    tags = set(events.Tags()["scalars"])
-    families = {"episode_reward_mean", "episode", "policy", "baseline", "perf", "eval"}
-    assert {tag.split("/")[0] for tag in tags} == families
-    assert "policy/entropy" in tags, "of both learners"
-    assert "custom_scalars__config__" in events.Tags()["tensors"]
-    game = events.Images("eval/game")[0]
-    assert game.step == events.Scalars("eval/return_sampled_mean")[0].step > 0
-    assert Image.open(io.BytesIO(game.encoded_image_string)).n_frames > 1
-    if learner == "pg":
-        assert Image.open(io.BytesIO(events.Images("policy/neurons")[0].encoded_image_string)).format == "PNG"
-    return events
 
 
 def test_tensorboards_own_reader_finds_curves_over_steps_hyperparameters_and_pictures(smoke):

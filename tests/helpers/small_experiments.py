@@ -7,12 +7,16 @@ from pathlib import Path
 
 import numpy as np
 from ray import tune
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from experiments.ask.flags import RunFlags
 from experiments.read.restored import restore
+from experiments.record.folders import RECORD
 from experiments.record.spec import ExperimentSpec
 from experiments.run.tuner import make_tuner
+from tests.helpers.trials import CARTPOLE, assert_same
 from trainables import checkpoints
+from trainables.config import TRPOConfig
 
 
 class InterruptAt(tune.Callback):
@@ -26,19 +30,19 @@ class InterruptAt(tune.Callback):
             os.kill(os.getpid(), signal.SIGUSR1)
 
 
-def small_record(learner, configs, **changes):
+def small_spec(learner, configs, **changes):
     options = {"iterations": 4, "checkpoint_frequency": 2, "interval": 1, "swept": ["seed"]} | changes
     return ExperimentSpec(
         learner=learner, command=["test"], configs=[config.to_dict() for config in configs], **options
     )
 
 
-def fit(learner, folder, record, *callbacks):
+def fit(learner, folder, spec, *callbacks):
     """Run or continue an experiment in ``folder``, without a program round it."""
     folder.mkdir(exist_ok=True)
-    if not (folder / "experiment.json").exists():
-        (folder / "experiment.json").write_text(json.dumps(record.to_dict()))
-    return make_tuner(learner, folder, record, restore(folder, record), callbacks).fit()
+    if not (folder / RECORD).exists():
+        (folder / RECORD).write_text(json.dumps(spec.to_dict()))
+    return make_tuner(learner, folder, spec, restore(folder, spec), callbacks).fit()
 
 
 def flags(storage_path, **changes):
@@ -63,3 +67,17 @@ def last_arrays(trial):
     states = {path: checkpoints.load_state(path)["iteration"] for path in Path(trial).glob("checkpoint_*")}
     newest = max(states, key=states.get)
     return states[newest], dict(np.load(newest / "arrays.npz"))
+
+
+SIX_ITERATIONS = small_spec("trpo", [TRPOConfig(**CARTPOLE)], iterations=6)
+"""A trial of TRPO on CartPole, which plays in milliseconds."""
+
+
+def assert_as_undisturbed(folder, undisturbed):
+    for trial, expected in zip(trial_folders(folder), trial_folders(undisturbed), strict=True):
+        assert iterations(trial) == iterations(expected) == [1, 2, 3, 4, 5, 6]
+        curve = EventAccumulator(str(trial)).Reload().Scalars("episode_reward_mean")
+        assert [point.step for point in curve] == [row["timesteps_total"] for row in rows(expected)]
+        (iteration, arrays), (_, expected_arrays) = last_arrays(trial), last_arrays(expected)
+        assert iteration == 6
+        assert_same(arrays, expected_arrays)

@@ -30,7 +30,7 @@ def test_it_has_ended_where_the_last_result_and_no_earlier_one_uses_it_up():
 
 
 def test_trials_are_compared_by_steps_where_steps_are_limited():
-    assert [budget.clock for budget in (Budget(5), Budget(5, 9), Budget(None, 9))] == [
+    assert [budget.time_attr for budget in (Budget(5), Budget(5, 9), Budget(None, 9))] == [
         "training_iteration",
         "timesteps_total",
         "timesteps_total",

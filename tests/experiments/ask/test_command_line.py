@@ -1,14 +1,17 @@
 """Bad input: one clear line on stderr, exit status 2, and nothing started or written."""
 
+import subprocess
 import sys
 
 import pytest
 
 from experiments import sweep_pong, train
+from experiments.ask.command_line import clean_exit
 from experiments.ask.flags import RunFlags
 from experiments.plan.learners import PG
 from experiments.record.folders import create
 from experiments.run import sweep
+from tests.helpers.programs import ROOT, command
 
 CASES = {
     "unknown flag": ("--num-sample 3", "--num-sample, 3; did you mean --num-samples?"),
@@ -85,10 +88,10 @@ def test_bad_input_to_a_sweep_is_answered_in_one_line(case, storage, monkeypatch
         ("pg --gamma 2", "gamma=2.0"),
         ("pg --optimiser sgd", "'sgd'"),
         ("pg --env-id CartPole-v1", "'CartPole-v1' is not a Pong"),
-        ("trpo --env-id Pendulum-v1 --no-reset-on-reward --no-places", "accepted is Discrete"),
+        ("trpo --env-id Pendulum-v1 --no-reset-on-reward --no-coarse-coding", "accepted is Discrete"),
         (
             "trpo --env-id CartPole-v1",
-            "reset_on_reward=True and places=True: for Pong only; for CartPole-v1 set each to",
+            "reset_on_reward=True and coarse_coding=True: for Pong only; for CartPole-v1 set each to",
         ),
         ("trpo --hidden-sizes 64 0", "hidden_sizes=0"),
         ("pg --num-workers 4000", "num_workers=4000 needs 4000 CPUs"),
@@ -127,3 +130,40 @@ def test_the_dry_run_prints_the_plan_and_writes_nothing(storage, monkeypatch, ca
     assert "gamma=0.97" in output.out
     assert "at once on" in output.out
     assert sorted(storage.rglob("*")) == before
+
+
+def test_ctrl_c_ends_a_program_without_a_word(capsys):
+    @clean_exit()
+    def main():
+        raise KeyboardInterrupt
+
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 130
+    assert not capsys.readouterr().err
+
+
+@pytest.mark.ray
+@pytest.mark.parametrize("program", ["sweep_pong.py", "benchmark.py"])
+def test_a_reader_that_has_gone_ends_a_program_without_a_word(program):
+    """``--help | head`` was a BrokenPipeError's traceback."""
+    words = command(ROOT / "experiments" / program, "--help")
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        running.stdout.close()
+        assert running.stderr.read() == ""
+    assert running.returncode == 141
+
+
+def test_a_presets_name_and_the_run_to_be_forked_exclude_each_other(storage, monkeypatch, capsys):
+    for preset in (["--preset", "default"], ["--preset=karpathy"]):
+        code, output = run(monkeypatch, capsys, train.main, "train.py", "pg", "--fork", "first", *preset)
+        assert code == 2
+        assert "--preset and --fork exclude each other" in output.err
+
+
+def test_the_run_to_be_forked_is_looked_for_in_the_storage_path_however_it_is_written(storage, monkeypatch, capsys):
+    create(storage / "elsewhere", "third", "pg", {"learner": "trpo"})
+    for flag in ("--storage-path", "--storage_path"):
+        code, output = run(monkeypatch, capsys, train.main, "train.py", "pg", "--fork", "third", flag, "elsewhere")
+        assert code == 2
+        assert "is an experiment of 'trpo'" in output.err

@@ -1,11 +1,12 @@
+"""What a sweep will run: configurations that are drawn from a space, and fit on the machine."""
+
 import numpy as np
 import pytest
 from ray import tune
 
 from experiments.plan.learners import LEARNERS, PG
-from experiments.plan.plan import Plan, draw
+from experiments.plan.plan import LOG_UNIFORM, Plan, draw
 from experiments.plan.resources import ClusterResources
-from experiments.plan.trial_names import TrialName, short
 from trainables.checks import ConfigError
 
 
@@ -13,7 +14,7 @@ from trainables.checks import ConfigError
 def test_every_preset_has_a_space_that_draws_valid_configurations(learner):
     assert learner.space.PRESETS.keys() == learner.space.SPACES.keys()
     for preset, settings in learner.space.PRESETS.items():
-        configs, swept, _ = draw(learner, preset, {}, 20, seed=0, room=ClusterResources((8,)))
+        configs, swept, _ = draw(learner, preset, {}, 20, seed=0, resources=ClusterResources((8,)))
         kept = settings.keys() - set(swept)
         expected = learner.config_class.from_dict(settings)
         assert all(getattr(config, name) == getattr(expected, name) for config in configs for name in kept)
@@ -29,15 +30,15 @@ def test_every_mutation_is_valid(learner):
 
 
 def test_drawing_repeats_with_the_seed_and_trials_have_seeds_of_their_own():
-    first, *_ = draw(PG, "default", {}, 5, seed=3, room=ClusterResources((4,)))
-    again, *_ = draw(PG, "default", {}, 5, seed=3, room=ClusterResources((4,)))
-    other, *_ = draw(PG, "default", {}, 5, seed=4, room=ClusterResources((4,)))
+    first, *_ = draw(PG, "default", {}, 5, seed=3, resources=ClusterResources((4,)))
+    again, *_ = draw(PG, "default", {}, 5, seed=3, resources=ClusterResources((4,)))
+    other, *_ = draw(PG, "default", {}, 5, seed=4, resources=ClusterResources((4,)))
     assert first == again != other
     assert [config.seed for config in first] == [3, 4, 5, 6, 7]
 
 
 def test_a_few_trials_cover_every_setting_evenly_where_independent_draws_left_a_batch_size_out():
-    configs, *_ = draw(PG, "default", {}, 16, seed=0, room=ClusterResources((8,)))
+    configs, *_ = draw(PG, "default", {}, 16, seed=0, resources=ClusterResources((8,)))
     for name in ("gamma", "batch_size"):
         values = [getattr(config, name) for config in configs]
         assert {values.count(value) for value in values} == {4}
@@ -53,7 +54,7 @@ def test_a_few_trials_cover_every_setting_evenly_where_independent_draws_left_a_
 )
 def test_spaces_may_hold_what_tune_can_draw(monkeypatch, domain, low, high):
     monkeypatch.setitem(PG.space.SPACES["default"], "gamma", domain)
-    configs, *_ = draw(PG, "default", {}, 12, seed=0, room=ClusterResources((8,)))
+    configs, *_ = draw(PG, "default", {}, 12, seed=0, resources=ClusterResources((8,)))
     values = [config.gamma for config in configs]
     assert all(low <= value <= high for value in values)
     assert min(values) <= low + 0.02
@@ -61,14 +62,14 @@ def test_spaces_may_hold_what_tune_can_draw(monkeypatch, domain, low, high):
 
 
 def test_parallelism_beyond_the_cluster_is_cut_out_loud():
-    configs, _, notes = draw(PG, "default", {}, 30, seed=0, room=ClusterResources((2,)))
+    configs, _, notes = draw(PG, "default", {}, 30, seed=0, resources=ClusterResources((2,)))
     assert {config.num_workers for config in configs} == {1, 2}
     assert notes == ["num_workers 4, 8 left out of the space: there are 2 CPUs."]
 
 
 def test_fixed_settings_replace_the_space():
     configs, swept, notes = draw(
-        PG, "default", {"num_workers": 1, "gamma": 0.9}, 5, seed=0, room=ClusterResources((2,))
+        PG, "default", {"num_workers": 1, "gamma": 0.9}, 5, seed=0, resources=ClusterResources((2,))
     )
     assert {(config.num_workers, config.gamma) for config in configs} == {(1, 0.9)}
     assert "num_workers" not in swept
@@ -77,7 +78,7 @@ def test_fixed_settings_replace_the_space():
 
 def test_a_fixed_parallelism_that_never_fits_is_refused():
     with pytest.raises(ConfigError, match="at most 2 workers"):
-        draw(PG, "default", {"num_workers": 3}, 1, seed=0, room=ClusterResources((2,)))
+        draw(PG, "default", {"num_workers": 3}, 1, seed=0, resources=ClusterResources((2,)))
 
 
 def test_trials_at_once_follow_from_what_they_reserve():
@@ -92,29 +93,15 @@ def test_trials_at_once_follow_from_what_they_reserve():
 
 
 def test_a_worker_needs_its_cpus_on_one_node():
-    room = ClusterResources((3, 3, 1))
+    resources = ClusterResources((3, 3, 1))
     with pytest.raises(ConfigError, match=r"7 CPUs of 3 nodes \(3, 3, 1\): at most 2 workers of 2 CPU"):
-        draw(PG, "default", {"num_workers": 3, "cpus_per_worker": 2}, 1, seed=0, room=room)
-    _, _, notes = draw(PG, "default", {"cpus_per_worker": 2}, 1, seed=0, room=room)
+        draw(PG, "default", {"num_workers": 3, "cpus_per_worker": 2}, 1, seed=0, resources=resources)
+    _, _, notes = draw(PG, "default", {"cpus_per_worker": 2}, 1, seed=0, resources=resources)
     assert "num_workers 4, 8 left out" in notes[0]
     twos, ones = ([PG.config_class(num_workers=2, cpus_per_worker=cpus)] * 9 for cpus in (2, 1))
-    assert (room.trials(twos), room.trials(ones)) == (1, 3)
+    assert (resources.trials(twos), resources.trials(ones)) == (1, 3)
     assert ClusterResources((0.3,)).workers(0.1) == 3
 
 
-@pytest.mark.parametrize(
-    ("value", "text"), [(2e-3, "2e-3"), (0.98, "0.98"), (200, "200"), (1.234567e-3, "1.23e-3"), ("64-64", "64-64")]
-)
-def test_values_in_trial_names_are_short(value, text):
-    assert short(value) == text
-
-
-def test_a_trials_name_can_be_read():
-    config = {"learning_rate": 2e-3, "hidden_size": 200, "gamma": 0.99, "num_workers": 2, "seed": 3}
-    trial = tune.experiment.Trial("stub", config=config, trial_id="abc_00003", stub=True)
-    assert TrialName([*config][:4], {})(trial) == "00003_lr=2e-3_h=200_g=0.99_w=2"
-    assert TrialName([*config][:4], {"00003": "as it was"})(trial) == "as it was", "whatever became of its settings"
-
-
 def test_the_learning_rate_is_swept_on_a_log_scale():
-    assert isinstance(PG.space.SPACES["default"]["learning_rate"].sampler, tune.search.sample.Float._LogUniform)
+    assert isinstance(PG.space.SPACES["default"]["learning_rate"].get_sampler(), LOG_UNIFORM)

@@ -16,7 +16,7 @@ from tests.helpers.ray_nodes import SMALL, cpus
 from tests.helpers.small_experiments import last_arrays, rows, trial_folders
 from tests.helpers.trials import assert_same, wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.ray]
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_the_dry_run_plans_against_the_nodes_that_live(cluster, tmp_path, monkey
 
 LOOK = """
 import json, ray
-from experiments.run.tuner import start_ray
+from experiments.run.ray_session import start_ray
 
 def files():
     import experiments, search_spaces, trainables
@@ -89,7 +89,7 @@ def test_the_nodes_share_the_drivers_code_and_nothing_else(cluster, tmp_path):
 
 PLAY = """
 import numpy as np
-from experiments.run.tuner import start_ray
+from experiments.run.ray_session import start_ray
 from trainables.sampling.pool import RolloutPool
 from trainables.sampling.rollout import GameNumber
 

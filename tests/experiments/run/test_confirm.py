@@ -29,6 +29,7 @@ def confirmed(tmp_path_factory):
 
 @pytest.mark.ray
 @pytest.mark.slow
+@pytest.mark.ray
 def test_the_best_configuration_runs_again_with_seeds_that_the_sweep_did_not_use(confirmed):
     results, output = confirmed
     assert "Then the best 1 again, 2 fresh seeds each: 2 trials of 2 iterations, about" in output
@@ -48,6 +49,7 @@ def test_the_best_configuration_runs_again_with_seeds_that_the_sweep_did_not_use
 
 @pytest.mark.ray
 @pytest.mark.slow
+@pytest.mark.ray
 def test_the_table_compares_the_sweeps_score_with_the_mean_of_the_fresh_seeds(confirmed):
     results, output = confirmed
     before = max(rows(trial)[-1]["episode_reward_mean"] for trial in trial_folders(results / "real"))
@@ -61,6 +63,7 @@ def test_the_table_compares_the_sweeps_score_with_the_mean_of_the_fresh_seeds(co
 
 @pytest.mark.ray
 @pytest.mark.slow
+@pytest.mark.ray
 def test_results_reads_what_the_real_sweep_wrote(confirmed):
     results, _ = confirmed
     output = run(RESULTS, "list", cwd=results.parent)
@@ -82,6 +85,7 @@ def test_a_name_that_the_confirmation_would_find_taken_is_refused_at_the_start(t
 
 @pytest.mark.ray
 @pytest.mark.slow
+@pytest.mark.ray
 def test_a_confirmation_that_was_killed_goes_on_with_its_sweep(tmp_path):
     with (tmp_path / "log").open("w") as log:
         program = subprocess.Popen(

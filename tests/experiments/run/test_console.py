@@ -7,9 +7,9 @@ import sys
 import pytest
 from ray.tune.experiment import Trial
 
-from experiments.plan.trial_names import TrialName
 from experiments.run.console import SweepView
-from tests.helpers.small_experiments import small_record
+from experiments.run.tune_trials import TrialName
+from tests.helpers.small_experiments import small_spec
 from trainables.config import PGConfig
 
 CONFIG = {"learning_rate": 1.77e-3, "hidden_size": 200, "gamma": 0.99, "num_workers": 2}
@@ -28,7 +28,7 @@ def frame(monkeypatch):
         for name, value in {"TERM": "xterm", "COLUMNS": columns, "LINES": rows}.items():
             monkeypatch.setenv(name, str(value))
         monkeypatch.setattr(sys, "stdout", Terminal())
-        view = SweepView(small_record("pg", [PGConfig()] * len(trials), **({"iterations": 150} | budget)))
+        view = SweepView(small_spec("pg", [PGConfig()] * len(trials), **({"iterations": 150} | budget)))
         view.setup()
         view.on_step_end(0, trials)
         view.on_experiment_end(trials)

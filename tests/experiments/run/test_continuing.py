@@ -5,12 +5,12 @@ import json
 import shutil
 
 import pytest
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from experiments.ask.budget import Budget
 from experiments.plan.learners import TRPO
 from experiments.read.restored import all_over, describe, restore
 from experiments.read.trials import read_experiment
+from experiments.record.folders import RECORD, TUNE_STATES
 from experiments.record.lock import exclusive
 from experiments.record.spec import ExperimentSpec
 from experiments.run import lifecycle
@@ -18,34 +18,27 @@ from experiments.run.fork import changed, fork, forked
 from experiments.run.json_logger import JsonLogger
 from experiments.show.origin import origin
 from tests.helpers.small_experiments import (
+    SIX_ITERATIONS,
     InterruptAt,
+    assert_as_undisturbed,
     fit,
     flags,
     iterations,
     last_arrays,
     rows,
-    small_record,
     trial_folders,
 )
-from tests.helpers.trials import CARTPOLE, assert_same
+from tests.helpers.trials import assert_same
+from tests.helpers.written_experiments import write_experiment
 from trainables.checkpoints import load_state
 from trainables.checks import ConfigError
 from trainables.config import TRPOConfig
-
-SIX = small_record("trpo", [TRPOConfig(**CARTPOLE)], iterations=6)
-
-
-@pytest.fixture(scope="module")
-def undisturbed(ray_cluster, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("storage") / "undisturbed"
-    fit(TRPO, folder, SIX)
-    return folder
 
 
 @pytest.fixture(scope="module")
 def interrupted_once(ray_cluster, tmp_path_factory):
     folder = tmp_path_factory.mktemp("storage") / "interrupted"
-    fit(TRPO, folder, SIX, InterruptAt(5))
+    fit(TRPO, folder, SIX_ITERATIONS, InterruptAt(5))
     return folder
 
 
@@ -55,34 +48,24 @@ def interrupted(interrupted_once, tmp_path):
     return shutil.copytree(interrupted_once, tmp_path / "interrupted")
 
 
-def assert_as_undisturbed(folder, undisturbed):
-    for trial, expected in zip(trial_folders(folder), trial_folders(undisturbed), strict=True):
-        assert iterations(trial) == iterations(expected) == [1, 2, 3, 4, 5, 6]
-        curve = EventAccumulator(str(trial)).Reload().Scalars("episode_reward_mean")
-        assert [point.step for point in curve] == [row["timesteps_total"] for row in rows(expected)]
-        (iteration, arrays), (_, expected_arrays) = last_arrays(trial), last_arrays(expected)
-        assert iteration == 6
-        assert_same(arrays, expected_arrays)
-
-
-def damage_tunes_books(folder):
+def damage_tunes_state(folder):
     """Cut off, a pickle that would run a program, and one from a later time zone that knows nothing."""
-    for book in folder.glob("experiment_state-*.json"):
-        book.write_bytes(book.read_bytes()[: book.stat().st_size // 2])
+    for file in folder.glob(TUNE_STATES):
+        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
     (folder / "experiment_state-2099-01-01_00-00-00.json").write_text('{"trial_data": []}')
     (folder / "tuner.pkl").write_bytes(b"cos\nsystem\n(S'touch " + bytes(folder / "executed") + b"'\ntR.")
     return folder
 
 
-def lose_tunes_books_and_the_newest_checkpoint_and_move(folder):
-    for book in [*folder.glob("*.pkl"), *folder.glob("experiment_state-*.json"), *folder.glob("basic-variant-*")]:
-        book.unlink()
+def lose_tunes_state_and_the_newest_checkpoint_and_move(folder):
+    for file in [*folder.glob("*.pkl"), *folder.glob(TUNE_STATES), *folder.glob("basic-variant-*")]:
+        file.unlink()
     for trial in trial_folders(folder):
         shutil.rmtree(max(trial.glob("checkpoint_*")))
     return folder.rename(folder.with_name("other name"))
 
 
-@pytest.mark.parametrize("damage", [damage_tunes_books, lose_tunes_books_and_the_newest_checkpoint_and_move])
+@pytest.mark.parametrize("damage", [damage_tunes_state, lose_tunes_state_and_the_newest_checkpoint_and_move])
 def test_an_interrupted_experiment_ends_as_if_it_had_never_been(damage, interrupted, undisturbed, tmp_path):
     folder = damage(interrupted)
     lifecycle.resume(TRPO, flags(tmp_path / "nowhere", resume=str(folder)))
@@ -95,7 +78,7 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_it_used(interrupted):
     *_, before, newest = sorted(trial.glob("checkpoint_*"))  # the best one, and the latest
     arrays = newest / "arrays.npz"
     arrays.write_bytes(arrays.read_bytes()[:-1])
-    lines = describe(restore(interrupted, SIX).values())
+    lines = describe(restore(interrupted, SIX_ITERATIONS).values())
     assert any(f"{trial.name}: not used: {newest}: arrays.npz is damaged" in line for line in lines)
     iteration = load_state(before)["iteration"]
     assert any(f"{trial.name}: goes on after iteration {iteration} (" in line for line in lines)
@@ -105,9 +88,9 @@ def test_rows_that_were_cut_off_are_said_to_be_missing(interrupted):
     trial = trial_folders(interrupted)[0]
     results = trial / "result.json"
     results.write_bytes(results.read_bytes()[: results.stat().st_size // 3])
-    kept = len(restore(interrupted, SIX)["00000"].rows)
+    kept = len(restore(interrupted, SIX_ITERATIONS)["00000"].rows)
     assert kept < 3
-    lines = describe(restore(interrupted, SIX).values())
+    lines = describe(restore(interrupted, SIX_ITERATIONS).values())
     assert any(f"{trial.name}: result.json lacks iterations {kept + 1} to 3" in line for line in lines)
     assert any(f"{trial.name}: goes on after iteration 4" in line for line in lines)
 
@@ -137,7 +120,7 @@ def test_an_experiment_that_tune_gives_up_again_and_again_is_left_unfinished(ray
         raise RuntimeError("Caught unexpected exception")
 
     monkeypatch.setattr(JsonLogger, "log_trial_result", give_up)
-    status, _ = lifecycle.start(TRPO, SIX, flags(tmp_path, name="given-up"))
+    status, _ = lifecycle.start(TRPO, SIX_ITERATIONS, flags(tmp_path, name="given-up"))
     assert status == 3
 
 
@@ -155,14 +138,14 @@ def test_when_tune_gives_up_in_mid_run_the_experiment_goes_on_from_its_checkpoin
         write(self, iteration, trial, result)
 
     monkeypatch.setattr(JsonLogger, "log_trial_result", give_up_once)
-    status, folder = lifecycle.start(TRPO, SIX, flags(tmp_path, name="given-up"))
+    status, folder = lifecycle.start(TRPO, SIX_ITERATIONS, flags(tmp_path, name="given-up"))
     assert status == 0
     assert "Ray Tune gave up: RuntimeError: Caught unexpected exception" in capsys.readouterr().err
     assert_as_undisturbed(folder, undisturbed)
 
 
 def test_extending_gives_finished_trials_more_iterations_without_a_gap(ray_cluster, undisturbed, tmp_path):
-    _, folder = lifecycle.start(TRPO, dataclasses.replace(SIX, iterations=3), flags(tmp_path, name="short"))
+    _, folder = lifecycle.start(TRPO, dataclasses.replace(SIX_ITERATIONS, iterations=3), flags(tmp_path, name="short"))
     status, _ = lifecycle.resume(TRPO, flags(tmp_path, extend="short"), Budget(6))
     assert status == 0
     assert_as_undisturbed(folder, undisturbed)
@@ -176,9 +159,9 @@ def test_extending_gives_finished_trials_more_iterations_without_a_gap(ray_clust
 def test_steps_are_a_budget_too_and_can_be_extended(ray_cluster, undisturbed, tmp_path):
     ends = [[row["timesteps_total"] for row in rows(trial)] for trial in trial_folders(undisturbed)]
     first, last = max(end[1] for end in ends), min(end[5] for end in ends)
-    record = dataclasses.replace(SIX, iterations=None, timesteps=first)
-    _, folder = lifecycle.start(TRPO, record, flags(tmp_path, name="steps"))
-    assert all_over(restore(folder, record), record)
+    spec = dataclasses.replace(SIX_ITERATIONS, iterations=None, timesteps=first)
+    _, folder = lifecycle.start(TRPO, spec, flags(tmp_path, name="steps"))
+    assert all_over(restore(folder, spec), spec)
     for trial, end in zip(trial_folders(folder), ends, strict=True):
         assert len(rows(trial)) == 1 + sum(steps < first for steps in end)
     with pytest.raises(ConfigError, match=f"has {first} already"):
@@ -195,20 +178,20 @@ def test_steps_are_a_budget_too_and_can_be_extended(ray_cluster, undisturbed, tm
 
 
 def test_an_extension_that_was_cut_off_before_it_began_is_not_forgotten(undisturbed):
-    assert all_over(restore(undisturbed, SIX), SIX)
-    extended = dataclasses.replace(SIX, iterations=9, extended=[6])
+    assert all_over(restore(undisturbed, SIX_ITERATIONS), SIX_ITERATIONS)
+    extended = dataclasses.replace(SIX_ITERATIONS, iterations=9, extended=[6])
     assert not all_over(restore(undisturbed, extended), extended)
 
 
 def test_a_fork_with_the_same_settings_ends_where_its_origin_would(interrupted, undisturbed, tmp_path):
     run = flags(interrupted.parent, fork=interrupted.name, name="fork")
-    record, pasts = forked(TRPO, run)
-    for past in pasts:  # leave each trial only its newest checkpoint, which is the best one then
-        for path, _ in past.checkpoints[:-1]:
+    spec, restored = forked(TRPO, run)
+    for trial in restored:  # leave each trial only its newest checkpoint, which is the best one then
+        for path, _ in trial.checkpoints[:-1]:
             shutil.rmtree(path)
-    record, pasts = forked(TRPO, run)
-    _, folder = fork(TRPO, record, pasts, run)
-    starts = [past.iteration for past in pasts]
+    spec, restored = forked(TRPO, run)
+    _, folder = fork(TRPO, spec, restored, run)
+    starts = [trial.iteration for trial in restored]
     for trial, expected, start in zip(trial_folders(folder), trial_folders(undisturbed), starts, strict=True):
         assert iterations(trial) == list(range(start + 1, 7))
         assert_same(last_arrays(trial)[1], last_arrays(expected)[1])
@@ -217,9 +200,23 @@ def test_a_fork_with_the_same_settings_ends_where_its_origin_would(interrupted, 
 
 
 def test_a_fork_takes_new_settings_but_none_that_its_checkpoints_do_not_fit(interrupted):
-    _, pasts = forked(TRPO, flags(interrupted.parent, fork="interrupted"))
-    assert changed(pasts[0], {"gamma": 0.5}, TRPOConfig).gamma == 0.5
+    _, restored = forked(TRPO, flags(interrupted.parent, fork="interrupted"))
+    assert changed(restored[0], {"gamma": 0.5}, TRPOConfig).gamma == 0.5
     with pytest.raises(ConfigError, match="--fork cannot change hidden_sizes"):
-        changed(pasts[0], {"hidden_sizes": "4"}, TRPOConfig)
+        changed(restored[0], {"hidden_sizes": "4"}, TRPOConfig)
     with pytest.raises(ConfigError, match="gamma=2"):
-        changed(pasts[0], {"gamma": 2.0}, TRPOConfig)
+        changed(restored[0], {"gamma": 2.0}, TRPOConfig)
+
+
+def test_an_extension_that_cannot_begin_is_not_recorded(tmp_path, monkeypatch):
+    """A wrong --address was followed by "has 20 already"."""
+
+    def no_cluster(address, verbose):
+        raise ConfigError("nobody answers there")
+
+    folder = write_experiment(tmp_path, "short", "trpo", [({}, [-20.0] * 10, None)])
+    before = (folder / RECORD).read_bytes()
+    monkeypatch.setattr(lifecycle, "start_ray", no_cluster)
+    with pytest.raises(ConfigError, match="nobody answers"):
+        lifecycle.resume(TRPO, flags(tmp_path, extend="short"), Budget(20))
+    assert (folder / RECORD).read_bytes() == before

@@ -11,12 +11,12 @@ import ray
 from ray import tune
 
 from experiments.plan.learners import PG, TRPO
-from tests.helpers.small_experiments import fit, small_record
+from tests.helpers.small_experiments import fit, small_spec
 from tests.helpers.trials import CARTPOLE, assert_same, untimed, wait_until
 from trainables.config import PGConfig, TRPOConfig
 from trainables.trainable import PongTRPO
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.ray]
 
 
 def rows(trial):
@@ -46,8 +46,8 @@ def test_a_trial_that_diverges_ends_and_asha_stops_the_others_as_it_should(ray_c
     settings = {"hidden_size": 8, "batch_size": 1, "num_workers": 1, "cpus_per_worker": 4.0}  # one at a time
     rates = [2e-3, 1e30, *[2e-3] * 5]
     configs = [PGConfig(**settings, learning_rate=rate, seed=seed) for seed, rate in enumerate(rates)]
-    record = small_record("pg", configs, iterations=4, checkpoint_frequency=1, scheduler="asha", interval=1)
-    results = fit(PG, tmp_path, record)
+    spec = small_spec("pg", configs, iterations=4, checkpoint_frequency=1, scheduler="asha", interval=1)
+    results = fit(PG, tmp_path, spec)
     assert not results.num_errors
     trials = [rows(results[index].path) for index in range(len(rates))]
     assert [row["diverged"] for row in trials[1]] == [1]
@@ -72,9 +72,9 @@ class KillOnce(tune.Callback):
 
 
 def test_a_trial_whose_process_is_killed_continues_from_its_checkpoint(ray_cluster, tmp_path):
-    record = small_record("trpo", [TRPOConfig(**CARTPOLE)], iterations=5, checkpoint_frequency=1)
+    spec = small_spec("trpo", [TRPOConfig(**CARTPOLE)], iterations=5, checkpoint_frequency=1)
     undisturbed, killed = (
-        fit(TRPO, tmp_path / name, record, *callbacks)[0]
+        fit(TRPO, tmp_path / name, spec, *callbacks)[0]
         for name, callbacks in (("undisturbed", []), ("killed", [KillOnce()]))
     )
     assert killed.error is None

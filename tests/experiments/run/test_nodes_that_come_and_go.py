@@ -10,7 +10,7 @@ from tests.helpers.ray_nodes import SMALL, cpus, players, processes
 from tests.helpers.small_experiments import last_arrays, rows, trial_folders
 from tests.helpers.trials import assert_same, untimed, wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.ray]
 
 
 def test_a_waiting_trial_uses_a_node_that_is_added(cluster, start, tmp_path):

@@ -7,14 +7,15 @@ import pytest
 from ray import tune
 
 from experiments.plan.learners import TRPO
-from experiments.plan.trial_names import trial_number
+from experiments.plan.trial_names import number_in_id
 from experiments.read.restored import restore
+from experiments.run.tune_trials import trial_number
 from experiments.run.tuner import make_tuner
-from tests.helpers.small_experiments import InterruptAt, fit, small_record
+from tests.helpers.small_experiments import InterruptAt, fit, small_spec
 from tests.helpers.trials import CARTPOLE
 from trainables.config import TRPOConfig
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.ray]
 
 
 class Capture(tune.Callback):
@@ -32,9 +33,9 @@ class Capture(tune.Callback):
             self.seen.setdefault(number, known.get(number))
 
 
-def captured_on_resume(folder, record, look):
+def captured_on_resume(folder, spec, look):
     capture = Capture(look)
-    capture.tuner = make_tuner(TRPO, folder, record, restore(folder, record), [capture])
+    capture.tuner = make_tuner(TRPO, folder, spec, restore(folder, spec), [capture])
     capture.tuner.fit()
     return {number: seen for number, seen in capture.seen.items() if seen}
 
@@ -45,7 +46,7 @@ def rungs(asha):
     scores = defaultdict(dict)
     for milestone, known in bracket._rungs:
         for trial, score in known.items():
-            scores[trial.rpartition("_")[2]][milestone] = score
+            scores[number_in_id(trial)][milestone] = score
     return scores
 
 
@@ -53,26 +54,26 @@ def rungs(asha):
 def test_ashas_rungs_are_after_a_resume_what_they_were_before(ray_cluster, tmp_path, budget):
     """Tune forgets them: trials that lagged would be carried on."""
     configs = [TRPOConfig(**CARTPOLE | {"seed": seed, "cpus_per_worker": 2.0}) for seed in range(5)]
-    record = small_record("trpo", configs, scheduler="asha", **{"iterations": None} | budget)
+    spec = small_spec("trpo", configs, scheduler="asha", **{"iterations": None} | budget)
     folder = tmp_path / "asha"
     folder.mkdir()
-    (folder / "experiment.json").write_text(json.dumps(record.to_dict()))
-    tuner = make_tuner(TRPO, folder, record, {}, [InterruptAt(5)])
+    (folder / "experiment.json").write_text(json.dumps(spec.to_dict()))
+    tuner = make_tuner(TRPO, folder, spec, {}, [InterruptAt(5)])
     tuner.fit()
     before = rungs(tuner._local_tuner._tune_config.scheduler)
     # Of the trial that came to 5 iterations; how far the other came, its speed decides.
     assert max(map(len, before.values())) >= 2
-    assert captured_on_resume(folder, record, rungs) == before
+    assert captured_on_resume(folder, spec, rungs) == before
 
 
 def test_pbts_population_has_after_a_resume_the_scores_that_it_had_before(ray_cluster, tmp_path):
     """Tune forgets them: every trial would be at its first exchange."""
-    record = small_record("trpo", [TRPOConfig(**CARTPOLE)], iterations=6, scheduler="pbt", interval=2)
+    spec = small_spec("trpo", [TRPOConfig(**CARTPOLE)], iterations=6, scheduler="pbt", interval=2)
     folder = tmp_path / "pbt"
-    fit(TRPO, folder, record, InterruptAt(5))
+    fit(TRPO, folder, spec, InterruptAt(5))
     expected = {}
-    for number, past in restore(folder, record).items():
-        exchange = [row for row in past.rows if row["training_iteration"] % 2 == 0][-1]
+    for number, trial in restore(folder, spec).items():
+        exchange = [row for row in trial.rows if row["training_iteration"] % 2 == 0][-1]
         expected[number] = (exchange["training_iteration"], exchange["episode_reward_mean"])
     assert expected["00000"][0] == 4
 
@@ -82,4 +83,4 @@ def test_pbts_population_has_after_a_resume_the_scores_that_it_had_before(ray_cl
             for trial, state in pbt._trial_state.items()
         }
 
-    assert captured_on_resume(folder, record, population) == expected
+    assert captured_on_resume(folder, spec, population) == expected

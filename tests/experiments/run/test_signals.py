@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from tests.experiments.test_sweep import assert_tensorboard_shows
 from tests.helpers.programs import SWEEPS, TRAIN, command, run
 from tests.helpers.small_experiments import iterations, last_arrays, trial_folders
+from tests.helpers.tensorboard import assert_tensorboard_shows
 from tests.helpers.trials import assert_same, wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.ray]
 
-ENDLESS = ["--env-id", "CartPole-v1", "--no-reset-on-reward", "--no-places", "--timesteps-per-batch", 300]
+ENDLESS = ["--env-id", "CartPole-v1", "--no-reset-on-reward", "--no-coarse-coding", "--timesteps-per-batch", 300]
 ENDLESS += ["--hidden-sizes", 8, "--iterations", 100_000, "--num-workers", 1, "--checkpoint-frequency", 1]
 
 
@@ -58,11 +58,11 @@ def test_a_stopped_program_saves_says_how_to_go_on_and_goes_on(number, status, t
     assert "train.py trpo --resume results/stopped" in log
     assert "Traceback" not in log
     (trial,) = trial_folders(experiment)
-    saved, _ = last_arrays(trial)
-    assert saved in (len(iterations(trial)), len(iterations(trial)) - 1), "a checkpoint each iteration was asked for"
+    newest, _ = last_arrays(trial)
+    assert newest in (len(iterations(trial)), len(iterations(trial)) - 1), "a checkpoint each iteration was asked for"
 
     process = begin(TRAIN, "trpo", "--resume", "stopped", cwd=tmp_path)
-    wait_for_rows(experiment, saved + 3, process, tmp_path)
+    wait_for_rows(experiment, newest + 3, process, tmp_path)
     process.send_signal(number)
     process.send_signal(number)  # now for good
     assert process.wait(60) == status

@@ -6,10 +6,10 @@ import shutil
 import pytest
 
 from experiments.plan.learners import PG, TRPO
-from experiments.run import stopping
-from experiments.run.disk import checkpoint_bytes, require_disk
-from experiments.run.stopping import RESERVE_BYTES, DiskGuard, StopSignals
-from tests.helpers.small_experiments import last_arrays, small_record
+from experiments.run import disk
+from experiments.run.disk import RESERVE_BYTES, DiskGuard, checkpoint_bytes, require_disk
+from experiments.run.stop_signals import StopSignals
+from tests.helpers.small_experiments import last_arrays, small_spec
 from tests.helpers.trials import CARTPOLE
 from trainables.checks import ConfigError
 from trainables.config import PGConfig, TRPOConfig
@@ -21,7 +21,7 @@ def free(monkeypatch):
     looks = []
     usage = shutil.disk_usage("/")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=looks.pop(0)))
-    monkeypatch.setattr(stopping.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(disk.time, "sleep", lambda seconds: None)
     return looks
 
 
@@ -44,13 +44,13 @@ def test_a_signal_ends_the_wait(free, tmp_path):
 
 
 def test_an_experiment_whose_checkpoints_have_no_room_is_refused(free, tmp_path):
-    record = small_record("pg", [PGConfig(), PGConfig(optimiser="adam")])
+    spec = small_spec("pg", [PGConfig(), PGConfig(optimiser="adam")])
     # theta and RMSProp's mean square; theta, Adam's two moments, and its counter; two are kept and one is written
-    assert checkpoint_bytes(PG, record) == pytest.approx(3 * (2 + 3) * 4 * 6401 * 200, rel=1e-3)
-    free += [RESERVE_BYTES + checkpoint_bytes(PG, record) - 1, 10 * RESERVE_BYTES]
+    assert checkpoint_bytes(PG, spec) == pytest.approx(3 * (2 + 3) * 4 * 6401 * 200, rel=1e-3)
+    free += [RESERVE_BYTES + checkpoint_bytes(PG, spec) - 1, 10 * RESERVE_BYTES]
     with pytest.raises(ConfigError, match="checkpoints take up to 77 MB and 210 MB stay free, but 287 MB are left"):
-        require_disk(tmp_path / "not" / "there" / "yet", PG, record)
-    assert require_disk(tmp_path, PG, record) == checkpoint_bytes(PG, record)
+        require_disk(tmp_path / "not" / "there" / "yet", PG, spec)
+    assert require_disk(tmp_path, PG, spec) == checkpoint_bytes(PG, spec)
 
 
 def test_the_estimate_is_what_a_trial_writes(ray_cluster, tmp_path, monkeypatch):
@@ -61,5 +61,5 @@ def test_the_estimate_is_what_a_trial_writes(ray_cluster, tmp_path, monkeypatch)
     trial.save(str(tmp_path / "trial" / "checkpoint_000000"))
     trial.stop()
     _, arrays = last_arrays(tmp_path / "trial")
-    record = dataclasses.replace(small_record("trpo", [config]), scheduler="pbt")
-    assert checkpoint_bytes(TRPO, record) == 5 * sum(array.nbytes for array in arrays.values())
+    spec = dataclasses.replace(small_spec("trpo", [config]), scheduler="pbt")
+    assert checkpoint_bytes(TRPO, spec) == 5 * sum(array.nbytes for array in arrays.values())

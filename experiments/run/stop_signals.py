@@ -1,21 +1,12 @@
-"""How an experiment is asked to stop: signals, and a disk that is nearly full."""
+"""SIGINT and SIGTERM end an experiment in good order."""
 
 import os
-import shutil
 import signal
 import sys
-import time
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from ray import tune
-from ray.tune.experiment import Trial
-
-RESERVE_BYTES = 200 * 2**20
-"""Free disk space below which nothing is written any more: room for what is on its way."""
-
-LOOK_EVERY_S = 5.0
 
 
 class StopSignals(tune.Callback):
@@ -50,30 +41,3 @@ class StopSignals(tune.Callback):
     def status(self) -> int | None:
         """The exit status of a program that was stopped, as shells have it; None if it was not."""
         return self.received and 128 + self.received
-
-
-class DiskGuard(tune.Callback):
-    """Lets everything wait while the disk is nearly full: a file that is written then is a file lost."""
-
-    def __init__(self, folder: Path, signals: StopSignals) -> None:
-        self.folder, self._signals = folder, signals
-        self._looked = 0.0
-
-    def on_step_begin(self, iteration: int, trials: list[Trial], **info: Any) -> None:
-        """Return once there is room, or once the experiment is to stop. Trials wait after their present iteration."""
-        if time.monotonic() - self._looked < LOOK_EVERY_S:
-            return
-        waited = False
-        while (free := shutil.disk_usage(self.folder).free) < RESERVE_BYTES and not self._signals.received:
-            if not waited:
-                print(
-                    f"The disk of {self.folder} is nearly full ({free / 2**20:.0f} MB free): the experiment waits until"
-                    f" there are {RESERVE_BYTES / 2**20:.0f} MB. Nothing is lost; Ctrl-C ends it.",
-                    file=sys.stderr,
-                    flush=True,
-                )
-            waited = True
-            time.sleep(1)
-        if waited and not self._signals.received:
-            print("There is room again: going on.", file=sys.stderr, flush=True)
-        self._looked = time.monotonic()

@@ -1,0 +1,101 @@
+"""How a program reads its command line, and how it ends: what is wrong with it is said in one line."""
+
+import contextlib
+import io
+import itertools
+import os
+import re
+import shlex
+import signal
+import sys
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import tyro
+
+from trainables.checkpoints import CheckpointError
+from trainables.checks import ConfigError, unknown
+
+
+@contextlib.contextmanager
+def clean_exit() -> Iterator[None]:
+    """Decorates a ``main``: ConfigError and CheckpointError become one line on stderr and status 2.
+
+    Ctrl-C ends the program with 130, and a reader that has gone (``--help | head``) with 141, both without a word.
+    """
+    try:
+        try:
+            yield
+        except (ConfigError, CheckpointError) as error:
+            fail(str(error))
+        except KeyboardInterrupt:
+            sys.exit(128 + signal.SIGINT)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more as it ends
+        sys.exit(128 + signal.SIGPIPE)
+
+
+def parse(arguments: Any, description: str | None = None, **options: Any) -> Any:
+    """Read ``sys.argv`` into the dataclass ``arguments``; ``options`` are those of ``tyro.cli``.
+
+    ``--help`` begins with the description, or without one with the dataclass's docstring.
+
+    Wrong flags end the program with status 2 and one line that says what is wrong.
+    """
+    complaint = io.StringIO()
+    config = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff)
+    try:
+        with contextlib.redirect_stderr(complaint):
+            return tyro.cli(arguments, description=description, config=config, **({"prog": program()} | options))
+    except SystemExit as stop:
+        if stop.code:
+            fail(_one_line(complaint.getvalue()))
+        raise
+
+
+def subcommand(kind: str, known: Collection[str], description: str) -> str:
+    """The program's first argument, which has to be one of ``known``. Raises ConfigError if it is another one.
+
+    Where it is missing or asks for help, the program prints ``description`` and ends.
+    """
+    name = sys.argv[1] if len(sys.argv) > 1 else "--help"
+    if name in ("-h", "--help"):
+        print(f"usage: {program()} {{{','.join(known)}}} ...\n\n{description}")
+        sys.exit(0)
+    if name not in known:
+        raise ConfigError(unknown(kind, name, known))
+    return name
+
+
+def program() -> str:
+    """The program's file name."""
+    return Path(sys.argv[0]).name
+
+
+def neighbour(name: str) -> str:
+    """How the program of this name, beside the one that runs, is called: ``python experiments/results.py``."""
+    return shlex.join(["python", str(Path(sys.argv[0]).with_name(name))])
+
+
+def fail(message: str, status: int = 2) -> NoReturn:
+    """End the program with one line on stderr."""
+    print(f"{program()}: error: {message}", file=sys.stderr)
+    raise SystemExit(status)
+
+
+def _one_line(box: str) -> str:
+    """The first paragraph of tyro's error box, and the flag that it suggests.
+
+    Its own hook for errors (``tyro._errors.on_parse_error``) is private and changes without notice.
+    """
+    _, *lines = (line.strip(" │╭╮╰╯─") for line in box.splitlines())  # the first line is the box's title
+    lines = ["" if set(line) == {"-"} else line for line in lines]  # a rule, in a terminal that knows ASCII alone
+    words = itertools.takewhile(bool, itertools.dropwhile(lambda line: not line, lines))
+    message = re.sub(r"^Error parsing \w*: ", "", " ".join(words))
+    suggestion = re.search(r"Perhaps you meant:\s*(--[\w-]+)", " ".join(lines))
+    if suggestion:
+        message += f"; did you mean {suggestion[1]}?"
+    return f"{message} (see --help)"

@@ -1,0 +1,59 @@
+"""Tune's trials: their names and folders, and exactly the planned ones, each with what it had before this program."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ray.tune.experiment import Trial
+from ray.tune.search import BasicVariantGenerator
+
+from experiments.plan.trial_names import number_in_id, trial_name
+from experiments.read.restored import RestoredTrial
+from experiments.run.ray_internals import give_back
+
+
+def trial_number(trial: Trial) -> str:
+    """The trial's number within its experiment, five digits."""
+    return number_in_id(trial.trial_id)
+
+
+def trial_folder(experiment: Path, trial: Trial) -> Path:
+    """A started trial's folder on this machine. (``trial.path`` is where its nodes save, which may be a bucket.)"""
+    assert trial.path
+    return experiment / Path(trial.path).name
+
+
+class TrialName:
+    """Names a trial by its number and its swept values; the number makes it unique.
+
+    A trial that ran before keeps its name, whatever became of its settings.
+    """
+
+    def __init__(self, swept: Sequence[str], names: Mapping[str, str]) -> None:
+        self.swept, self.names = swept, names
+
+    def __call__(self, trial: Trial) -> str:
+        """The trial's name, which is also its folder's."""
+        number = trial_number(trial)
+        return self.names.get(number) or trial_name(number, trial.config, self.swept)
+
+
+class PlannedTrials(BasicVariantGenerator):
+    """Makes one trial of each configuration, in order, and gives those that ran before their checkpoints back."""
+
+    def __init__(
+        self, configs: Sequence[dict[str, Any]], restored: Mapping[str, RestoredTrial], max_concurrent: int | None
+    ) -> None:
+        super().__init__(points_to_evaluate=list(configs), max_concurrent=max_concurrent or 0)
+        self._restored = restored
+
+    def next_trial(self) -> Trial | None:
+        """The next trial, or None if there is none left or no room for it now."""
+        trial = super().next_trial()
+        if trial and (old := self._restored.get(trial_number(trial))):
+            rows = old.rows if old.over else [row for _, row in old.checkpoints]
+            give_back(trial, old.checkpoints, old.newest_index, rows[-1] if rows else {})
+            if old.over:
+                trial.set_status(Trial.TERMINATED)
+                self.on_trial_complete(trial.trial_id)  # takes no place among those that run at once
+        return trial

@@ -1,0 +1,103 @@
+"""Experiments that run with their home at a URI: on a second file system, and on a real S3 server."""
+
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from experiments.ask.budget import Budget
+from experiments.plan.learners import TRPO
+from experiments.read.policies import find
+from experiments.read.trials import read_experiment
+from experiments.record import mirror
+from experiments.record.mirror import Remote
+from experiments.run import lifecycle
+from experiments.run.fork import fork, forked
+from experiments.run.uploads import Uploads
+from tests.helpers.small_experiments import (
+    SIX_ITERATIONS,
+    InterruptAt,
+    assert_as_undisturbed,
+    fit,
+    flags,
+    last_arrays,
+    trial_folders,
+)
+from tests.helpers.trials import assert_same
+from trainables.checks import ConfigError
+
+pytestmark = pytest.mark.ray
+
+
+@pytest.fixture
+def s3():
+    """A bucket on a server of its own; credentials stand in the URI, as the nodes' Ray runs already."""
+    import boto3  # slow to import, and needed here alone
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    access = {"aws_access_key_id": "key", "aws_secret_access_key": "secret", "region_name": "us-east-1"}
+    boto3.client("s3", endpoint_url=f"http://{host}:{port}", **access).create_bucket(Bucket="bucket")
+    yield f"s3://key:secret@bucket/deep/pong?endpoint_override={host}:{port}&scheme=http&region=us-east-1"
+    server.stop()
+
+
+@pytest.fixture(params=["file", pytest.param("s3", marks=pytest.mark.slow)])
+def storage(request, tmp_path, monkeypatch):
+    """A storage's URI, and a machine to work on."""
+    monkeypatch.chdir(tmp_path)
+    if request.param == "s3":
+        return request.getfixturevalue("s3")
+    (tmp_path / "home").mkdir()
+    return (tmp_path / "home").as_uri()
+
+
+def lose_the_machine():
+    shutil.rmtree("results")
+
+
+def test_an_interrupted_experiment_goes_on_from_its_uri_on_another_machine(storage, undisturbed):
+    folder = Path("results/interrupted").absolute()
+    folder.mkdir(parents=True)
+    spec = dataclasses.replace(SIX_ITERATIONS, storage_uri=storage)
+    (folder / "experiment.json").write_text(json.dumps(spec.to_dict()))
+    home = Remote(storage, folder)
+    home.publish()
+    fit(TRPO, folder, spec, Uploads(home), InterruptAt(5))
+    lose_the_machine()
+    assert lifecycle.resume(TRPO, flags("results", resume=home.uri)) == (0, folder)
+    assert_as_undisturbed(folder, undisturbed)
+
+
+def test_the_mirror_shows_what_lies_there_and_extends_it(storage, undisturbed):
+    run = flags(storage, name="short")
+    spec = dataclasses.replace(SIX_ITERATIONS, iterations=3, storage_uri=storage)
+    status, folder = lifecycle.start(TRPO, spec, run)
+    assert (status, folder) == (0, Path("results/short").absolute())
+    assert read_experiment(folder).state == "finished"
+    assert find(Path("results"), "short")[-1].iteration == 3
+    with pytest.raises(ConfigError, match="exists already"):
+        lifecycle.start(TRPO, spec, run)
+    assert lifecycle.resume(TRPO, flags("results", extend="short"), Budget(6)) == (0, folder)
+    assert_as_undisturbed(folder, undisturbed)
+    here = {path: path.read_bytes() for path in sorted(folder.rglob("[!.]*")) if path.is_file()}
+    lose_the_machine()
+    assert mirror.find(flags(storage), "short", "trpo") == folder
+    assert {path: path.read_bytes() for path in sorted(folder.rglob("[!.]*")) if path.is_file()} == here
+
+
+@pytest.mark.slow
+def test_a_fork_starts_from_checkpoints_that_lie_there(storage, undisturbed):
+    spec = dataclasses.replace(SIX_ITERATIONS, iterations=3, storage_uri=storage)
+    lifecycle.start(TRPO, spec, flags(storage, name="origin"))
+    lose_the_machine()
+    run = flags(storage, fork="origin", name="fork")
+    spec, restored = forked(TRPO, run)
+    status, folder = fork(TRPO, dataclasses.replace(spec, iterations=6), restored, run)
+    assert status == 0
+    for trial, expected in zip(trial_folders(folder), trial_folders(undisturbed), strict=True):
+        assert_same(last_arrays(trial)[1], last_arrays(expected)[1])
