@@ -40,11 +40,13 @@ ROOMS = {
 LAYERS = {
     # folder or file: what of ours, and which of the fenced libraries, it may import
     "trainables/learning": {"trainables.learning"},
-    "trainables/learning/compiled.py": {"numba"},
+    "trainables/learning/kernels": {"trainables.learning.kernels", "numba"},
     "trainables/sampling": {"trainables.learning", "trainables.sampling", "gymnasium", "ale_py", "PIL"},
     "trainables/sampling/actor.py": {"trainables.sampling", "ray"},
     "trainables/sampling/pool.py": {"trainables.sampling", "ray"},
-    "trainables": {"trainables", "ray", "threadpoolctl"},
+    "trainables/algorithms": {f"trainables.{name}" for name in ("algorithms", "config", "learning", "sampling")},
+    "trainables/trainable.py": {"trainables", "ray", "threadpoolctl"},
+    "trainables/": {f"trainables.{name}" for name in ("sampling", "checks", "checkpoints", "files", "npz")},
     "search_spaces": {"search_spaces", "ray.tune"},
     "experiments": ROOMS.pop("programs"),
 } | {f"experiments/{room}/": allowed for room, allowed in ROOMS.items()}

@@ -248,5 +248,6 @@ class TRPOConfig(Config):
 
 def upgraded(learner: str, stored: Mapping[str, Any]) -> dict[str, Any]:
     """A learner's configuration as an earlier revision stored it, with today's names and every setting it left out."""
-    config_class = {"pg": PGConfig, "trpo": TRPOConfig}.get(learner, Config)
-    return config_class.BEFORE_DEFAULTS | {config_class.RENAMED.get(n, n): value for n, value in stored.items()}
+    configs: dict[str, type[Config]] = {"pg": PGConfig, "trpo": TRPOConfig}
+    config = configs.get(learner, Config)
+    return config.BEFORE_DEFAULTS | {config.RENAMED.get(name, name): value for name, value in stored.items()}

@@ -15,6 +15,8 @@ from tests.helpers.trials import CARTPOLE, assert_same, untimed, wait_until
 from trainables.checkpoints import CheckpointError
 from trainables.trainable import PongPG, PongTRPO
 
+pytestmark = pytest.mark.ray
+
 REINFORCE = {"method": "reinforce", "optimiser": "rmsprop", "half_life": 0}
 PIXELS = REINFORCE | {"hidden_size": 8, "batch_size": 2, "num_workers": 1, "seed": 4, "eval_interval": 0}
 GOLDEN = Path(__file__).parents[1] / "data"

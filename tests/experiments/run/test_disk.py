@@ -44,7 +44,7 @@ def test_a_signal_ends_the_wait(free, tmp_path):
 
 
 def test_an_experiment_whose_checkpoints_have_no_room_is_refused(free, tmp_path):
-    spec = small_spec("pg", [PGConfig(), PGConfig(optimiser="adam")])
+    spec = small_spec("pg", [PGConfig(method="reinforce", optimiser=optimiser) for optimiser in ("rmsprop", "adam")])
     # theta and RMSProp's mean square; theta, Adam's two moments, and its counter; two are kept and one is written
     assert checkpoint_bytes(PG, spec) == pytest.approx(3 * (2 + 3) * 4 * 6401 * 200, rel=1e-3)
     free += [RESERVE_BYTES + checkpoint_bytes(PG, spec) - 1, 10 * RESERVE_BYTES]

@@ -13,7 +13,7 @@ from experiments.record.lock import exclusive
 from experiments.run import lifecycle, tuner
 from experiments.show.summary import summarise
 from tests.helpers.faults import fail, faulty
-from tests.helpers.small_experiments import fit, small_record, trial_folders
+from tests.helpers.small_experiments import fit, small_spec, trial_folders
 from tests.helpers.trials import CARTPOLE
 from tests.helpers.written_experiments import Bomb, write_experiment
 from trainables.config import TRPOConfig
@@ -60,7 +60,7 @@ def test_a_planted_error_pkl_of_a_failed_trial_is_never_opened(ray_cluster, tmp_
     monkeypatch.setattr(tuner, "MAX_FAILURES", 0)
     learner = dataclasses.replace(TRPO, trainable=faulty(TRPO.trainable, fail, (1, 1), None))
     folder, trace = tmp_path / "sweep", tmp_path / "exploded"
-    spec = small_record("trpo", [TRPOConfig(**CARTPOLE)], iterations=2)
+    spec = small_spec("trpo", [TRPOConfig(**CARTPOLE)], iterations=2)
     fit(learner, folder, spec, PlantErrorPickle(folder, trace))
     assert summarise(folder) == 1
     (trial,) = trial_folders(folder)
@@ -77,7 +77,7 @@ def test_a_trial_that_failed_beneath_a_uri_is_in_the_summary_too(ray_cluster, tm
     monkeypatch.chdir(tmp_path)
     learner = dataclasses.replace(TRPO, trainable=faulty(TRPO.trainable, fail, (1, 1), None))
     uri = f"file://{tmp_path}/bucket"
-    spec = small_record("trpo", [TRPOConfig(**CARTPOLE)], iterations=2, storage_uri=uri)
+    spec = small_spec("trpo", [TRPOConfig(**CARTPOLE)], iterations=2, storage_uri=uri)
     status, folder = lifecycle.start(learner, spec, RunFlags(storage_path=uri, address="auto", name="sweep"))
     assert status == 1
     (trial,) = trial_folders(folder)
