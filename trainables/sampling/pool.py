@@ -39,6 +39,11 @@ Play = Callable[[Worker, Any, Sequence[GameNumber]], Any]
 """What a worker does with weights and a block of games."""
 
 
+def play_to_learn(worker: Worker, weights: Any, block: Sequence[GameNumber]) -> Any:
+    """Play a block of training games."""
+    return worker.play_block(weights, block)
+
+
 class RolloutPool:
     """``num_workers`` rollout actors.
 
@@ -83,7 +88,7 @@ class RolloutPool:
         weights: Any,
         numbers: Sequence[GameNumber],
         block_size: int = 1,
-        how: Play = Worker.play_block,
+        how: Play = play_to_learn,
     ) -> Iterator[Any]:
         """Play games in blocks of ``block_size``; yield what the workers make of each block, in the blocks' order.
 
