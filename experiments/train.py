@@ -54,12 +54,12 @@ class Arguments(Generic[ConfigT]):
 @clean_exit()
 def main() -> None:
     """Train from the command line, and end the program with its status."""
-    lines = "\n".join(f"  {learner.name:6} {learner.config_class.__doc__}" for learner in LEARNERS.values())
+    lines = "\n".join(f"  {learner.name:6} {summary(learner)}" for learner in LEARNERS.values())
     learner = LEARNERS[subcommand("learner", LEARNERS, DESCRIPTION.format(learners=lines))]
     default = default_config(learner, sys.argv[2:])
     arguments = parse(
         Arguments[learner.config_class],  # type: ignore[name-defined]
-        HELP.format(learner=learner.name, doc=learner.config_class.__doc__, presets=", ".join(learner.space.PRESETS)),
+        HELP.format(learner=learner.name, doc=summary(learner), presets=", ".join(learner.space.PRESETS)),
         prog=f"{program()} {learner.name}",
         args=sys.argv[2:],
         default=Arguments(default),
@@ -72,6 +72,11 @@ def main() -> None:
     else:
         status, _ = _start(learner, arguments)
     sys.exit(status)
+
+
+def summary(learner: Learner) -> str:
+    """A learner in one line."""
+    return (learner.config_class.__doc__ or "").splitlines()[0]
 
 
 def default_config(learner: Learner, args: list[str]) -> Config:

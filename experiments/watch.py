@@ -16,8 +16,7 @@ from experiments.show.origin import environment
 from experiments.show.progress_film import side_by_side
 from trainables.checkpoints import STATE
 from trainables.checks import Bounds, ConfigError, check_fields
-from trainables.evaluation import mean_with_interval
-from trainables.sampling.evaluation import MeasuredGame, caption, measure, watched_numbers
+from trainables.sampling.evaluation import MeasuredGame, caption, mean_with_interval, measure, watched_numbers
 from trainables.sampling.film import Film
 from trainables.trainable import WORST_RETURN
 

@@ -119,9 +119,6 @@ class PGConfig(Config):
     learning_rate: Positive = 1e-3
     """Step size of the optimiser."""
 
-    gamma: Discount = 0.99
-    """Discount factor per agent step (4 frames); returns restart at each point."""
-
     half_life: Annotated[int, Bounds(0)] = 3_000_000
     """Agent steps in which learning rate and entropy bonus halve, again and again (0: they stay as they are)."""
 

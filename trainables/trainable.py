@@ -14,9 +14,8 @@ from trainables import checkpoints
 from trainables.algorithms import make_algorithm
 from trainables.algorithms.algorithm import Play
 from trainables.config import Config, PGConfig, TRPOConfig
-from trainables.evaluation import FILM, summarise
 from trainables.metrics import EpisodeStats, Stopwatch, perf_metrics
-from trainables.sampling.evaluation import evaluate, evaluation_numbers
+from trainables.sampling.evaluation import FILM, evaluate, evaluation_numbers, summarise
 from trainables.sampling.pool import RolloutPool
 from trainables.sampling.process import set_malloc_thresholds
 from trainables.sampling.rollout import GameNumber

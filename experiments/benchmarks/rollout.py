@@ -143,7 +143,7 @@ def _parts_of_a_game(worker: Worker, theta: np.ndarray, number: GameNumber) -> d
     env = worker.env
     assert isinstance(env, PongPixels)
     console = env.console
-    action_n = rollout(env, worker.policy.sampler(theta, number.generators()[1]), number.generators()[0]).action_n
+    action_n = rollout(env, worker.sampler(theta, number.generators()[1]), number.generators()[0]).action_n
 
     def stepping() -> None:
         console.reset(number.generators()[0])
@@ -155,7 +155,7 @@ def _parts_of_a_game(worker: Worker, theta: np.ndarray, number: GameNumber) -> d
         rollout(env, lambda _: next(actions), number.generators()[0])
 
     def sampling() -> None:
-        rollout(env, worker.policy.sampler(theta, number.generators()[1]), number.generators()[0])
+        rollout(env, worker.sampler(theta, number.generators()[1]), number.generators()[0])
 
     def learning() -> None:
         worker.play_block(theta, [number])

@@ -25,6 +25,8 @@ from trainables.checks import Bounds
 from trainables.config import PGConfig
 from trainables.trainable import PongPG
 
+SETTINGS = REINFORCE | {"batch_size": 10, "num_workers": local_cpus(), "eval_interval": 0}
+
 PROGRAM = Path(experiments.__file__).with_name("sweep_pong.py")
 
 
@@ -71,13 +73,9 @@ def benchmark_tune(flags: TuneFlags) -> Iterator[Table]:
     )
 
 
-def _settings() -> dict[str, Any]:
-    return REINFORCE | {"batch_size": 10, "num_workers": local_cpus(), "eval_interval": 0}
-
-
 def _bare(iterations: int) -> float:
     """Seconds per update of a learner that nobody supervises."""
-    trial = PongPG(config=_settings())
+    trial = PongPG(config=SETTINGS)
     trial.train()
     start = time.perf_counter()
     for _ in range(iterations - 1):
@@ -89,7 +87,7 @@ def _bare(iterations: int) -> float:
 
 def _under_tune(iterations: int) -> float:
     """Seconds per update, from result to result."""
-    config = PGConfig.from_dict(_settings()).to_dict()
+    config = PGConfig.from_dict(SETTINGS).to_dict()
     record = ExperimentSpec("pg", [], iterations, [], [config], checkpoint_frequency=5, interval=1)
     clock = _Clock()
     with tempfile.TemporaryDirectory() as storage:

@@ -50,14 +50,8 @@ class Learner:
         return self.space.PRESETS[name]
 
 
-def _pg_steps(config: PGConfig, length: int) -> float:
-    return config.batch_size * length
-
-
-def _trpo_steps(config: TRPOConfig, length: int) -> float:
-    return config.timesteps_per_batch
-
-
-PG = Learner("pg", PongPG, PGConfig, pong_pg, "batch_size", _pg_steps)
-TRPO = Learner("trpo", PongTRPO, TRPOConfig, pong_trpo, "timesteps_per_batch", _trpo_steps)
+PG = Learner("pg", PongPG, PGConfig, pong_pg, "batch_size", lambda config, length: config.batch_size * length)
+TRPO = Learner(
+    "trpo", PongTRPO, TRPOConfig, pong_trpo, "timesteps_per_batch", lambda config, _: config.timesteps_per_batch
+)
 LEARNERS = {learner.name: learner for learner in (PG, TRPO)}

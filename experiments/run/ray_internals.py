@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import ray
-from ray.tune import Checkpoint
+from ray.tune import Callback, Checkpoint
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import PopulationBasedTraining
 
@@ -34,11 +34,24 @@ def require_internals() -> None:
 
 def _used() -> Iterator[tuple[Any, Sequence[str]]]:
     yield importlib.import_module("ray.train._internal.session"), ["_TrainingResult"]
-    metadata = ["run_metadata.checkpoint_manager.register_checkpoint", "run_metadata.last_result"]
-    yield Trial("stub", stub=True), ["init_local_path", "storage", *metadata]
+    metadata = ("checkpoint_manager.register_checkpoint", "last_result", "pickled_error_filename")
+    yield Trial("stub", stub=True), ["init_local_path", "storage", *(f"run_metadata.{name}" for name in metadata)]
     storage = importlib.import_module("ray.train._internal.storage").StorageContext
     inspect.signature(storage).bind_partial(storage_filesystem=None, current_checkpoint_index=0)  # become attributes
     yield PopulationBasedTraining(hyperparam_mutations={"gamma": [0, 1]}), ["_save_trial_state", "_trial_state"]
+
+
+class ErrorText(Callback):
+    """Keeps Tune from unpickling the ``error.pkl`` of failed trials; ``error.txt`` says the same.
+
+    Tune opens it at its end to make a ResultGrid, also where it is not the file that it wrote: somebody else may have
+    put it into the experiment's folder, and to open a pickle is to run it.
+    """
+
+    def on_experiment_end(self, trials: list[Trial], **info: Any) -> None:
+        """Let each trial forget the pickle's name."""
+        for trial in trials:
+            trial.run_metadata.pickled_error_filename = None
 
 
 def give_back(

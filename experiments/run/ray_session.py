@@ -2,7 +2,6 @@
 
 import logging
 import warnings
-from typing import Any
 
 import ray
 
@@ -22,18 +21,13 @@ def start_ray(address: str | None, verbose: bool) -> ClusterResources:
     Starts nothing if this program has a Ray already. Raises ConfigError as ``attach`` does.
     """
     if not ray.is_initialized():
-        _start_ray(address, verbose)
+        if not verbose:
+            warnings.filterwarnings("ignore", module="ray")
+            logging.getLogger("ray.tune").setLevel(logging.ERROR)
+        quiet = {"log_to_driver": verbose, "logging_level": logging.INFO if verbose else logging.ERROR}
+        if address is None:
+            # Without "local" Ray would join a cluster that runs on this machine.
+            ray.init(address="local", num_cpus=local_cpus(), include_dashboard=False, **quiet)  # type: ignore[arg-type]
+        else:
+            attach(address, **quiet)
     return ClusterResources(tuple(node["Resources"].get("CPU", 0.0) for node in ray.nodes() if node["Alive"]))
-
-
-def _start_ray(address: str | None, verbose: bool) -> None:
-    level = logging.INFO if verbose else logging.ERROR
-    if not verbose:
-        warnings.filterwarnings("ignore", module="ray")
-        logging.getLogger("ray.tune").setLevel(logging.ERROR)
-    quiet: dict[str, Any] = {"log_to_driver": verbose, "logging_level": level}
-    if address is None:
-        # Without "local" Ray would join a cluster that runs on this machine.
-        ray.init(address="local", num_cpus=local_cpus(), include_dashboard=False, **quiet)
-    else:
-        attach(address, **quiet)

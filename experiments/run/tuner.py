@@ -12,8 +12,8 @@ from experiments.read.restored import RestoredTrial
 from experiments.record.mirror import Remote
 from experiments.record.spec import ExperimentSpec
 from experiments.run.disk import KEEP
-from experiments.run.error_text import ErrorText
 from experiments.run.json_logger import JsonLogger
+from experiments.run.ray_internals import ErrorText
 from experiments.run.schedulers import make_scheduler
 from experiments.run.tensorboard import TensorBoard
 from experiments.run.tune_trials import PlannedTrials, TrialName

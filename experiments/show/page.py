@@ -18,7 +18,7 @@ from experiments.show.origin import origin
 from experiments.show.speed import speed_figure, speeds
 from experiments.show.table import to_markdown, without
 from experiments.show.text import block, code, number
-from trainables.evaluation import FILM
+from trainables.sampling.evaluation import FILM
 
 
 @dataclass

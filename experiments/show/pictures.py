@@ -9,7 +9,7 @@ from PIL import Image
 from experiments.show.neurons import neurons_png
 from trainables import checkpoints
 from trainables.config import PGConfig, upgraded
-from trainables.evaluation import FILM
+from trainables.sampling.evaluation import FILM
 from trainables.trainable import PongPG
 
 

@@ -8,14 +8,16 @@ from trainables.learning.kernels.step import CLIP
 from trainables.sampling.frames import BOTTOM, COURT, NUM_PIXELS, TOP
 
 
-def sparse_logit(w1, w2, columns, values, start, stop, hidden):
+def sparse_logit(w1, w2, row, hidden):
+    columns, values, start, stop = row
     np.einsum("k,kh->h", values[start:stop], w1.take(columns[start:stop], axis=0), out=hidden)
     hidden *= hidden > 0
     hidden *= w2
     return np.add.accumulate(hidden)[-1]
 
 
-def sparse_argmax(w1, w2, columns, values, start, stop, hidden, logits, noise):
+def sparse_argmax(w1, w2, row, hidden, logits, noise):
+    columns, values, start, stop = row
     np.einsum("k,kh->h", values[start:stop], w1.take(columns[start:stop], axis=0), out=hidden)
     hidden *= hidden > 0
     logits[:] = np.add.accumulate(hidden[:, None] * w2, axis=0)[-1]

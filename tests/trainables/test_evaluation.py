@@ -9,8 +9,7 @@ import scipy.stats
 from PIL import Image
 
 from tests.helpers.trials import assert_same, trained
-from trainables.evaluation import FILM, mean_with_interval, summarise
-from trainables.sampling.evaluation import evaluate, evaluation_numbers
+from trainables.sampling.evaluation import FILM, evaluate, evaluation_numbers, mean_with_interval, summarise
 from trainables.trainable import PongPG, PongTRPO
 
 PG = {"hidden_size": 8, "batch_size": 2}

@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from trainables.config import PGConfig
+from trainables.learning.optimisers import Adam, Optimiser, RMSProp
 from trainables.sampling.worker import GameSummary, PlayedBlock, Worker
 
 Array = np.ndarray
@@ -20,11 +22,8 @@ Play = Callable[[int, int], Iterator[PlayedBlock]]
 class Algorithm(ABC):
     """One way to learn."""
 
-    playing_arrays: ClassVar[tuple[str, ...]]
-    """Names of the arrays that ``playing_weights`` reads."""
-
-    block_size: int = 1
-    """Games that a worker plays before it sends what it packs of them."""
+    playing_arrays: ClassVar[tuple[str, ...]] = ("theta",)  # those that ``playing_weights`` reads
+    block_size: int = 1  # games that a worker plays before it sends what it packs of them
 
     @abstractmethod
     def init(self, rng: np.random.Generator) -> Arrays:
@@ -34,9 +33,9 @@ class Algorithm(ABC):
     def worker_factory(self) -> Callable[[], Worker]:
         """A picklable function that makes a rollout worker."""
 
-    @abstractmethod
     def playing_weights(self, arrays: Mapping[str, Array]) -> Any:
         """What of the state a worker needs to play with the present policy."""
+        return arrays["theta"]
 
     @abstractmethod
     def first_games(self, arrays: Arrays) -> int:
@@ -55,6 +54,12 @@ class Algorithm(ABC):
 
         ``decay`` is this iteration's step size as a share of the first one's, ``rng`` what the update draws from.
         """
+
+
+def pixel_optimiser(settings: PGConfig, decay: float = 1.0) -> Optimiser:
+    """The gradient ascent rule that the settings name, at a share of its first step size."""
+    learning_rate = settings.learning_rate * decay
+    return Adam(learning_rate) if settings.optimiser == "adam" else RMSProp(learning_rate, settings.rmsprop_decay)
 
 
 def with_prefix(prefix: str, arrays: Mapping[str, Array]) -> Arrays:

@@ -14,14 +14,22 @@ Differences from the paper: whole games instead of segments of fixed length; GAE
 Pong programs' returns do; step size and entropy bonus halve every ``half_life`` agent steps.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 
-from trainables.algorithms.algorithm import Algorithm, Arrays, Metrics, Play, with_prefix, without_prefix
+from trainables.algorithms.algorithm import (
+    Algorithm,
+    Arrays,
+    Metrics,
+    Play,
+    pixel_optimiser,
+    with_prefix,
+    without_prefix,
+)
 from trainables.config import PGConfig
 from trainables.learning.actor_critic import ActorCritic
 from trainables.learning.baseline import explained_variance
@@ -29,7 +37,7 @@ from trainables.learning.cores import Cores
 from trainables.learning.distributions import Categorical
 from trainables.learning.inputs import active_inputs
 from trainables.learning.mlp import MLP
-from trainables.learning.optimisers import Optimiser, State, make_optimiser
+from trainables.learning.optimisers import State
 from trainables.learning.policies import PixelCategoricalPolicy
 from trainables.learning.returns import generalised_advantages, standardise
 from trainables.sampling.environments import DoublePixels
@@ -81,8 +89,6 @@ class Info(NamedTuple):
 class PPO(Algorithm):
     """Many small steps up a clipped objective. Arrays: ``theta`` (the policy), ``value`` (h,), ``optimiser.*``."""
 
-    playing_arrays = ("theta",)
-
     def __init__(self, settings: PGConfig) -> None:
         self.settings, self.block_size = settings, settings.block_size
         num_actions = len(DoublePixels.MOVES)
@@ -96,13 +102,10 @@ class PPO(Algorithm):
 
     def init(self, rng: np.random.Generator) -> Arrays:
         theta_p = self.network.mlp.init(rng)
-        return self._arrays(theta_p, self.optimiser().init(len(theta_p)))
+        return self._arrays(theta_p, pixel_optimiser(self.settings).init(len(theta_p)))
 
     def worker_factory(self) -> Callable[[], Worker]:
         return partial(Worker, partial(DoublePixels, self.settings.env_id), self.policy, pack_games)
-
-    def playing_weights(self, arrays: Mapping[str, Array]) -> Array:
-        return arrays["theta"]
 
     def output_weights(self, theta_p: Array) -> tuple[Array, Array]:
         """The weights of the difference frame (6400, h), and each hidden unit's weight for up against down (h,)."""
@@ -157,7 +160,7 @@ class PPO(Algorithm):
 
         The weights of inputs that are zero in the whole batch, and the optimiser's memory of them, stay as they are.
         """
-        mlp, optimiser, infos = self.network.mlp, self.optimiser(decay), []
+        mlp, optimiser, infos = self.network.mlp, pixel_optimiser(self.settings, decay), []
         columns, x_nc = active_inputs(steps.x_nd)
         active_p, steps = mlp.restrict_params(theta_p, columns), steps._replace(x_nd=x_nc)
         active_state = {n: mlp.restrict_params(array, columns) if array.ndim else array for n, array in state.items()}
@@ -183,11 +186,6 @@ class PPO(Algorithm):
         jobs = [partial(objective_gradient, mlp, theta_p, half, len(rows), clip, bonus) for half in halves]
         (gradient_p, info), (other_p, other) = self.cores.run_two(*jobs)
         return gradient_p + other_p, Info(*(a + b for a, b in zip(info, other, strict=True)))
-
-    def optimiser(self, decay: float = 1.0) -> Optimiser:
-        """The gradient ascent rule at a share of the first step size."""
-        settings = self.settings
-        return make_optimiser(settings.optimiser, settings.learning_rate * decay, settings.rmsprop_decay)
 
     def _arrays(self, theta_p: Array, state: State) -> Arrays:
         actor_p, critic_h = self.network.split(theta_p)

@@ -13,20 +13,27 @@ Differences from Ray's example: gradients are summed in game order, not in order
 independent of the number of actors, so results repeat bit for bit.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from trainables.algorithms.algorithm import Algorithm, Arrays, Metrics, Play, with_prefix, without_prefix
+from trainables.algorithms.algorithm import (
+    Algorithm,
+    Arrays,
+    Metrics,
+    Play,
+    pixel_optimiser,
+    with_prefix,
+    without_prefix,
+)
 from trainables.config import PGConfig
 from trainables.learning.distributions import Bernoulli
 from trainables.learning.duplicate_columns import distinct_columns
 from trainables.learning.inputs import Inputs
 from trainables.learning.kernels.products import add_rows
-from trainables.learning.optimisers import Optimiser, make_optimiser
 from trainables.learning.policies import BernoulliPolicy
 from trainables.learning.returns import discounted_returns, standardise
 from trainables.sampling.environments import PongPixels
@@ -47,22 +54,17 @@ class Batch(NamedTuple):
 class Reinforce(Algorithm):
     """One step of an optimiser along the gradient of the games. Arrays: ``theta``, ``optimiser.*``."""
 
-    playing_arrays = ("theta",)
-
     def __init__(self, settings: PGConfig) -> None:
         self.settings, self.block_size = settings, settings.block_size
         self.policy = BernoulliPolicy(NUM_PIXELS, settings.hidden_size)
 
     def init(self, rng: np.random.Generator) -> Arrays:
         theta_p = self.policy.mlp.init(rng)
-        return {"theta": theta_p} | with_prefix("optimiser", self.optimiser().init(len(theta_p)))
+        return {"theta": theta_p} | with_prefix("optimiser", pixel_optimiser(self.settings).init(len(theta_p)))
 
     def worker_factory(self) -> Callable[[], Worker]:
         pack = partial(policy_gradient, self.policy, self.settings.gamma)
         return partial(Worker, partial(PongPixels, self.settings.env_id), self.policy, pack)
-
-    def playing_weights(self, arrays: Mapping[str, Array]) -> Array:
-        return arrays["theta"]
 
     def output_weights(self, theta_p: Array) -> tuple[Array, Array]:
         """The weights of the difference frame (6400, h), and each hidden unit's weight for up against down (h,)."""
@@ -82,7 +84,7 @@ class Reinforce(Algorithm):
 
     def update(self, arrays: Arrays, batch: Batch, decay: float, rng: np.random.Generator) -> tuple[Arrays, Metrics]:
         state = without_prefix("optimiser", arrays)
-        theta_p, state = self.optimiser(decay).ascend(arrays["theta"], batch.gradient_p, state)
+        theta_p, state = pixel_optimiser(self.settings, decay).ascend(arrays["theta"], batch.gradient_p, state)
         metrics = {
             "policy/gradient_norm": float(np.linalg.norm(batch.gradient_p)),
             "policy/update_norm": float(np.linalg.norm(theta_p - arrays["theta"])),
@@ -90,11 +92,6 @@ class Reinforce(Algorithm):
             "policy/learning_rate": self.settings.learning_rate * decay,
         }
         return {"theta": theta_p} | with_prefix("optimiser", state), metrics
-
-    def optimiser(self, decay: float = 1.0) -> Optimiser:
-        """The gradient ascent rule at a share of the first step size."""
-        settings = self.settings
-        return make_optimiser(settings.optimiser, settings.learning_rate * decay, settings.rmsprop_decay)
 
 
 class BlockGradient(NamedTuple):

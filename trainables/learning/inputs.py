@@ -12,10 +12,6 @@ Array = np.ndarray
 Inputs: TypeAlias = np.ndarray | sparse.csr_matrix
 """n observations of d numbers each, (n, d)."""
 
-SparseRow = tuple[Array, Array, int, int]
-"""One observation, (columns, values, start, stop): inputs ``columns[start:stop]`` have ``values[start:stop]``, the rest
-are 0. The rows of a game share their arrays; a view for each would cost a microsecond a step."""
-
 
 def product(x_nd: Inputs, weight_dh: Array) -> Array:
     """``x_nd @ weight_dh``, dense (n, h)."""

@@ -133,11 +133,8 @@ class MLP:
     def expand_params(self, restricted_p: Array, columns: Array, theta_p: Array) -> Array:
         """A copy of ``theta_p`` in which the restricted network's parameters have taken their places."""
         theta_p = theta_p.copy()
-        (w1_dh, rest), (w1_mh, new_rest) = (
-            self._first_weight(theta_p),
-            self.restrict(columns)._first_weight(restricted_p),
-        )
-        w1_dh[columns], rest[:] = w1_mh, new_rest
+        w1_dh, rest = self._first_weight(theta_p)
+        w1_dh[columns], rest[:] = self.restrict(columns)._first_weight(restricted_p)
         return theta_p
 
     def _first_weight(self, theta_p: Array) -> tuple[Array, Array]:

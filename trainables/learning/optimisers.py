@@ -4,7 +4,6 @@ State is a dict of arrays, so that a checkpoint can store it without knowing the
 """
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -12,18 +11,6 @@ from trainables.learning.kernels.optimisers import adam_step, rmsprop_step
 
 Array = np.ndarray
 State = dict[str, Array]
-
-
-class Optimiser(Protocol):
-    """What a trainable needs of an optimiser."""
-
-    def init(self, num_params: int) -> State:
-        """The state before the first update."""
-        ...
-
-    def ascend(self, theta_p: Array, grad_p: Array, state: State) -> tuple[Array, State]:
-        """One step uphill: ``(new_theta, new_state)``. The inputs stay as they are."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -38,9 +25,11 @@ class RMSProp:
     decay: float = 0.99
 
     def init(self, num_params: int) -> State:
+        """The state before the first update."""
         return {"mean_square": np.zeros(num_params, np.float32)}
 
     def ascend(self, theta_p: Array, grad_p: Array, state: State) -> tuple[Array, State]:
+        """One step uphill: ``(new_theta, new_state)``. The inputs stay as they are."""
         new_theta_p, mean_square_p = rmsprop_step(theta_p, grad_p, state["mean_square"], self.decay, self.learning_rate)
         return new_theta_p, {"mean_square": mean_square_p}
 
@@ -65,6 +54,4 @@ class Adam:
         return new_theta_p, {"mean": mean_p, "mean_square": mean_square_p, "count": np.array(count)}
 
 
-def make_optimiser(name: str, learning_rate: float, rmsprop_decay: float) -> Optimiser:
-    """The optimiser called ``rmsprop`` or ``adam``."""
-    return RMSProp(learning_rate, rmsprop_decay) if name == "rmsprop" else Adam(learning_rate)
+Optimiser = RMSProp | Adam

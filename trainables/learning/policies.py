@@ -12,8 +12,8 @@ import numpy as np
 from scipy.special import expit
 
 from trainables.learning.distributions import Categorical
-from trainables.learning.inputs import Inputs, SparseRow
-from trainables.learning.kernels.step import sparse_argmax, sparse_logit, tanh_argmax
+from trainables.learning.inputs import Inputs
+from trainables.learning.kernels.step import SparseRow, sparse_argmax, sparse_logit, tanh_argmax
 from trainables.learning.mlp import MLP
 from trainables.learning.running_stats import Filter
 
@@ -41,12 +41,7 @@ class BernoulliPolicy:
         w2 = w2.ravel()
         hidden = np.empty_like(w2)
         threshold = _logistic(rng)
-
-        def sample(row: SparseRow) -> int:
-            columns, values, start, stop = row
-            return int(threshold() < sparse_logit(w1, w2, columns, values, start, stop, hidden))
-
-        return sample
+        return lambda row: int(threshold() < sparse_logit(w1, w2, row, hidden))
 
     def probabilities(self, theta_p: Array, x_nd: Inputs) -> Array:
         """Probabilities (n, 2) of both actions at n observations."""
@@ -76,12 +71,7 @@ class PixelCategoricalPolicy:
         (w1, _), (w2, _) = self.mlp.layers(theta_p)
         hidden, logits = np.empty(self.num_hidden, theta_p.dtype), np.empty(self.num_actions, theta_p.dtype)
         noise = _gumbel(rng, self.num_actions)
-
-        def sample(row: SparseRow) -> int:
-            columns, values, start, stop = row
-            return sparse_argmax(w1, w2, columns, values, start, stop, hidden, logits, noise())
-
-        return sample
+        return lambda row: sparse_argmax(w1, w2, row, hidden, logits, noise())
 
     def probabilities(self, theta_p: Array, x_nd: Inputs) -> Array:
         """Probabilities (n, k) of all actions at n observations."""
@@ -136,6 +126,9 @@ class FilteredPolicy:
     def probabilities(self, weights: FilteredWeights, obs_nd: Array) -> Array:
         """Probabilities (n, k) of all actions at n observations, as the environment shows them."""
         return Categorical.probabilities(self.mlp.forward(weights.theta_p, weights.filter(obs_nd))[0])
+
+
+Policy = BernoulliPolicy | PixelCategoricalPolicy | FilteredPolicy
 
 
 def _gumbel(rng: np.random.Generator, num_actions: int) -> Callable[[], Array]:

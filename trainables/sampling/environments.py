@@ -6,8 +6,7 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from scipy import sparse
 
-from trainables.learning.inputs import SparseRow
-from trainables.learning.kernels.step import CLIP
+from trainables.learning.kernels.step import CLIP, SparseRow
 from trainables.sampling.coarse_coding import BINS, NUM_POSITIONS, coarse_positions
 from trainables.sampling.console import DOWN, UP, PongConsole
 from trainables.sampling.frames import HEIGHT, WIDTH, DifferenceFrames, DoubleFrames, stack_rows

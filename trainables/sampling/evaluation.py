@@ -1,11 +1,17 @@
-"""Games that only measure: nothing is learned from them, and no training game shares their randomness."""
+"""Evaluation: games that only measure, which share no randomness with training, and how sure their mean is."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+from scipy.special import stdtrit
+
 from trainables.sampling.film import Camera, Film
 from trainables.sampling.rollout import GameNumber, rollout
 from trainables.sampling.worker import Worker
+
+FILM = "evaluation.gif"
+"""The last evaluation's first game, in a checkpoint's folder."""
 
 EVALUATION = 2**31
 """The evaluation after iteration i plays as iteration 2**31 + i, which no training reaches."""
@@ -44,7 +50,7 @@ def measure(
     camera = (
         Camera(worker.env, probabilities, worker.view(weights)) if filmed and hasattr(worker.env, "console") else None
     )
-    game = rollout(camera or worker.env, choose, env_rng)
+    game = rollout(camera or worker.env, choose, env_rng)  # type: ignore[arg-type]
     return MeasuredGame(game.episode_return, len(game.action_n), game.truncated, camera.film if camera else None)
 
 
@@ -72,3 +78,30 @@ def evaluate(worker: Worker, weights: object, block: Sequence[GameNumber], sampl
 def caption(game: MeasuredGame, circumstances: str) -> list[str]:
     """The lines above a film's right half."""
     return [f"return {game.episode_return:+.0f} in {game.length:,} steps", circumstances, "what the network sees:"]
+
+
+def mean_with_interval(returns: Sequence[float]) -> tuple[float, float, float]:
+    """The mean of n returns and its 95% confidence interval (mean, low, high), Student's t.
+
+        mean -+ t * s / sqrt(n),    t the 97.5% quantile for n - 1 degrees of freedom, s the sample deviation
+
+    It speaks of this policy's games. What another seed of training would have given lies outside of it. Where all
+    returns are equal the interval is a point, which says little if n is small.
+    """
+    mean = float(np.mean(returns))
+    half = float(stdtrit(len(returns) - 1, 0.975) * np.std(returns, ddof=1) / np.sqrt(len(returns)))
+    return mean, mean - half, mean + half
+
+
+def summarise(iteration: int, sampled: Sequence[EvaluatedGame], greedy: Sequence[EvaluatedGame]) -> dict[str, float]:
+    """The metrics of the ``eval/`` family."""
+    metrics: dict[str, float] = {}
+    for name, games in (("sampled", sampled), ("greedy", greedy)):
+        mean, low, high = mean_with_interval([game.episode_return for game in games])
+        metrics |= {
+            f"eval/return_{name}_mean": mean,
+            f"eval/return_{name}_ci95_low": low,
+            f"eval/return_{name}_ci95_high": high,
+        }
+    lengths = [game.length for game in (*sampled, *greedy)]
+    return metrics | {"eval/episode_len_mean": float(np.mean(lengths)), "eval/iteration": iteration}

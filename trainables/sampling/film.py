@@ -63,9 +63,9 @@ class Camera:
         self._steps = 0
         self.film = Film([], UNUSED.copy())
 
-    def reset(self, rng: np.random.Generator) -> Any:
-        """Start the game."""
-        return self._env.reset(rng)
+    def __getattr__(self, name: str) -> Any:
+        """All but ``step`` is the environment's."""
+        return getattr(self._env, name)
 
     def step(self, action: int) -> tuple[Any, float, bool, bool]:
         """Act, and take a shot now and then."""
@@ -74,14 +74,6 @@ class Camera:
             self._shoot(outcome[0])
         self._steps += 1
         return outcome
-
-    def stack(self, observations: list) -> Any:
-        """As the environment does."""
-        return self._env.stack(observations)
-
-    def picture(self, x_1d: Any) -> Array:
-        """As the environment does."""
-        return self._env.picture(x_1d)
 
     def _shoot(self, observation: Any) -> None:
         ale = self._env.console.ale

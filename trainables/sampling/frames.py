@@ -11,8 +11,8 @@ import ale_py
 import numpy as np
 from scipy import sparse
 
-from trainables.learning.inputs import SparseRow
 from trainables.learning.kernels import compiled
+from trainables.learning.kernels.step import SparseRow
 
 Array = np.ndarray
 

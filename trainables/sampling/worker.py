@@ -2,29 +2,14 @@
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from trainables.learning.policies import Policy
 from trainables.sampling.rollout import Environment, GameNumber, Trajectory, rollout
 
 Array = np.ndarray
-
-
-class Policy(Protocol):
-    """What a worker needs of a policy; ``weights`` are what the learner sends out, observations the environment's."""
-
-    def sampler(self, weights: Any, rng: np.random.Generator) -> Callable[[Any], int]:
-        """A function that draws an action for an observation, as in training."""
-        ...
-
-    def probabilities(self, weights: Any, x_nd: Any) -> Array:
-        """Probabilities (n, k) of all actions at n stacked observations."""
-        ...
-
-    def network_inputs(self, weights: Any, x_nd: Any) -> Any:
-        """What the network sees of n stacked observations (n, d)."""
-        ...
 
 
 class GameSummary(NamedTuple):

@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from experiments.benchmarks.notebook import NotebookModel
+from trainables.algorithms.algorithm import pixel_optimiser
 from trainables.algorithms.reinforce import BlockGradient, Reinforce, add_gradient, policy_gradient, score_gradient
 from trainables.config import PGConfig
 from trainables.learning.distributions import Bernoulli
@@ -127,8 +128,8 @@ def test_an_update_is_one_step_of_the_optimiser_along_the_sum(worker, theta):
     np.testing.assert_array_equal(batch.gradient_p, summed(theta, *(block.experience for block in blocks)))
     assert [game.length for game in games] == [block.summaries[0].length for block in blocks]
     updated, metrics = algorithm.update(arrays, batch, 0.5, np.random.default_rng(0))
-    expected, _ = algorithm.optimiser(0.5).ascend(
-        arrays["theta"], batch.gradient_p, algorithm.optimiser().init(len(theta))
+    expected, _ = pixel_optimiser(CONFIG, 0.5).ascend(
+        arrays["theta"], batch.gradient_p, pixel_optimiser(CONFIG).init(len(theta))
     )
     np.testing.assert_array_equal(updated["theta"], expected)
     assert metrics["policy/learning_rate"] == CONFIG.learning_rate / 2

@@ -22,13 +22,13 @@ def test_the_sparse_networks_outputs_add_in_numpys_order():
         for active in (0, 1, 28, 66):
             row = rng.permutation(900)[: active + 9], rng.choice([-1, 1], active + 9).astype(np.float32), 4, 4 + active
             room = np.empty(hidden, np.float32)
-            assert sparse_logit(w1, w2, *row, room) == numpy_kernels.sparse_logit(w1, w2, *row, room)
+            assert sparse_logit(w1, w2, row, room) == numpy_kernels.sparse_logit(w1, w2, row, room)
             w2_k, noise, logits = (
                 rng.standard_normal((hidden, 3), np.float32),
                 rng.gumbel(size=3).astype(np.float32),
                 np.empty((2, 3), np.float32),
             )
-            call = w1, w2_k, *row, room
+            call = w1, w2_k, row, room
             action = sparse_argmax(*call, logits[0], noise)
             assert action == numpy_kernels.sparse_argmax(*call, logits[1], noise)
             np.testing.assert_array_equal(*logits)

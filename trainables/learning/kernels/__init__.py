@@ -1,9 +1,8 @@
 """Compiled loops, and nothing else: the only modules that know numba.
 
-A loop is compiled where it runs at every step of a game, or where it walks through the large arrays of an update. Of
-the dozen NumPy calls that a step would need, each costs a microsecond and leaves the emulator's next frames a colder
-cache. The plain NumPy form of each loop is its oracle in the tests, and returns the same bits: both add one number
-after the other, in the same order.
+A loop is compiled where it runs at every step of a game, or walks through the large arrays of an update. Of the dozen
+NumPy calls that a step would need, each takes a microsecond and leaves the emulator's next frames a colder cache. The
+NumPy form of each loop is its oracle in the tests: the same bits, since both add one number after the other, in order.
 """
 
 from collections.abc import Callable
