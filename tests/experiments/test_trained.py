@@ -7,6 +7,8 @@ import pytest
 
 from experiments import watch
 
+pytestmark = pytest.mark.ray  # whole programs, which play for seconds
+
 
 @pytest.mark.parametrize("learner", ["pg", "trpo"])
 def test_the_policies_that_come_along_win(learner, monkeypatch, capsys, tmp_path, request):

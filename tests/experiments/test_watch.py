@@ -13,6 +13,8 @@ from experiments.record.folders import create
 from trainables.config import PGConfig, TRPOConfig
 from trainables.trainable import PongPG, PongTRPO
 
+pytestmark = pytest.mark.ray  # whole programs, which play for seconds
+
 TRIAL = "00000_h=8"
 
 

@@ -50,6 +50,7 @@ def test_the_bottleneck_is_named():
     assert bottleneck(simulate(cluster, EQUAL._replace(game_bytes=5e8), 1000, rng)).startswith("the learner's network")
 
 
+@pytest.mark.ray
 def test_a_benchmark_prints_tables_and_writes_them(tmp_path, monkeypatch, capsys):
     run(monkeypatch, "rollout", "--rounds", "1", "--json", str(tmp_path / "rollout.json"))
     whole, parts = json.loads((tmp_path / "rollout.json").read_text())

@@ -1,5 +1,6 @@
 import io
 
+import gymnasium
 import numpy as np
 import pytest
 from PIL import Image
@@ -12,6 +13,9 @@ from trainables.sampling.evaluation import caption, evaluate, evaluation_numbers
 from trainables.sampling.film import EVERY, STEPS_PER_SECOND
 from trainables.sampling.rollout import GameNumber
 
+ENV_ID = "ShortestPong-v0"
+SPEC = gymnasium.spec("ALE/Pong-v5").kwargs | {"max_num_frames_per_episode": 900}
+gymnasium.register(ENV_ID, entry_point="ale_py.env:AtariEnv", kwargs=SPEC)
 NUMBER = evaluation_numbers(seed=3, iteration=7, count=1)[0]
 PIXELS_ONLY = pytest.mark.parametrize("player", ["double"], indirect=True)
 
@@ -20,11 +24,11 @@ PIXELS_ONLY = pytest.mark.parametrize("player", ["double"], indirect=True)
 def player(request):
     """A worker, and weights to play with."""
     if request.param == "memory":
-        worker = make_algorithm(TRPOConfig(hidden_sizes=(8,), coarse_coding=False)).worker_factory()()
+        worker = make_algorithm(TRPOConfig(env_id=ENV_ID, hidden_sizes=(8,), coarse_coding=False)).worker_factory()()
         seen = np.random.default_rng(0).integers(0, 256, (9, 128)).astype(np.uint8)
         return worker, FilteredWeights(worker.policy.init(np.random.default_rng(0)), Moments.of(seen).filter())
     method = "ppo" if request.param == "double" else "reinforce"
-    worker = make_algorithm(PGConfig(method=method, hidden_size=10)).worker_factory()()
+    worker = make_algorithm(PGConfig(env_id=ENV_ID, method=method, hidden_size=10)).worker_factory()()
     return worker, worker.policy.mlp.init(np.random.default_rng(0))
 
 
@@ -60,7 +64,7 @@ def test_a_greedy_game_takes_the_most_probable_action_of_the_dense_network_each_
     worker, weights = player
     pixels = isinstance(weights, np.ndarray)
     env_rng, _ = NUMBER.generators()
-    env = type(worker.env)()
+    env = type(worker.env)(ENV_ID)
     observation, total, length, done = env.reset(env_rng), 0.0, 0, False
     while not done:
         matrix = env.stack([observation])
