@@ -38,7 +38,11 @@ def test_under_tune_the_next_games_begin_before_the_checkpoint_is_written(ray_cl
     assert result.metrics["training_iteration"] == 2
 
 
-@pytest.mark.parametrize(("trainable", "settings"), [(PongPG, PIXELS), (PongTRPO, EVALUATED)], ids=["pg", "trpo"])
+@pytest.mark.parametrize(
+    ("trainable", "settings"),
+    [pytest.param(PongPG, PIXELS, marks=pytest.mark.slow), (PongTRPO, EVALUATED)],
+    ids=["pg", "trpo"],
+)
 def test_games_begun_ahead_change_no_bit(make_trial, trainable, settings):
     one_by_one, before = make_trial(trainable, settings), make_trial(ahead(trainable), settings)
     for _ in range(3):

@@ -51,6 +51,7 @@ def test_a_worker_that_dies_or_freezes_changes_no_bit_of_a_trial(make_trial, tmp
     assert_same(disturbed.arrays, undisturbed.arrays)
 
 
+@pytest.mark.slow
 def test_a_worker_that_always_dies_fails_the_trial_with_worker_game_and_cause(tmp_path):
     (error,) = run(faulty(PongTRPO, faults.die, (1, 1), None), CARTPOLE, tmp_path).errors
     assert "rollout worker 0 in game 1 of iteration 1 (seed 4) failed 3 times, at last because it died" in str(error)

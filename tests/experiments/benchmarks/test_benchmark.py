@@ -51,6 +51,7 @@ def test_the_bottleneck_is_named():
 
 
 @pytest.mark.ray
+@pytest.mark.slow
 def test_a_benchmark_prints_tables_and_writes_them(tmp_path, monkeypatch, capsys):
     run(monkeypatch, "rollout", "--rounds", "1", "--json", str(tmp_path / "rollout.json"))
     whole, parts = json.loads((tmp_path / "rollout.json").read_text())

@@ -73,6 +73,7 @@ def test_an_interrupted_experiment_goes_on_from_its_uri_on_another_machine(stora
     assert_as_undisturbed(folder, undisturbed)
 
 
+@pytest.mark.slow
 def test_the_mirror_shows_what_lies_there_and_extends_it(storage, undisturbed):
     run = flags(storage, name="short")
     spec = dataclasses.replace(SIX_ITERATIONS, iterations=3, storage_uri=storage)
