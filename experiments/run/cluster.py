@@ -18,7 +18,7 @@ from experiments.ask.storage import locate
 from trainables.checks import ConfigError
 from trainables.versions import installed_versions
 
-CODE = {"py_modules": [experiments, search_spaces, trainables], "excludes": ["__pycache__/"]}
+CODE = {"py_modules": [experiments, search_spaces, trainables], "excludes": ["__pycache__/", "*.html"]}
 """Runtime environment of everything that runs on the nodes: the driver's code, whatever they have installed."""
 
 PROBE_TIMEOUT_S = 120.0
