@@ -8,19 +8,12 @@ import pytest
 import scipy.stats
 from PIL import Image
 
-from tests.helpers.trials import assert_same, trained
+from tests.helpers.trials import CARTPOLE, assert_same, trained
 from trainables.sampling.evaluation import FILM, evaluate, evaluation_numbers, mean_with_interval, summarise
 from trainables.trainable import PongPG, PongTRPO
 
 PG = {"hidden_size": 8, "batch_size": 2}
 TRPO = {"hidden_sizes": (8,), "timesteps_per_batch": 1000}
-CARTPOLE = {
-    "env_id": "CartPole-v1",
-    "reset_on_reward": False,
-    "coarse_coding": False,
-    "hidden_sizes": (8,),
-    "timesteps_per_batch": 300,
-}
 COMMON = {"num_workers": 1, "cpus_per_worker": 0.5, "seed": 4, "eval_games": 2}
 
 
