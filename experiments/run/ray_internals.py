@@ -13,7 +13,6 @@ from typing import Any
 import ray
 from ray.tune import Callback, Checkpoint
 from ray.tune.experiment import Trial
-from ray.tune.schedulers import PopulationBasedTraining
 
 from trainables.checks import ConfigError
 
@@ -38,7 +37,6 @@ def _used() -> Iterator[tuple[Any, Sequence[str]]]:
     yield Trial("stub", stub=True), ["init_local_path", "storage", *(f"run_metadata.{name}" for name in metadata)]
     storage = importlib.import_module("ray.train._internal.storage").StorageContext
     inspect.signature(storage).bind_partial(storage_filesystem=None, current_checkpoint_index=0)  # become attributes
-    yield PopulationBasedTraining(hyperparam_mutations={"gamma": [0, 1]}), ["_save_trial_state", "_trial_state"]
 
 
 class ErrorText(Callback):
@@ -72,11 +70,3 @@ def give_back(
         manager.register_checkpoint(_TrainingResult(checkpoint, dict(row)))
     storage.current_checkpoint_index = newest_index
     trial.run_metadata.last_result = dict(last_row)
-
-
-def give_back_score(pbt: PopulationBasedTraining, trial: Trial, row: Mapping[str, Any], time: int) -> None:
-    """Tell PBT the result with which a trial came to its last exchange, at ``time`` in its time_attr."""
-    state = pbt._trial_state[trial]
-    pbt._save_trial_state(state, time, dict(row), trial)
-    state.last_perturbation_time = time
-    state.last_checkpoint = trial.checkpoint

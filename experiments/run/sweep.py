@@ -9,6 +9,7 @@ from pathlib import Path
 from experiments.ask.command_line import clean_exit, parse, program
 from experiments.ask.flags import RunFlags, SweepFlags, refuse_settled
 from experiments.ask.words import duration
+from experiments.plan import population
 from experiments.plan.learners import Learner
 from experiments.plan.plan import Plan, draw, require_fits
 from experiments.plan.resources import ClusterResources
@@ -73,7 +74,8 @@ def _fork(learner: Learner, arguments: Arguments) -> tuple[int, Path]:
     resources = resources_for(run)
     for config in configs:
         require_fits(config, resources)
-    return fork(learner, _spec(learner, arguments, configs, origin.swept), restored, run)
+    swept = [name for name in origin.swept if name not in settings]
+    return fork(learner, _spec(learner, arguments, configs, swept), restored, run)
 
 
 def _spec(learner: Learner, arguments: Arguments, configs: Sequence[Config], swept: list[str]) -> ExperimentSpec:
@@ -99,6 +101,8 @@ def _plan(learner: Learner, sweep: SweepFlags, resources: ClusterResources) -> P
     preset = "smoke" if sweep.smoke_test else sweep.preset
     samples = 2 if sweep.smoke_test else sweep.num_samples
     configs, swept, notes = draw(learner, preset, sweep.settings(learner.batch_field), samples, sweep.seed, resources)
+    if sweep.scheduler == "pbt" and not sweep.smoke_test:
+        notes += population.notes(learner, configs, swept)
     return Plan(learner, configs, swept, sweep.budget, resources, sweep.max_concurrent, notes)
 
 
