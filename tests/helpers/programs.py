@@ -15,9 +15,9 @@ def command(program, *flags):
     return [sys.executable, str(program), *map(str, flags)]
 
 
-def run(program, *flags, cwd, status=0):
+def run(program, *flags, cwd, status=0, timeout=200):
     """Run a program to its end; return what it prints."""
-    done = subprocess.run(command(program, *flags), cwd=cwd, capture_output=True, text=True, timeout=200)
+    done = subprocess.run(command(program, *flags), cwd=cwd, capture_output=True, text=True, timeout=timeout)
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout
 
