@@ -57,8 +57,8 @@ class Population(Rounds):
 
     def before_the_first(self, trials: Mapping[int, Trial]) -> None:
         """Make those copies of the latest exchange that a kill prevented; nobody has played on meanwhile."""
-        for exchange in self._exchanges[-1:]:
-            self._copy(exchange, trials)
+        if self._exchanges:
+            self._carry_out(trials)
 
     def decide(self, waiting: Mapping[int, Trial]) -> None:
         """Decide, write it down, and copy."""
@@ -67,10 +67,7 @@ class Population(Rounds):
         copies = [self._planned(waiting, index, best) for index, best in losers(scores, self._groups)]
         least = min(result[self._time_attr] for result in results.values())
         self._exchanges.append(Exchange(least, scores, copies))
-        write_exchanges(self._folder, self._exchanges)
-        if home := Remote.of(self._folder):
-            home.push(self._folder / EXCHANGES)
-        self._copy(self._exchanges[-1], waiting)
+        self._carry_out(waiting)
 
     def _planned(self, trials: Mapping[int, Trial], index: int, best: Sequence[int]) -> Copy:
         """Draw a donor, and the settings to go on with."""
@@ -81,27 +78,36 @@ class Population(Rounds):
         before = {name: trials[index].config[name] for name in settings}
         return Copy(index, donor, _newest(trials[donor]), _newest(trials[index]) + 1, before, settings)
 
-    def _copy(self, exchange: Exchange, trials: Mapping[int, Trial]) -> None:
-        """Make what is missing of an exchange's copies."""
-        for copy in exchange.copies:
-            trial, donor = trials[copy.trial], trials[copy.donor]
-            if trial.is_finished() or _newest(trial) >= copy.target:
-                continue
-            try:
-                if _newest(donor) != copy.source:
-                    raise checkpoints.CheckpointError("which has another newest checkpoint by now")
-                self._copy_trial(trial, donor, copy)
-            except checkpoints.CheckpointError as error:
-                print(f"{trial} goes on without its copy of {donor}: {error}", file=sys.stderr, flush=True)
+    def _carry_out(self, trials: Mapping[int, Trial]) -> None:
+        """Write the exchanges down, and make what is missing of the latest one's copies.
 
-    def _copy_trial(self, trial: Trial, donor: Trial, copy: Copy) -> None:
+        Raises RuntimeError, at which the experiment goes on from its checkpoints, if something cannot be written.
+        """
+        try:
+            write_exchanges(self._folder, self._exchanges)
+            if home := Remote.of(self._folder):
+                home.push(self._folder / EXCHANGES)
+            for copy in self._exchanges[-1].copies:
+                trial, donor = trials[copy.trial], trials[copy.donor]
+                if not trial.is_finished() and _newest(trial) < copy.target:
+                    self._copy(trial, donor, copy)
+        except OSError as error:
+            raise RuntimeError(f"An exchange cannot be written: {error}") from error
+
+    def _copy(self, trial: Trial, donor: Trial, copy: Copy) -> None:
         """Let a trial go on from the donor's checkpoint, which becomes its own newest one, and with its results.
 
         A trial's rows are those of its weights. The checkpoint comes last: with it, the copy is made.
         """
         source = trial_folder(self._folder, donor) / checkpoints.folder_name(copy.source)
         target = trial_folder(self._folder, trial) / checkpoints.folder_name(copy.target)
-        arrays, state = checkpoints.load(source, self._learner)
+        try:
+            if _newest(donor) != copy.source:
+                raise checkpoints.CheckpointError("it has another newest checkpoint by now")
+            arrays, state = checkpoints.load(source, self._learner)
+        except checkpoints.CheckpointError as error:  # somebody or something has damaged files meanwhile
+            print(f"{trial} goes on without its copy of {donor}: {error}", file=sys.stderr, flush=True)
+            return
         config = trial.config | copy.settings
         rows = [row for row in read_rows(source.with_name(RESULTS)) if row["training_iteration"] <= state["iteration"]]
         replace_text(target.with_name(RESULTS), "".join(json.dumps(row) + "\n" for row in rows))
@@ -112,7 +118,9 @@ class Population(Rounds):
         checkpoints.save(target, arrays, state | {"config": config})
         if home := Remote.of(self._folder):
             filesystem, root = locate(home.uri)
-            copy_files(str(target), f"{root}/{target.parent.name}/{target.name}", destination_filesystem=filesystem)
+            there = f"{root}/{target.parent.name}/{target.name}"
+            filesystem.create_dir(there)
+            copy_files(str(target), there, destination_filesystem=filesystem)
         trial.set_config(config)
         result = self.result_of(donor)
         give_back(trial, [(target, result)], copy.target, result)

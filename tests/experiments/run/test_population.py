@@ -9,22 +9,10 @@ import pytest
 from experiments.plan.learners import TRPO
 from experiments.record.exchanges import read_exchanges
 from experiments.run.population import losers
-from tests.helpers.populations import newest_arrays
-from tests.helpers.small_experiments import fit, iterations, rows, small_spec, trial_folders
-from tests.helpers.trials import CARTPOLE, assert_same
+from tests.helpers.populations import PAIR, newest_arrays
+from tests.helpers.small_experiments import fit, iterations, rows, trial_folders
+from tests.helpers.trials import assert_same
 from trainables import checkpoints
-from trainables.config import TRPOConfig
-
-OWN = [
-    {"seed": 4, "num_workers": 1, "timesteps_per_batch": 300, "max_kl": 0.01},
-    {"seed": 5, "num_workers": 2, "timesteps_per_batch": 200, "max_kl": 0.05},
-]
-PAIR = small_spec(
-    "trpo",
-    [TRPOConfig(**CARTPOLE | own) for own in OWN],
-    **{"iterations": 3, "interval": 2, "scheduler": "pbt", "swept": [*OWN[0]]},
-)
-"""The second trial is ahead after two iterations, and has more workers."""
 
 
 def test_the_worst_quarter_of_each_group_copies_one_of_its_best_that_has_more():
