@@ -20,6 +20,7 @@ class Rounds(FIFOScheduler):
     def __init__(self, count: int, time_attr: str, max_concurrent: int | None = None) -> None:
         super().__init__()
         self._count, self._time_attr, self._max_concurrent = count, time_attr, max_concurrent or count
+        self._started = False
 
     @abstractmethod
     def round_end(self, trial: Trial) -> float:
@@ -58,8 +59,6 @@ class Rounds(FIFOScheduler):
         running = sum(trial.status != Trial.PAUSED for trial in alive.values())
         ready = (trial for trial in alive.values() if trial.status == Trial.PAUSED and not self._waits(trial))
         return next(ready, None) if running < self._max_concurrent else None
-
-    _started = False
 
     def _waits(self, trial: Trial) -> bool:
         return trial.status == Trial.PAUSED and self.result_of(trial).get(self._time_attr, 0) >= self.round_end(trial)
