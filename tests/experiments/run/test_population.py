@@ -1,14 +1,17 @@
 """Trials that copy each other: real Ray, and TRPO on CartPole, which plays in milliseconds."""
 
+import dataclasses
 import json
+import math
 import shutil
 
 import numpy as np
 import pytest
+from ray.tune.experiment import Trial
 
 from experiments.plan.learners import TRPO
-from experiments.record.exchanges import read_exchanges
-from experiments.run.population import losers
+from experiments.record.exchanges import Exchange, read_exchanges, write_exchanges
+from experiments.run.population import Population, losers
 from tests.helpers.populations import PAIR, newest_arrays
 from tests.helpers.small_experiments import fit, iterations, rows, trial_folders
 from tests.helpers.trials import assert_same
@@ -21,6 +24,17 @@ def test_the_worst_quarter_of_each_group_copies_one_of_its_best_that_has_more():
     assert losers([4.0, 1.0, 3.0, 2.0, 5.0], [[0, 1, 2, 3, 4]]) == [(3, [4, 0]), (1, [4, 0])]
     assert losers([-21.0, -21.0, None, None], [[0, 1, 2, 3]]) == [], "an equal is no gain"
     assert losers([None, 1.0, 2.0], [[0, 1, 2]]) == [(1, [2])], "who came to its end takes no part"
+
+
+def test_trials_meet_at_the_next_multiple_of_the_interval_beyond_the_one_that_was_least_far(tmp_path):
+    spec = dataclasses.replace(PAIR, iterations=None, timesteps=1000, interval=100)
+    trial = Trial("stub", stub=True)
+    assert Population(TRPO, tmp_path, spec).round_end(trial) == 100
+    write_exchanges(tmp_path, [Exchange(100, [1.0, 2.0], []), Exchange(350, [1.0, 2.0], [])])
+    assert Population(TRPO, tmp_path, spec).round_end(trial) == 400
+    strangers = [spec.configs[0], spec.configs[1] | {"hidden_sizes": "4"}]
+    alone = Population(TRPO, tmp_path, dataclasses.replace(spec, configs=strangers))
+    assert alone.round_end(trial) == math.inf, "nobody waits where nobody can copy"
 
 
 @pytest.fixture(scope="module")
