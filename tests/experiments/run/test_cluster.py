@@ -1,8 +1,10 @@
 """A cluster of several nodes on one machine: real Ray nodes with pretended CPUs, and the programs as users run them."""
 
+import contextlib
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -137,6 +139,39 @@ def test_a_folder_that_the_nodes_do_not_share_is_refused(cluster, tmp_path):
     assert "has not the same folder there" in complaint
     assert "on a cluster of 4 nodes accepted is a folder that all of them share" in complaint
     assert not [*tmp_path.iterdir()]
+
+
+def test_a_wrong_token_took_25_s_and_was_not_named_as_the_cause(tmp_path):
+    for name in ("head", "driver"):
+        (tmp_path / name / ".ray").mkdir(parents=True)
+        (tmp_path / name / ".ray" / "auth_token").write_text(name[0] * 64)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    ray = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--num-cpus=0"]
+    head = subprocess.Popen(
+        [*ray, f"--port={port}", "--include-dashboard=false"],
+        env=environment | {"HOME": str(tmp_path / "head"), "RAY_AUTH_MODE": "token"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_until(lambda: _answers(port), "no head")
+        start = time.monotonic()
+        home = environment | {"HOME": str(tmp_path / "driver")}
+        complaint = refused(SWEEPS["pg"], "--address", f"127.0.0.1:{port}", "--dry-run", cwd=tmp_path, env=home)
+        assert time.monotonic() - start < 15, "most of it Python's imports"
+    finally:
+        head.terminate()
+        head.wait()
+    assert "the cluster does not accept the token of this machine" in complaint
+
+
+def _answers(port):
+    with contextlib.suppress(OSError):
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        return True
 
 
 def test_a_node_with_other_versions_is_refused(cluster, tmp_path):
