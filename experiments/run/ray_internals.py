@@ -14,9 +14,6 @@ from typing import Any
 
 import grpc
 import ray
-from ray._private import ray_constants, services
-from ray._private.grpc_utils import init_grpc_channel
-from ray.core.generated import gcs_service_pb2, gcs_service_pb2_grpc
 from ray.tune import Callback, Checkpoint
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import PopulationBasedTraining
@@ -48,10 +45,11 @@ def _used() -> Iterator[tuple[Any, Sequence[str]]]:
     storage = importlib.import_module("ray.train._internal.storage").StorageContext
     inspect.signature(storage).bind_partial(storage_filesystem=None, current_checkpoint_index=0)  # become attributes
     yield PopulationBasedTraining(hyperparam_mutations={"gamma": [0, 1]}), ["_save_trial_state", "_trial_state"]
-    yield ray_constants, ["ENABLE_RAY_CLUSTER", "ENABLE_RAY_CLUSTERS_ENV_VAR"]
-    yield services, ["canonicalize_bootstrap_address"]
-    yield gcs_service_pb2_grpc, ["NodeInfoGcsServiceStub"]
-    yield gcs_service_pb2, ["CheckAliveRequest"]
+    yield importlib.import_module("ray._private.ray_constants"), ["ENABLE_RAY_CLUSTER", "ENABLE_RAY_CLUSTERS_ENV_VAR"]
+    yield importlib.import_module("ray._private.services"), ["canonicalize_bootstrap_address"]
+    yield importlib.import_module("ray._private.grpc_utils"), ["init_grpc_channel"]
+    yield importlib.import_module("ray.core.generated.gcs_service_pb2_grpc"), ["NodeInfoGcsServiceStub"]
+    yield importlib.import_module("ray.core.generated.gcs_service_pb2"), ["CheckAliveRequest"]
 
 
 @contextmanager
@@ -62,6 +60,8 @@ def on_loopback() -> Iterator[None]:
     address nevertheless, and listens on all of them. What was set before is set again in the end: the programs of a
     cluster must know their machine's address.
     """
+    from ray._private import ray_constants
+
     name = ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR
     before, in_environment = ray_constants.ENABLE_RAY_CLUSTER, os.environ.get(name)
     ray_constants.ENABLE_RAY_CLUSTER = False  # for this process, which read the variable as Ray was imported
@@ -81,7 +81,10 @@ def token_refused(address: str) -> bool:
     Ray's own attempt to connect takes 20 s in that case, and then does not name the cause. Raises ConnectionError or
     ValueError if the address is none.
     """
-    with init_grpc_channel(services.canonicalize_bootstrap_address(address) or address) as channel:
+    from ray._private import grpc_utils, services
+    from ray.core.generated import gcs_service_pb2, gcs_service_pb2_grpc
+
+    with grpc_utils.init_grpc_channel(services.canonicalize_bootstrap_address(address) or address) as channel:
         asked = gcs_service_pb2_grpc.NodeInfoGcsServiceStub(channel).CheckAlive
         try:
             asked(gcs_service_pb2.CheckAliveRequest(), timeout=ANSWER_TIMEOUT_S)  # type: ignore[attr-defined]

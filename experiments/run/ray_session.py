@@ -13,7 +13,7 @@ import ray
 from experiments.ask.flags import RunFlags
 from experiments.plan.resources import ClusterResources, local_cpus
 from experiments.run.cluster import attach
-from experiments.run.ray_internals import on_loopback
+from experiments.run.ray_internals import on_loopback, require_internals
 from trainables.checks import ConfigError
 
 
@@ -25,9 +25,11 @@ def resources_for(run: RunFlags) -> ClusterResources:
 def start_ray(address: str | None, verbose: bool) -> ClusterResources:
     """Start Ray here, or attach to a running cluster; return its nodes.
 
-    Starts nothing if this program has a Ray already. Raises ConfigError as ``attach`` and ``start_local`` do.
+    Starts nothing if this program has a Ray already. Raises ConfigError as ``attach`` and ``start_local`` do, and if
+    the installed Ray lacks what this program uses of it.
     """
     if not ray.is_initialized():
+        require_internals()
         if not verbose:
             warnings.filterwarnings("ignore", module="ray")
             logging.getLogger("ray.tune").setLevel(logging.ERROR)
@@ -53,10 +55,10 @@ def start_local(cpus: int, **options: Any) -> None:
 def _guard_token() -> None:
     """See that the token by which Ray knows its own is there, and that nobody else on this machine can read it.
 
-    Ray would make the file readable for all. Of a token that is in the environment, or a path that is named there, it
-    makes none.
+    Ray would make the file readable for all. It makes none where the environment has a token, names another file or
+    asks for a Ray without tokens.
     """
-    if {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & os.environ.keys():
+    if {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & os.environ.keys() or os.environ.get("RAY_AUTH_MODE") == "disabled":
         return
     token = Path("~/.ray/auth_token").expanduser()
     try:

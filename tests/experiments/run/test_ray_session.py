@@ -68,6 +68,7 @@ def token(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("RAY_AUTH_TOKEN", raising=False)
     monkeypatch.delenv("RAY_AUTH_TOKEN_PATH", raising=False)
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
     monkeypatch.setattr(ray, "init", lambda **options: None)
     return tmp_path / ".ray" / "auth_token"
 
@@ -83,8 +84,9 @@ def test_the_token_file_was_readable_for_everybody_on_the_machine(token):
     assert (token.read_text(), token.stat().st_mode & 0o777) == (first, 0o600)
 
 
-def test_a_token_in_the_environment_needs_no_file(token, monkeypatch):
-    monkeypatch.setenv("RAY_AUTH_TOKEN", "a" * 64)
+@pytest.mark.parametrize(("name", "value"), [("RAY_AUTH_TOKEN", "a" * 64), ("RAY_AUTH_MODE", "disabled")])
+def test_a_token_in_the_environment_needs_no_file(token, monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
     start_local(1)
     assert not token.parent.exists()
 
