@@ -12,6 +12,7 @@ from experiments.read.restored import RestoredTrial
 from experiments.record.mirror import Remote
 from experiments.record.spec import ExperimentSpec
 from experiments.run.disk import KEEP
+from experiments.run.flush import Flush
 from experiments.run.json_logger import JsonLogger
 from experiments.run.ray_internals import ErrorText
 from experiments.run.rounds import Rounds
@@ -74,6 +75,6 @@ def _run_config(
             checkpoint_score_order=MODE,
         ),
         failure_config=tune.FailureConfig(max_failures=MAX_FAILURES),
-        callbacks=[JsonLogger(folder), TensorBoard(folder), ErrorText(), *callbacks],
+        callbacks=[JsonLogger(folder), TensorBoard(folder), Flush(folder), ErrorText(), *callbacks],
         verbose=1 if verbose else 0,
     )
