@@ -70,7 +70,7 @@ def _run_config(
         checkpoint_config=tune.CheckpointConfig(
             checkpoint_frequency=spec.checkpoint_frequency,
             checkpoint_at_end=True,
-            num_to_keep=KEEP[spec.scheduler],
+            num_to_keep=KEEP,
             checkpoint_score_attribute=METRIC,
             checkpoint_score_order=MODE,
         ),
