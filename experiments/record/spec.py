@@ -2,14 +2,20 @@
 
 import dataclasses
 import json
+import typing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from experiments.ask.budget import Budget
 from experiments.record.folders import RECORD, read_record
+from experiments.record.provenance import ORIGIN
+from experiments.record.sound import wrong_entry
 from trainables.checks import ConfigError
 from trainables.files import replace_text
+
+Setting = str | int | float | bool | None
+"""What a trial's setting is in text."""
 
 
 @dataclass(frozen=True)
@@ -20,10 +26,10 @@ class ExperimentSpec:
     command: list[str]  # the program's file name and its arguments as typed
     iterations: int | None  # of a trial that is not stopped early; None if steps alone are counted
     swept: list[str]  # settings that differ between trials, and so appear in their names
-    configs: list[dict[str, Any]]  # of every trial, in order
+    configs: list[dict[str, Setting]]  # of every trial, in order
     checkpoint_frequency: int
     interval: int  # before asha first cuts, and between pbt's exchanges; in the budget's time_attr
-    scheduler: str = "fifo"
+    scheduler: Literal["asha", "fifo", "pbt"] = "fifo"
     max_concurrent: int | None = None
     time_budget_s: float | None = None
     timesteps: int | None = None  # agent steps of a trial that is not stopped early; None if iterations are counted
@@ -36,7 +42,7 @@ class ExperimentSpec:
     @classmethod
     def read(cls, folder: Path) -> Self:
         """An experiment's specification. Raises ConfigError if it is damaged or lacks an entry."""
-        content = read_record(folder)
+        content = sound_record(folder)
         names = {field.name for field in dataclasses.fields(cls)}
         try:
             return cls(**{name: value for name, value in content.items() if name in names})
@@ -60,3 +66,11 @@ class ExperimentSpec:
     def update(self, folder: Path) -> None:
         """Put this specification into the ``experiment.json`` of ``folder``; what else stands there stays."""
         replace_text(folder / RECORD, json.dumps(read_record(folder) | self.to_dict(), indent=1))
+
+
+def sound_record(folder: Path) -> dict[str, Any]:
+    """What ``experiment.json`` says, each entry of the type that is declared here. Raises ConfigError otherwise."""
+    content = read_record(folder)
+    if wrong := wrong_entry(content, typing.get_type_hints(ExperimentSpec) | ORIGIN):
+        raise ConfigError(f"{folder / RECORD} is damaged: {wrong}")
+    return content
