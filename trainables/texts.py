@@ -1,13 +1,17 @@
 """Texts from files that nobody vouches for: bounded, and without what a terminal would obey."""
 
+import io
 import json
 import os
 import stat
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 MAX_BYTES = 2**28
 """No file of text is as long (a row has 3 KB); what is behind is not read."""
+
+MAX_JSON_BYTES = 2**25
+"""No file that is one JSON text is as long: ten thousand trials take 10 MB."""
 
 MAX_DIGITS = 40
 """Of a whole number: more than seeds have, and less than a float holds."""
@@ -29,13 +33,13 @@ def parse_json(text: str | bytes) -> Any:
         raise ValueError("nested too deep") from None
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> io.BufferedReader:
     """Open a file for reading. Raises OSError, also if it is none: from a pipe one would read for ever."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(None, "it is no file", str(path))
-    return os.fdopen(descriptor, "rb")
+    return open(descriptor, "rb")
 
 
 def read_text(path: Path, limit: int = MAX_BYTES) -> str:

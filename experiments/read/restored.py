@@ -5,6 +5,7 @@ checkpoints, Tune starts again without a word if it is damaged, and to read it i
 are text and arrays, and say all that is needed.
 """
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from experiments.plan.learners import LEARNERS
 from experiments.plan.trial_names import number_in_name
+from experiments.read.loading import load
+from experiments.read.over import is_over
 from experiments.read.trials import TrialResult, read_experiment
+from experiments.record import names
 from experiments.record.folders import RECORD
 from experiments.record.spec import ExperimentSpec
 from trainables import checkpoints
@@ -42,21 +47,28 @@ class RestoredTrial:
 def restore(folder: Path, spec: ExperimentSpec) -> dict[str, RestoredTrial]:
     """Every trial that has a folder, by its number.
 
-    Raises ConfigError if the trials' folders and ``experiment.json`` contradict each other, or if a fork was cut off
-    before all its checkpoints were there.
+    Raises ConfigError if the trials' folders and ``experiment.json`` contradict each other, if a setting is impossible,
+    or if a fork was cut off before all its checkpoints were there.
     """
-    restored = {number_in_name(trial.name): _restore(trial, spec) for trial in read_experiment(folder).trials}
-    for number, trial in restored.items():
+    experiment = read_experiment(folder)
+    for config in spec.configs:
+        try:
+            LEARNERS[experiment.learner].config_class.from_dict(config)
+        except ConfigError as error:
+            raise ConfigError(f"{folder / RECORD}: {error}") from None
+    trials = {number_in_name(trial.name): trial for trial in experiment.trials}
+    for number, trial in trials.items():
         if int(number) >= len(spec.configs):
             raise ConfigError(f"{folder / trial.name} belongs to no trial in {folder / RECORD}")
         if spec.scheduler != "pbt":  # which changes settings on the way
             _require_same(spec.configs[int(number)], trial, folder)
+    restored = {number: _restore(trial, spec) for number, trial in trials.items()}
     if spec.fork_of and sum(bool(trial.checkpoints) for trial in restored.values()) < len(spec.configs):
         raise ConfigError(f"{folder} lacks a checkpoint that it was forked from: delete it, and fork again")
     return restored
 
 
-def _require_same(config: dict[str, Any], trial: RestoredTrial, folder: Path) -> None:
+def _require_same(config: dict[str, Any], trial: TrialResult, folder: Path) -> None:
     changed = [
         f"{key}={trial.config.get(key)!r} for {value!r}"
         for key, value in config.items()
@@ -80,8 +92,10 @@ def describe(restored: Iterable[RestoredTrial]) -> list[str]:
     for trial in restored:
         lines += [f"  {trial.name}: not used: {reason}" for reason in trial.damaged]
         had = {row["training_iteration"] for row in trial.rows}
-        if lost := [iteration for iteration in range(1, trial.iteration) if iteration not in had]:
-            lines.append(f"  {trial.name}: result.json lacks iterations {lost[0]} to {lost[-1]}; they stay missing")
+        first = next(iteration for iteration in itertools.count(1) if iteration not in had)
+        last = next(iteration for iteration in itertools.count(trial.iteration - 1, -1) if iteration not in had)
+        if first <= last:
+            lines.append(f"  {trial.name}: result.json lacks iterations {first} to {last}; they stay missing")
         if not trial.over:
             again = max(had, default=0) - trial.iteration
             lines.append(
@@ -93,20 +107,19 @@ def describe(restored: Iterable[RestoredTrial]) -> list[str]:
 
 def _restore(trial: TrialResult, spec: ExperimentSpec) -> RestoredTrial:
     usable, damaged, indices = [], [], [-1]
-    for path in trial.folder.glob("checkpoint_*"):
+    # pbt changes settings on the way: there a checkpoint's arrays have the form of its own.
+    settings = None if spec.scheduler == "pbt" else LEARNERS[trial.learner].config_class.from_dict(trial.config)
+    for path in names.checkpoints(trial.folder):
         indices.append(int(path.name.rpartition("_")[2]))
         try:
-            _, state = checkpoints.load(path, spec.learner)
+            _, state = load(path, settings, spec.learner)
         except checkpoints.CheckpointError as error:
             damaged.append(str(error))
         else:
             usable.append((path, _row(trial.rows, state)))
     usable.sort(key=lambda item: item[1]["training_iteration"])
-    over = bool(trial.rows and trial.rows[-1].get("done"))
-    over = over and (trial.diverged or not any(budget.ended(trial.rows) for budget in spec.budgets_before))
-    if over and spec.budget.share(trial.rows[-1]) == 1:
-        # At its end a trial saves once more: without that checkpoint it is not over.
-        over = bool(usable) and usable[-1][1]["training_iteration"] >= trial.iterations
+    saved = usable[-1][1]["training_iteration"] if usable else 0
+    over = is_over(trial.rows, spec.budget, spec.budgets_before, saved)
     return RestoredTrial(trial.name, trial.config, trial.rows, usable, max(indices), damaged, over)
 
 

@@ -12,7 +12,7 @@ from experiments.record.provenance import provenance
 from trainables.checks import ConfigError, unknown
 from trainables.config import upgraded
 from trainables.files import replace_text
-from trainables.texts import parse_json, printable, read_text
+from trainables.texts import MAX_JSON_BYTES, parse_json, printable, read_text
 
 RECORD = "experiment.json"
 """How the experiment was started; written before anything runs, read by ``--resume``."""
@@ -49,7 +49,7 @@ def create(storage_path: Path, name: str | None, learner: str, spec: dict[str, A
         with tempfile.TemporaryFile(dir=folder.parent):
             folder.mkdir()
     except OSError as error:
-        raise ConfigError(f"{folder} cannot be made: {error.strerror}; --storage-path names another place") from None
+        raise ConfigError(f"--storage-path {storage_path} cannot be written: {error.strerror}") from None
     replace_text(folder / RECORD, json.dumps(spec | provenance(), indent=1))
     return folder
 
@@ -78,7 +78,7 @@ def find(storage_path: Path, name_or_path: str, learner: str | None = None) -> P
 def read_record(folder: Path) -> dict[str, Any]:
     """What ``experiment.json`` says: specification and origin, of any types. Raises ConfigError if it is no JSON."""
     try:
-        content = parse_json(read_text(folder / RECORD))
+        content = parse_json(read_text(folder / RECORD, MAX_JSON_BYTES))
     except OSError as error:
         raise ConfigError(f"{folder / RECORD} cannot be read: {error.strerror}") from None
     except ValueError:

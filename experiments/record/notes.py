@@ -30,4 +30,4 @@ def synced(mirror: Path) -> dict[str, Any]:
 def note(mirror: Path, files: Mapping[str, list[int]]) -> None:
     """Note that these are the same in both places now."""
     if files:
-        replace_text(mirror / SYNCED, json.dumps(synced(mirror) | files))
+        replace_text(mirror / SYNCED, json.dumps(synced(mirror) | dict(files)))

@@ -23,6 +23,10 @@ def matches(value: Any, hint: Any) -> bool:
         return isinstance(value, list) and all(matches(item, inner[0]) for item in value)
     if origin is dict:
         return isinstance(value, dict) and all(matches(item, inner[1]) for item in value.values())
+    if typing.is_typeddict(hint):
+        return isinstance(value, dict) and all(
+            name in value and matches(value[name], each) for name, each in typing.get_type_hints(hint).items()
+        )
     if hint is float:
         return type(value) in (int, float) and math.isfinite(value)
     if hint is int:
