@@ -44,15 +44,18 @@ def to_html(page: Page) -> str:
     """
 
     def inline(match: re.Match[str]) -> str:
-        picture = base64.b64encode(page.pictures[match[2]]).decode()
-        return f'{match[1]}src="data:{TYPES[Path(match[2]).suffix]};base64,{picture}"'
+        source = re.search(r'src="{figures}/([^"]+)"', match[0])
+        if not source or source[1] not in page.pictures:
+            return html.escape(match[0])
+        picture = base64.b64encode(page.pictures[source[1]]).decode()
+        return match[0].replace(source[0], f'src="data:{TYPES[Path(source[1]).suffix]};base64,{picture}"')
 
     converter = markdown.Markdown(extensions=["tables", "fenced_code"])
     converter.preprocessors.deregister("html_block")
     for name in RAW:
         converter.inlinePatterns.deregister(name)
     body = converter.convert(page.text)
-    body = re.sub(r'(<img [^>]*)src="{figures}/([^"]+)"', inline, body)
+    body = re.sub("<img [^>]*>", inline, body)
     body = body.replace("<table>", '<div class="scroll"><table>').replace("</table>", "</table></div>")
     title = html.escape(page.text.partition("\n")[0].strip("# ").replace("`", ""))
     parts = {"{title}": title, "{body}": body}
