@@ -89,7 +89,7 @@ def watch(arguments: Arguments) -> None:
     chosen = policies.best_of(found)
     kind = "progress" if arguments.film else f"iteration-{chosen.iteration}"
     out = arguments.out or Path(f"{chosen.name}-{kind}.gif")
-    _require_writable(out)
+    require_writable(out)
     runner = policies.policy_runner(chosen)
     line(f"{display(chosen.folder)}: iteration {chosen.iteration}, {chosen.score:.1f} in training (last 100 games)")
     line(f"{environment(chosen.settings.env_id)}, {_actions(arguments)}, games of seed {arguments.seed}")
@@ -113,7 +113,7 @@ def watch(arguments: Arguments) -> None:
     line(f"Film of game 1: {display(out.absolute())}")
 
 
-def _require_writable(out: Path) -> None:
+def require_writable(out: Path) -> None:
     """Raise ConfigError if a film cannot be written there: before the games, which take a minute."""
     if out.is_dir() or not os.access(out if out.exists() else out.absolute().parent, os.W_OK):
         raise ConfigError(f"--out {out} cannot be written: it names another place for the film")

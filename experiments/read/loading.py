@@ -55,7 +55,7 @@ def load(folder: Path, settings: Config | None, learner: str) -> tuple[dict[str,
     """
     state = sound_state(folder)
     try:
-        need = (_parameters(settings or settings_of(state)),)
+        need = (parameters(settings or settings_of(state)),)
     except ConfigError as error:
         raise CheckpointError(f"{folder}: {error}") from None
     try:
@@ -70,7 +70,8 @@ def load(folder: Path, settings: Config | None, learner: str) -> tuple[dict[str,
 
 
 @functools.lru_cache(maxsize=1000)
-def _parameters(settings: Config) -> int:
+def parameters(settings: Config) -> int:
+    """How many parameters theta has. Nothing of that size is made. Raises ConfigError if there is no environment."""
     try:
         return make_algorithm(settings).policy.mlp.num_params  # type: ignore[attr-defined]
     except ValueError as error:

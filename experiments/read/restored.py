@@ -15,7 +15,7 @@ import numpy as np
 
 from experiments.plan.learners import LEARNERS
 from experiments.plan.trial_names import number_in_name
-from experiments.read.loading import load
+from experiments.read.loading import load, parameters
 from experiments.read.over import is_over
 from experiments.read.trials import TrialResult, read_experiment
 from experiments.record import names
@@ -53,7 +53,7 @@ def restore(folder: Path, spec: ExperimentSpec) -> dict[str, RestoredTrial]:
     experiment = read_experiment(folder)
     for config in spec.configs:
         try:
-            LEARNERS[experiment.learner].config_class.from_dict(config)
+            parameters(LEARNERS[experiment.learner].config_class.from_dict(config))
         except ConfigError as error:
             raise ConfigError(f"{folder / RECORD}: {error}") from None
     trials = {number_in_name(trial.name): trial for trial in experiment.trials}
