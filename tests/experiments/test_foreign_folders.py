@@ -91,7 +91,7 @@ def foreign(draw, sound, work, outside):
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(sound, work)
     name = draw(st.sampled_from([*SWEEPS]))
-    done = [damage(draw, work / "results" / name, outside) for _ in range(draw(st.integers(1, 5)))]
+    done = [damage(draw, work / "results" / name, outside) for _ in range(draw(st.integers(1, 8)))]
     return done, draw(st.sampled_from([*calls(name)]))
 
 
@@ -150,17 +150,19 @@ def test_whatever_was_done_to_an_experiments_files_a_program_ends_with_one_line(
 @pytest.mark.slow
 @pytest.mark.timeout(0)
 def test_many_more_foreign_experiments(ready):
-    findings, made = {}, Counter()
+    findings, made, capsys = {}, Counter(), ready[-1]
     until = time.monotonic() + 60 * float(os.environ.get("FUZZ_MINUTES", "2"))
 
-    @settings(max_examples=50, phases=[Phase.generate], **OPTIONS)
+    @settings(max_examples=20, phases=[Phase.generate], **OPTIONS)
     @given(st.data())
     def examples(data):
         try:
             made[check(data, *ready)] += 1
         except Exception as error:
             places = [f"{Path(f.filename).name}:{f.lineno}" for f in traceback.extract_tb(error.__traceback__)[:-5:-1]]
-            findings.setdefault(f"{type(error).__name__} {' < '.join(places)}", str(error)[:1000])
+            findings.setdefault(key := f"{type(error).__name__} {' < '.join(places)}", str(error)[:1000])
+            with capsys.disabled():
+                print(f"\n{key}\n{findings[key]}", flush=True)
 
     first = time.time_ns()
     for number in itertools.count(first):
