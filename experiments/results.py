@@ -17,9 +17,11 @@ from experiments.read.configurations import best_configurations
 from experiments.read.confirmations import state_with_confirmation
 from experiments.read.next_command import next_command, train_command
 from experiments.read.trials import Experiment, read_experiment
-from experiments.record import folders
+from experiments.record import folders, names
+from experiments.record.spec import budgets
 from experiments.show.table import print_table
 from experiments.show.tables import age, experiment_table
+from experiments.show.text import line
 from trainables.checks import ConfigError
 
 DESCRIPTION = """Look at experiments, running, killed or finished.
@@ -71,13 +73,13 @@ class Report(Storage):
         from experiments.show.page import report  # matplotlib takes a second to import
         from experiments.show.write import write
 
-        path = self.out or experiments[0].folder / "report.html"
+        path = self.out or _free(experiments[0].folder, "report.html")
         try:
             files = write(report(experiments), path)
         except OSError as error:
             raise ConfigError(f"--out {path} cannot be written: {error.strerror}") from None
         for file in files:
-            print(f"{folders.display(file.absolute())}  ({filesize.decimal(file.stat().st_size)})")
+            line(f"{folders.display(file.absolute())}  ({filesize.decimal(file.stat().st_size)})")
 
 
 @dataclass(frozen=True)
@@ -101,10 +103,10 @@ class Best(Storage):
             raise ConfigError(f"{experiment.name} has no results yet")
         trial = max((trial for trial in best.trials if trial.rows), key=lambda trial: trial.last)
         config = LEARNERS[experiment.learner].config_class.from_dict(trial.config)
-        budget = Budget(experiment.record.get("iterations"), experiment.record.get("timesteps"))
+        budget, _ = budgets(experiment.record)
         command = train_command(experiment.learner, config, budget if budget.limits else Budget(trial.iterations))
         if not self.json:
-            print(command)
+            line(command)
             return
         scores = {"score": best.score, "seeds": best.seeds, "iterations": trial.iterations}
         print(json.dumps({"learner": experiment.learner, "config": config.to_dict()} | scores | {"command": command}))
@@ -133,31 +135,51 @@ class Export(Storage):
             size = policies.export(best, self.out)
         except OSError as error:
             raise ConfigError(f"--out {self.out} cannot be written: {error.strerror}") from None
-        print(
+        line(
             f"{folders.display(best.folder)}: iteration {best.iteration}, {best.score:.1f} in training (last 100 games)"
         )
-        print(f"Watch:  {neighbour('watch.py')} {folders.display(self.out.absolute())}  ({filesize.decimal(size)})")
+        line(f"Watch:  {neighbour('watch.py')} {folders.display(self.out.absolute())}  ({filesize.decimal(size)})")
 
 
 @dataclass(frozen=True)
 class List(Storage):
     """Show the experiments in a storage path: state, trials, best return, size, age, and how to go on.
 
+    One whose files cannot be understood is "damaged".
+
     Example: python experiments/results.py list --storage-path results
     """
 
     def run(self) -> None:
         """Print the table, and the commands that resume."""
-        names = folders.existing(self.storage_path)
-        if not names:
+        found = folders.existing(self.storage_path)
+        if not found:
             raise ConfigError(f"no experiments in {self.storage_path}")
-        experiments = sorted(map(self.read, names), key=age)
-        print_table(experiment_table(experiments))
+        experiments, damaged = [], {}
+        for name in found:
+            try:
+                experiments.append(self.read(name))
+            except ConfigError as error:
+                damaged[name] = str(error)
+        experiments.sort(key=age)
+        print_table(experiment_table(experiments, damaged))
+        for name, reason in damaged.items():
+            line()
+            line(f"Damaged {name}:  {reason}")
         for experiment in experiments:
             if state_with_confirmation(experiment) in ("interrupted", "failed", "unconfirmed") and (
                 command := next_command(experiment.folder, experiment.record, over=False)
             ):
-                print(f"\nResume {experiment.name}:  {command}")
+                line()
+                line(f"Resume {experiment.name}:  {command}")
+
+
+def _free(experiment: Path, name: str) -> Path:
+    """Where a file of this name goes in an experiment's folder. Raises ConfigError if none can be there."""
+    path = names.inside(experiment, name)
+    if path.exists() and not path.is_file():
+        raise ConfigError(f"{path} is in the way: it is no file")
+    return path
 
 
 @clean_exit()

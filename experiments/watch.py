@@ -1,5 +1,6 @@
 """Watch a policy play: returns with their interval, and a film."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +15,7 @@ from experiments.read.policies import CheckpointRef, PolicyRunner
 from experiments.record.folders import display
 from experiments.show.origin import environment
 from experiments.show.progress_film import side_by_side
+from experiments.show.text import line
 from trainables.checkpoints import STATE
 from trainables.checks import Bounds, ConfigError, check_fields
 from trainables.sampling.evaluation import MeasuredGame, caption, mean_with_interval, measure, watched_numbers
@@ -69,7 +71,7 @@ class Arguments:
             raise ConfigError(f"--out {self.out}: accepted is a file name that ends in .gif")
         if self.out and not self.out.absolute().parent.is_dir():
             raise ConfigError(f"--out {self.out}: there is no folder {self.out.parent}")
-        if self.out and (self.out.absolute().parent / STATE).exists():
+        if self.out and os.path.lexists(self.out.absolute().parent / STATE):
             raise ConfigError(f"--out {self.out}: {self.out.parent} is a checkpoint, which stays as it was written")
 
 
@@ -85,25 +87,36 @@ def watch(arguments: Arguments) -> None:
     """Play, print and film."""
     found = policies.find(arguments.storage_path, arguments.target)
     chosen = policies.best_of(found)
+    kind = "progress" if arguments.film else f"iteration-{chosen.iteration}"
+    out = arguments.out or Path(f"{chosen.name}-{kind}.gif")
+    require_writable(out)
     runner = policies.policy_runner(chosen)
-    print(f"{display(chosen.folder)}: iteration {chosen.iteration}, {chosen.score:.1f} in training (last 100 games)")
-    print(f"{environment(chosen.settings.env_id)}, {_actions(arguments)}, games of seed {arguments.seed}", flush=True)
+    line(f"{display(chosen.folder)}: iteration {chosen.iteration}, {chosen.score:.1f} in training (last 100 games)")
+    line(f"{environment(chosen.settings.env_id)}, {_actions(arguments)}, games of seed {arguments.seed}")
     games = []
     for index in range(arguments.episodes):
         games.append(_play(runner, index, arguments, filmed=index == 0))
-        print(f"game {index + 1:3d}: return {games[-1].episode_return:+.0f} in {games[-1].length:,} steps", flush=True)
+        line(f"game {index + 1:3d}: return {games[-1].episode_return:+.0f} in {games[-1].length:,} steps")
     film = games[0].film
-    print(score_text([game.episode_return for game in games], pong=film is not None))
+    line(score_text([game.episode_return for game in games], pong=film is not None))
     if not film:
-        print(f"No film: {chosen.settings.env_id} has no console")
+        line(f"No film: {chosen.settings.env_id} has no console")
         return
-    kind = "progress" if arguments.film else f"iteration-{chosen.iteration}"
-    out = arguments.out or Path(f"{chosen.name}-{kind}.gif")
     if arguments.film:
-        out.write_bytes(_progress(found, chosen, film, games[0], arguments))
+        gif = _progress(found, chosen, film, games[0], arguments)
     else:
-        out.write_bytes(film.gif(caption(games[0], f"after iteration {chosen.iteration}, {_actions(arguments)}")))
-    print(f"Film of game 1: {display(out.absolute())}")
+        gif = film.gif(caption(games[0], f"after iteration {chosen.iteration}, {_actions(arguments)}"))
+    try:
+        out.write_bytes(gif)
+    except OSError as error:
+        raise ConfigError(f"--out {out} cannot be written: {error.strerror}") from None
+    line(f"Film of game 1: {display(out.absolute())}")
+
+
+def require_writable(out: Path) -> None:
+    """Raise ConfigError if a film cannot be written there: before the games, which take a minute."""
+    if out.is_dir() or not os.access(out if out.exists() else out.absolute().parent, os.W_OK):
+        raise ConfigError(f"--out {out} cannot be written: it names another place for the film")
 
 
 def _progress(

@@ -1,7 +1,12 @@
 import experiments  # noqa: F401  # isort: skip - sets Ray's environment before Ray is imported
 
+import os
+
 import pytest
 import ray
+
+os.environ.setdefault("AWS_ACCESS_KEY_ID", "key")  # for the S3 servers of tests, before a Ray starts that uses them
+os.environ.setdefault("AWS_SECRET_ACCESS_KEY", "secret")
 
 
 @pytest.fixture(scope="session")

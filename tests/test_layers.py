@@ -46,7 +46,7 @@ LAYERS = {
     "trainables/sampling/pool.py": {"trainables.sampling", "ray"},
     "trainables/algorithms": {f"trainables.{name}" for name in ("algorithms", "config", "learning", "sampling")},
     "trainables/trainable.py": {"trainables", "ray", "threadpoolctl"},
-    "trainables/": {f"trainables.{name}" for name in ("sampling", "checks", "checkpoints", "files", "npz")},
+    "trainables/": {f"trainables.{name}" for name in ("sampling", "checks", "checkpoints", "files", "npz", "texts")},
     "search_spaces": {"search_spaces", "ray.tune"},
     "experiments": ROOMS.pop("programs"),
 } | {f"experiments/{room}/": allowed for room, allowed in ROOMS.items()}

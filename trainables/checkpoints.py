@@ -17,6 +17,7 @@ import numpy as np
 
 from trainables import npz
 from trainables.files import replacing
+from trainables.texts import open_regular, parse_json, read_text
 
 FORMAT_VERSION = 2
 ARRAYS, STATE = "arrays.npz", "state.json"
@@ -77,11 +78,10 @@ def load_state(directory: str | Path) -> dict[str, Any]:
     """Read only ``state.json``: configuration, counters, versions. Raises CheckpointError as ``load`` does."""
     directory = Path(directory)
     try:
-        with (directory / STATE).open("rb") as file:
-            state = json.loads(file.read(MAX_STATE_BYTES))
+        state = parse_json(read_text(directory / STATE, MAX_STATE_BYTES))
     except OSError as error:
         raise CheckpointError(f"{directory}: no checkpoint, or half of one (no {STATE}: {error.strerror})") from None
-    except (ValueError, RecursionError):
+    except ValueError:
         raise CheckpointError(f"{directory}: {STATE} is damaged or incomplete (not valid JSON)") from None
     version = state.get("format_version") if isinstance(state, dict) else None
     if type(version) is not int or version < 1:
@@ -172,5 +172,5 @@ def _state_sha256(state: dict[str, Any]) -> str:
 
 
 def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -51,6 +51,13 @@ def check_fields(settings: Any) -> None:
         object.__setattr__(settings, field.name, _checked(field.name, getattr(settings, field.name), hints[field.name]))
 
 
+def check_settings(kind: type, settings: typing.Mapping[str, Any]) -> None:
+    """Check those of these settings that ``kind``, a dataclass, has as fields. Raises as ``check_fields`` does."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    for name in settings.keys() & hints.keys():
+        _checked(name, settings[name], hints[name])
+
+
 def _checked(name: str, value: Any, hint: Any) -> Any:
     bounds = None
     if typing.get_origin(hint) is Annotated:

@@ -12,10 +12,11 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a file for writing that takes the place of ``path`` only once it is whole and on disk.
 
     Both the file and its folder are flushed (``fsync``), so that a power cut leaves one of the two. If the block raises
-    an error, ``path`` stays as it was.
+    an error, ``path`` stays as it was. A link is replaced, never followed, and so is one in the temporary file's place.
     """
     temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("wb") as file:
+    temporary.unlink(missing_ok=True)
+    with temporary.open("xb") as file:
         yield file
         file.flush()
         os.fsync(file.fileno())

@@ -16,6 +16,7 @@ import tyro
 
 from trainables.checkpoints import CheckpointError
 from trainables.checks import ConfigError, unknown
+from trainables.texts import printable
 
 
 @contextlib.contextmanager
@@ -82,7 +83,7 @@ def neighbour(name: str) -> str:
 
 def fail(message: str, status: int = 2) -> NoReturn:
     """End the program with one line on stderr."""
-    print(f"{program()}: error: {message}", file=sys.stderr)
+    print(printable(f"{program()}: error: {' '.join(message.splitlines())}"), file=sys.stderr)
     raise SystemExit(status)
 
 

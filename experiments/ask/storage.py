@@ -3,6 +3,7 @@
 import functools
 import re
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 from pyarrow.fs import FileSystem
 
@@ -10,6 +11,9 @@ from trainables.checks import ConfigError
 
 MIRRORS = Path("results")
 """Where experiments whose home is a URI have their mirrors."""
+
+SECRET = re.compile(r"key|secret|token|password|credential", re.IGNORECASE)
+"""What the names of a URI's options have in them whose values are nobody's business."""
 
 
 def is_uri(text: str) -> bool:
@@ -19,8 +23,32 @@ def is_uri(text: str) -> bool:
 
 @functools.cache
 def locate(uri: str) -> tuple[FileSystem, str]:
-    """The file system of a URI or an absolute path, and the path in it. Raises ConfigError if there is none."""
+    """The file system of a URI or an absolute path, and the path in it.
+
+    Raises ConfigError if there is none, or if the URI holds credentials: it is written down in many places.
+    """
+    if is_uri(uri):
+        _require_plain(uri)
     try:
         return FileSystem.from_uri(uri)
     except (ValueError, OSError) as error:
         raise ConfigError(f"{uri}: {str(error).splitlines()[0]}; accepted are paths, s3://... and gs://...") from None
+
+
+def _require_plain(uri: str) -> None:
+    """Raise ConfigError, without repeating any secret, for a URI with credentials or with a part behind a ``#``."""
+    try:
+        parts = urlsplit(uri)
+        secret = parts.password is not None or parts.username not in (None, "anonymous")
+        options = parse_qsl(parts.query, keep_blank_values=True)
+    except ValueError as error:
+        raise ConfigError(f"the storage's URI cannot be read ({error}); accepted are s3://... and gs://...") from None
+    if secret or any(SECRET.search(name) for name, _ in options):
+        host = parts.netloc.rpartition("@")[2]
+        raise ConfigError(
+            f"{parts.scheme}://{host}{parts.path}: this URI holds credentials, and it is written into experiment.json"
+            " and reports; they belong into the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY) or the"
+            " provider's own files"
+        )
+    if parts.fragment:
+        raise ConfigError(f"{uri}: write %23 for a # in a name; what follows a # is no part of a URI's path")

@@ -1,5 +1,6 @@
 """Trials that differ in random seed and parallelism alone are one configuration."""
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,9 +10,13 @@ import numpy as np
 from experiments.ask.words import short
 from experiments.plan.trial_names import SHORT
 from experiments.read.trials import Experiment, TrialResult
+from trainables.texts import printable
 
 SPEED_ONLY = {"num_workers", "cpus_per_worker", "placement", "game_timeout_s"}
 """Settings that change no result, so trials that differ in them are one configuration."""
+
+MAX_LABEL = 200
+"""Letters of a configuration's label."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,8 @@ class Configuration:
     def label(self, varied: Sequence[str]) -> str:
         """The configuration by the settings in which it differs from others: ``lr=2e-3 h=200``."""
         words = [f"{SHORT.get(name, name)}={short(self.config.get(name))}" for name in varied]
-        return " ".join(words or [self.learner]) + (" (fresh seeds)" if self.fresh else "")
+        label = printable(" ".join(words or [self.learner]))
+        return textwrap.shorten(label, MAX_LABEL, placeholder=" ...") + (" (fresh seeds)" if self.fresh else "")
 
 
 def by_configuration(experiments: Iterable[Experiment]) -> list[Configuration]:

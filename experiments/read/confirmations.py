@@ -1,6 +1,7 @@
 """What fresh random seeds say of the configurations that a sweep chose: its winner owes a part of its score to luck."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from experiments.read.bootstrap import probability_of_higher_mean
 from experiments.read.configurations import Configuration, best_configurations, by_configuration, varied
 from experiments.read.trials import Experiment, read_experiment
 from experiments.record import folders
+from trainables.checks import ConfigError
 
 SUFFIX = "-confirm"
 """What the confirmation's name adds to its sweep's."""
@@ -52,16 +54,19 @@ def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
     return found
 
 
-def verdict(found: Sequence[Confirmation]) -> str:
-    """Which of the configurations is best by its fresh seeds, and how sure that is; empty unless there are two."""
+def verdict(found: Sequence[Confirmation], mark: Callable[[str], str] = str) -> str:
+    """Which of the configurations is best by its fresh seeds, and how sure that is; empty unless there are two.
+
+    ``mark`` makes of a configuration's label what is shown of it.
+    """
     if len(found) < 2:
         return ""
     best, next_best = sorted(found, key=lambda c: float(c.final.mean()), reverse=True)[:2]
     names = varied(c.chosen for c in found)
     probability = probability_of_higher_mean(best.final, next_best.final)
     return (
-        f"By the end of its fresh seeds {best.chosen.label(names)} is best, and beats {next_best.chosen.label(names)}"
-        f" with probability {probability:.2f} (bootstrap over seeds)."
+        f"By the end of its fresh seeds {mark(best.chosen.label(names))} is best, and beats"
+        f" {mark(next_best.chosen.label(names))} with probability {probability:.2f} (bootstrap over seeds)."
     )
 
 
@@ -75,7 +80,10 @@ def state_with_confirmation(experiment: Experiment) -> str:
     if experiment.running or not wanted(experiment):
         return experiment.state
     again = experiment.folder.with_name(experiment.name + SUFFIX)
-    confirm = read_experiment(again) if (again / folders.RECORD).is_file() else None
+    try:
+        confirm = read_experiment(again) if os.path.isfile(again / folders.RECORD) else None
+    except ConfigError:  # which its own line says
+        confirm = None
     if confirm and confirm.running:
         return "confirming"
     return experiment.state if confirm and confirm.over else "unconfirmed"

@@ -1,5 +1,6 @@
 """Checkpoints on disk, found by the name or path of what holds them, and the policies in them, ready to play."""
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -7,12 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.plan.learners import LEARNERS
-from experiments.record import folders
+from experiments.read.loading import load, settings_of, sound_state
+from experiments.record import folders, names
 from trainables import checkpoints
 from trainables.algorithms import make_algorithm
 from trainables.algorithms.algorithm import Algorithm
 from trainables.checks import ConfigError, unknown
-from trainables.config import Config, upgraded
+from trainables.config import Config
 from trainables.sampling.worker import Worker
 from trainables.trainable import PongTrainable
 
@@ -38,6 +40,12 @@ class CheckpointRef(NamedTuple):
         return self.state["iteration"]
 
     @property
+    def evaluated(self) -> int:
+        """The iteration of the latest evaluation before it; its own if the state does not say."""
+        iteration = self.state.get("evaluation", {}).get("eval/iteration")
+        return iteration if type(iteration) is int else self.iteration
+
+    @property
     def score(self) -> float:
         """Mean return of its last 100 training games, ``episode_reward_mean``; -inf before the first."""
         returns = self.state["episodes"]["recent_returns"]
@@ -50,8 +58,11 @@ class CheckpointRef(NamedTuple):
 
     @property
     def settings(self) -> Config:
-        """The trial's configuration."""
-        return self.trainable.config_class.from_dict(upgraded(self.state["learner"], self.state["config"]))
+        """The trial's configuration. Raises ConfigError if the checkpoint's is none."""
+        try:
+            return settings_of(self.state)
+        except ConfigError as error:
+            raise ConfigError(f"{self.folder}: {error}") from None
 
 
 class PolicyRunner(NamedTuple):
@@ -68,26 +79,41 @@ def find(storage_path: Path, name_or_path: str) -> list[CheckpointRef]:
     not exist or holds no whole checkpoint.
     """
     for folder in (storage_path.absolute() / name_or_path, Path(name_or_path).absolute()):
-        if not folder.is_dir():
+        if not os.path.isdir(folder):
             continue
-        found = [folder] if (folder / checkpoints.STATE).is_file() else []
-        found = found or [*folder.glob("checkpoint_*"), *folder.glob("*/checkpoint_*")]
+        found = [folder] if os.path.isfile(folder / checkpoints.STATE) else []
+        found = found or _inside(folder)
         if not (refs := whole(found)):
             inside = folders.existing(folder)
             hint = f"; the experiments in it: {', '.join(inside)}" if inside else " (yet)"
             raise ConfigError(f"{name_or_path} holds no whole checkpoint{hint}")
         return refs
-    parent = next((p for p in (storage_path / name_or_path, Path(name_or_path)) if p.parent.is_dir()), None)
+    parent = next((p for p in (storage_path / name_or_path, Path(name_or_path)) if os.path.isdir(p.parent)), None)
     known = folders.existing(storage_path)
     if parent and parent.parent not in (Path(), storage_path):  # a trial or checkpoint of what does exist
-        known = [path.name for path in parent.parent.iterdir() if path.is_dir()]
+        known = [path.name for path in _folders(parent.parent)]
         name_or_path = f"{parent.parent}/{parent.name}"
     raise ConfigError(unknown("checkpoint, trial or experiment", name_or_path, known))
 
 
 def of_trial(folder: Path) -> list[CheckpointRef]:
     """A trial's whole checkpoints, by iteration."""
-    return whole(folder.glob("checkpoint_*"))
+    return whole(names.checkpoints(folder))
+
+
+def _inside(folder: Path) -> list[Path]:
+    """The checkpoints of a trial, or of all trials in an experiment."""
+    return [
+        *names.checkpoints(folder),
+        *(path for trial in names.trials(folder).values() for path in names.checkpoints(trial)),
+    ]
+
+
+def _folders(parent: Path) -> list[Path]:
+    try:
+        return [path for path in parent.iterdir() if os.path.isdir(path)]
+    except OSError:
+        return []
 
 
 def whole(folders: Iterable[Path]) -> list[CheckpointRef]:
@@ -103,10 +129,12 @@ def best_of(refs: Iterable[CheckpointRef]) -> CheckpointRef:
 
 def policy_runner(checkpoint: CheckpointRef) -> PolicyRunner:
     """The checkpoint's policy, ready to play. Raises CheckpointError if its arrays are damaged or of other shapes."""
+    learner = checkpoint.trainable.learner
+    load(checkpoint.folder, checkpoint.settings, learner)  # before anything is built of the size that its text says
     trial = checkpoint.trainable.untrained(checkpoint.settings)
     alone = checkpoint.state.get(POLICY_ALONE)
     expected = _policy_alone(trial.algorithm, trial.arrays) if alone else trial.arrays
-    arrays, _ = checkpoints.load(checkpoint.folder, trial.learner, expected)
+    arrays, _ = checkpoints.load(checkpoint.folder, learner, expected)
     arrays["theta"] = arrays["theta"].astype(np.float32)
     return _runner(trial.algorithm, arrays)
 
@@ -126,9 +154,12 @@ def export(checkpoint: CheckpointRef, folder: Path) -> int:
 
     Returns the bytes written. Raises CheckpointError if the checkpoint is damaged, and OSError.
     """
-    arrays, state = checkpoints.load(checkpoint.folder, checkpoint.trainable.learner)
+    arrays, state = load(checkpoint.folder, checkpoint.settings, checkpoint.trainable.learner)
+    algorithm = make_algorithm(checkpoint.settings)
+    if missing := {*algorithm.playing_arrays} - arrays.keys():
+        raise checkpoints.CheckpointError(f"{checkpoint.folder}: lacks the arrays {sorted(missing)}")
+    policy = _policy_alone(algorithm, arrays)
     folder.mkdir(parents=True)
-    policy = _policy_alone(make_algorithm(checkpoint.settings), arrays)
     checkpoints.save(folder, policy, state | {POLICY_ALONE: True})
     return sum(path.stat().st_size for path in folder.iterdir())
 
@@ -139,7 +170,6 @@ def _policy_alone(algorithm: Algorithm, arrays: Mapping[str, np.ndarray]) -> dic
 
 def _state(folder: Path) -> dict[str, Any] | None:
     try:
-        state = checkpoints.load_state(folder)
+        return sound_state(folder)
     except checkpoints.CheckpointError:  # half-written, or replaced while we look
         return None
-    return state if state.get("learner") in LEARNERS else None

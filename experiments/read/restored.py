@@ -5,6 +5,7 @@ checkpoints, Tune starts again without a word if it is damaged, and to read it i
 are text and arrays, and say all that is needed.
 """
 
+import itertools
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,10 @@ import numpy as np
 from experiments.plan.learners import LEARNERS
 from experiments.plan.population import mutations
 from experiments.plan.trial_names import number_in_name
+from experiments.read.loading import load, parameters
+from experiments.read.over import is_over
 from experiments.read.trials import TrialResult, read_experiment
+from experiments.record import names
 from experiments.record.exchanges import read_exchanges
 from experiments.record.folders import RECORD
 from experiments.record.spec import ExperimentSpec
@@ -45,13 +49,19 @@ class RestoredTrial:
 def restore(folder: Path, spec: ExperimentSpec) -> dict[str, RestoredTrial]:
     """Every trial that has a folder, by its number.
 
-    Raises ConfigError if the trials' folders and ``experiment.json`` contradict each other, if a fork was cut off
-    before all its checkpoints were there, or if the file of exchanges is damaged.
+    Raises ConfigError if the trials' folders and ``experiment.json`` contradict each other, if a setting is impossible,
+    if a fork was cut off before all its checkpoints were there, or if the file of exchanges is damaged.
     """
-    restored = {}
-    changing = mutations(LEARNERS[spec.learner], spec.swept) if spec.scheduler == "pbt" else {}
+    experiment = read_experiment(folder)
+    for config in spec.configs:
+        try:
+            parameters(LEARNERS[experiment.learner].config_class.from_dict(config))
+        except ConfigError as error:
+            raise ConfigError(f"{folder / RECORD}: {error}") from None
+    changing = mutations(LEARNERS[experiment.learner], spec.swept) if spec.scheduler == "pbt" else {}
     read_exchanges(folder)
-    for trial in read_experiment(folder).trials:
+    restored = {}
+    for trial in experiment.trials:
         number = number_in_name(trial.name)
         if int(number) >= len(spec.configs):
             raise ConfigError(f"{folder / trial.name} belongs to no trial in {folder / RECORD}")
@@ -87,8 +97,10 @@ def describe(restored: Iterable[RestoredTrial]) -> list[str]:
     for trial in restored:
         lines += [f"  {trial.name}: not used: {reason}" for reason in trial.damaged]
         had = {row["training_iteration"] for row in trial.rows}
-        if lost := [iteration for iteration in range(1, trial.iteration) if iteration not in had]:
-            lines.append(f"  {trial.name}: result.json lacks iterations {lost[0]} to {lost[-1]}; they stay missing")
+        first = next(iteration for iteration in itertools.count(1) if iteration not in had)
+        last = next(iteration for iteration in itertools.count(trial.iteration - 1, -1) if iteration not in had)
+        if first <= last:
+            lines.append(f"  {trial.name}: result.json lacks iterations {first} to {last}; they stay missing")
         if not trial.over:
             again = max(had, default=0) - trial.iteration
             lines.append(
@@ -102,22 +114,19 @@ def _restore(
     trial: TrialResult, spec: ExperimentSpec, config: dict[str, Any], changing: Collection[str]
 ) -> RestoredTrial:
     """What the trial has behind it. Of ``changing`` settings its newest checkpoint says how they are by now."""
-    usable, damaged, now = [], [], {name: config[name] for name in changing}
-    found = checkpoints.numbered(trial.folder)
-    for path in found.values():
+    usable, damaged, newest, now = [], [], -1, {name: config[name] for name in changing}
+    settings = LEARNERS[trial.learner].config_class.from_dict(config)
+    for path in names.checkpoints(trial.folder):
+        newest = checkpoints.number(path)
         try:
-            _, state = checkpoints.load(path, spec.learner)
+            _, state = load(path, settings, spec.learner)
         except checkpoints.CheckpointError as error:
             damaged.append(str(error))
         else:
             usable.append((path, _row(trial.rows, state)))
             now = {name: state["config"][name] for name in changing}
-    over = bool(trial.rows and trial.rows[-1].get("done"))
-    over = over and (trial.diverged or not any(budget.ended(trial.rows) for budget in spec.budgets_before))
-    if over and spec.budget.share(trial.rows[-1]) == 1:
-        # At its end a trial saves once more: without that checkpoint it is not over.
-        over = bool(usable) and usable[-1][1]["training_iteration"] >= trial.iterations
-    newest = max(found, default=-1)
+    saved = usable[-1][1]["training_iteration"] if usable else 0
+    over = is_over(trial.rows, spec.budget, spec.budgets_before, saved)
     return RestoredTrial(trial.name, trial.config | now, trial.rows, usable, newest, damaged, over)
 
 

@@ -1,6 +1,5 @@
 """Experiments as they lie on disk, running, killed or finished: only text is read, and nothing is unpickled."""
 
-import json
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,11 +9,19 @@ from typing import Any
 import numpy as np
 
 from experiments.ask.budget import Budget
-from experiments.plan.trial_names import number_in_id, number_in_name
+from experiments.plan.learners import LEARNERS
+from experiments.plan.trial_names import number_in_id
 from experiments.read.bootstrap import area_under
-from experiments.record import folders, lock
+from experiments.read.over import is_over
+from experiments.read.rows import lines, read_json, read_rows
+from experiments.record import folders, lock, names
+from experiments.record.sound import matches
+from experiments.record.spec import SETTINGS, budgets, sound_record
+from trainables import checkpoints
+from trainables.checks import ConfigError, check_settings, unknown
 from trainables.config import upgraded
 from trainables.metrics import METRIC
+from trainables.texts import parse_json
 
 OVER = ("TERMINATED", "ERROR")
 """What Tune calls trials that it will not touch again unless it is told to."""
@@ -117,92 +124,78 @@ class Experiment:
 def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
     """Read an experiment; ``running`` says whether a program runs it, by its lock if left out.
 
-    Raises ConfigError if ``experiment.json`` is damaged; everything else may be half there.
+    Raises ConfigError if ``experiment.json`` is damaged, if its learner is none of ours, if a setting is impossible, or
+    if there are two folders of one trial; everything else may be half there.
     """
-    record = folders.read_record(folder)
+    record = sound_record(folder)
+    if record.get("learner") not in LEARNERS:
+        raise ConfigError(f"{folder / folders.RECORD}: {unknown('learner', str(record.get('learner')), LEARNERS)}")
     running = lock.is_held(folder) if running is None else running
     statuses = _statuses(folder)
     trials = [
-        _read_trial(path, record, running, statuses.get(number_in_name(path.name)))
-        for path in sorted(folder.iterdir())
-        if path.is_dir() and number_in_name(path.name).isdigit()
+        _read_trial(path, record, running, statuses.get(number), number)
+        for number, path in names.trials(folder).items()
     ]
     planned = len(record.get("configs", trials))
-    over = len(statuses) >= planned and all(status in OVER for status in statuses.values())
-    over |= len(trials) >= planned > 0 and all(trial.state in ENDED for trial in trials)
+    over = all(trial.state in ENDED for trial in trials) and (
+        (len(statuses) >= planned and all(status in OVER for status in statuses.values())) or len(trials) >= planned > 0
+    )
     return Experiment(folder, record, trials, running, over)
 
 
-def _read_trial(folder: Path, record: dict[str, Any], running: bool, status: str | None) -> TrialResult:
-    rows = read_rows(folder / "result.json")
-    config = _read_json(folder / "params.json")
-    if not isinstance(config, dict):
-        configs, number = record.get("configs", []), int(number_in_name(folder.name))
-        config = configs[number] if number < len(configs) else {}
-    config = upgraded(str(record.get("learner")), config)
-    lines = _lines(folder / "error.txt")
-    error = lines[-1].strip() if lines else None
+def _read_trial(folder: Path, record: dict[str, Any], running: bool, status: str | None, number: str) -> TrialResult:
+    rows = read_rows(folder / folders.RESULTS)
+    config = _config(folder, record, int(number))
+    errors = lines(folder / folders.ERROR)
+    error = errors[-1].strip() if errors else None
+    budget, before = budgets(record)
     done = bool(rows and rows[-1].get("done"))
     if error and not done and status in (None, "ERROR"):  # else it failed once, and went on
         state = "failed"
-    elif done or status in OVER:
-        state = _ending(rows, record)
+    elif is_over(rows, budget, before, _saved(folder)) if done else status in OVER:
+        state = _ending(rows, budget)
     elif running and status == "PENDING" and not rows:
         state = "waiting"
     else:
         state = "running" if running else "interrupted"
-    return TrialResult(folder, record.get("learner", ""), config, rows, state, error if state == "failed" else None)
+    return TrialResult(folder, record["learner"], config, rows, state, error if state == "failed" else None)
 
 
-def _ending(rows: list[dict[str, Any]], record: dict[str, Any]) -> str:
+def _config(folder: Path, record: dict[str, Any], number: int) -> dict[str, Any]:
+    """A trial's settings, as today's revision calls them. Raises ConfigError if one is impossible."""
+    config, planned = read_json(folder / folders.PARAMS), record.get("configs", [])
+    if not matches(config, SETTINGS):
+        config = planned[number] if number < len(planned) else {}
+    config = upgraded(record["learner"], config)
+    try:
+        check_settings(LEARNERS[record["learner"]].config_class, config)
+    except ConfigError as error:
+        raise ConfigError(f"{folder / folders.PARAMS}: {error}") from None
+    return config
+
+
+def _saved(folder: Path) -> int:
+    """The iteration of a trial's newest whole checkpoint; 0 without one."""
+    for path in reversed(names.checkpoints(folder)):
+        try:
+            return checkpoints.load_state(path)["iteration"]
+        except checkpoints.CheckpointError:
+            continue
+    return 0
+
+
+def _ending(rows: list[dict[str, Any]], budget: Budget) -> str:
     """How a trial that did not fail came to its end; a scheduler or a sweep's time budget can stop it early."""
     if rows and rows[-1].get("diverged"):
         return "diverged"
-    budget = Budget(record.get("iterations"), record.get("timesteps"))
     return "finished" if rows and budget.limits and budget.share(rows[-1]) == 1 else "stopped"
-
-
-def read_rows(path: Path) -> list[dict[str, Any]]:
-    """Tune's rows of results, one per iteration in order.
-
-    After a restore iterations stand there twice, and the last one counts. Rows that were cut off by a kill are left
-    out, and so are those without a finite return.
-    """
-    rows = {row["training_iteration"]: row for row in map(_parse, _lines(path)) if _is_result(row)}
-    return [rows[iteration] for iteration in sorted(rows)]
-
-
-def _is_result(row: Any) -> bool:
-    if not isinstance(row, dict) or not isinstance(row.get("training_iteration"), int):
-        return False
-    value = row.get(METRIC)
-    return isinstance(value, int | float) and math.isfinite(value)
 
 
 def _statuses(folder: Path) -> dict[str, str]:
     """Trials' statuses by number in Tune's newest state file: nothing else says that a time budget ended a trial."""
-    paths = sorted(folder.glob("experiment_state-*.json"), key=lambda path: path.stat().st_mtime)
-    tune_state: Any = _read_json(paths[-1]) if paths else None
     try:
-        trials = [json.loads(pair[0]) for pair in tune_state["trial_data"]]
+        newest = max(folder.glob(folders.TUNE_STATES), key=lambda path: path.stat().st_mtime, default=None)
+        trials = [parse_json(pair[0]) for pair in read_json(newest)["trial_data"]] if newest else []
         return {number_in_id(trial["trial_id"]): trial["status"] for trial in trials}
-    except (TypeError, KeyError, IndexError, ValueError):  # none yet, or cut off
+    except (TypeError, KeyError, IndexError, ValueError, AttributeError, OSError):  # none yet, or cut off
         return {}
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return [line for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
-    except OSError:
-        return []
-
-
-def _parse(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None
-
-
-def _read_json(path: Path) -> Any:
-    return _parse("\n".join(_lines(path)))

@@ -12,6 +12,7 @@ from typing import Any
 
 from trainables.checks import ConfigError
 from trainables.files import replace_text
+from trainables.texts import MAX_JSON_BYTES, parse_json, read_text
 
 EXCHANGES = "exchanges.json"
 
@@ -45,11 +46,11 @@ class Exchange:
 def read_exchanges(folder: Path) -> list[Exchange]:
     """All exchanges of an experiment so far, in order. Raises ConfigError if the file is damaged."""
     try:
-        content = json.loads((folder / EXCHANGES).read_text(encoding="utf-8"))
+        content = parse_json(read_text(folder / EXCHANGES, MAX_JSON_BYTES))
         return [_exchange(**entry) for entry in content]
     except FileNotFoundError:
         return []
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
         raise ConfigError(f"{folder / EXCHANGES} is damaged ({type(error).__name__})") from None
 
 

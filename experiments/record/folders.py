@@ -7,10 +7,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+from experiments.record.names import is_name
 from experiments.record.provenance import provenance
 from trainables.checks import ConfigError, unknown
 from trainables.config import upgraded
 from trainables.files import replace_text
+from trainables.texts import MAX_JSON_BYTES, parse_json, printable, read_text
 
 RECORD = "experiment.json"
 """How the experiment was started; written before anything runs, read by ``--resume``."""
@@ -23,10 +25,12 @@ CHECKPOINTS, TUNE_STATES = "checkpoint_*", "experiment_state-*.json"
 
 
 def existing(storage_path: Path) -> list[str]:
-    """Names of the experiments in a storage folder."""
-    if not storage_path.is_dir():
+    """Names of the experiments in a storage folder, as far as it can be read."""
+    try:
+        names = os.listdir(storage_path)
+    except OSError:
         return []
-    return sorted(folder.name for folder in storage_path.iterdir() if (folder / RECORD).is_file())
+    return sorted(name for name in names if os.path.isfile(storage_path / name / RECORD))
 
 
 def create(storage_path: Path, name: str | None, learner: str, spec: dict[str, Any]) -> Path:
@@ -35,10 +39,10 @@ def create(storage_path: Path, name: str | None, learner: str, spec: dict[str, A
     Raises ConfigError if the name exists already or is no folder name, or if the storage path cannot be written.
     """
     name = name or f"{learner}-{time.strftime('%Y%m%d-%H%M%S')}"
-    if name in (".", "..") or Path(name).name != name:
+    if not is_name(name):
         raise ConfigError(f"--name {name!r} is not a folder name; put the path into --storage-path")
     folder = storage_path.absolute() / name
-    if folder.exists():
+    if os.path.lexists(folder):
         raise ConfigError(f"--name {name!r} exists already in {storage_path}; --resume {name} continues it")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -53,11 +57,14 @@ def create(storage_path: Path, name: str | None, learner: str, spec: dict[str, A
 def find(storage_path: Path, name_or_path: str, learner: str | None = None) -> Path:
     """The folder of an experiment, named within the storage path or by any path.
 
-    Raises ConfigError, listing those that exist, if there is none, or if it is not of the ``learner`` asked for.
+    Raises ConfigError, listing those that exist, if there is none, if it is not of the ``learner`` asked for, or if its
+    name cannot be printed.
     """
     path = Path(name_or_path).absolute()
     for folder in (storage_path.absolute() / name_or_path, path):
-        if (folder / RECORD).is_file():
+        if os.path.isfile(folder / RECORD):
+            if not is_name(folder.name):
+                raise ConfigError(f"{printable(str(folder))!r}: accepted are names that can be printed; rename it")
             found = read_record(folder).get("learner")
             if learner not in (None, found):
                 raise ConfigError(f"{folder} is an experiment of {found!r}, not of {learner!r}")
@@ -69,15 +76,18 @@ def find(storage_path: Path, name_or_path: str, learner: str | None = None) -> P
 
 
 def read_record(folder: Path) -> dict[str, Any]:
-    """What ``experiment.json`` says: specification and origin. Raises ConfigError if it is damaged."""
+    """What ``experiment.json`` says: specification and origin, of any types. Raises ConfigError if it is no JSON."""
     try:
-        content = json.loads((folder / RECORD).read_text("utf-8"))
+        content = parse_json(read_text(folder / RECORD, MAX_JSON_BYTES))
+    except OSError as error:
+        raise ConfigError(f"{folder / RECORD} cannot be read: {error.strerror}") from None
     except ValueError:
         content = None
     if not isinstance(content, dict):
         raise ConfigError(f"{folder / RECORD} is damaged: it is not valid JSON")
-    if isinstance(configs := content.get("configs"), list):
-        content["configs"] = [upgraded(str(content.get("learner")), config) for config in configs]
+    configs, learner = content.get("configs"), str(content.get("learner"))
+    if isinstance(configs, list) and all(isinstance(config, dict) for config in configs):
+        content["configs"] = [upgraded(learner, config) for config in configs]
     return content
 
 

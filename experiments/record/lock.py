@@ -4,6 +4,7 @@ The system gives the lock back when the program ends, however it ends, so no sta
 """
 
 import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,8 +16,12 @@ LOCK = ".lock"
 
 @contextmanager
 def exclusive(folder: Path) -> Iterator[None]:
-    """Hold an experiment's lock. Raises ConfigError if another program holds it."""
-    with (folder / LOCK).open("ab") as file:
+    """Hold an experiment's lock. Raises ConfigError if another program holds it, or if it cannot be written."""
+    try:
+        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+    except OSError as error:
+        raise ConfigError(f"{folder} cannot be written, its lock {LOCK} either: {error.strerror}") from None
+    with os.fdopen(descriptor, "r+b", buffering=0) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -27,10 +32,13 @@ def exclusive(folder: Path) -> Iterator[None]:
 def is_held(folder: Path) -> bool:
     """Whether a program is running this experiment now. Looking leaves no trace, and needs no right to write."""
     try:
-        with (folder / LOCK).open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            return False
-    except FileNotFoundError:
+        descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         return False
     except BlockingIOError:
         return True
+    finally:
+        os.close(descriptor)

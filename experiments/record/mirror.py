@@ -3,23 +3,28 @@
 Nodes save checkpoints at the URI and read them from there: that is Tune's part. Everything else is written by this
 program, into the mirror, and copied from there; checkpoints come back into it. So whoever reads an experiment
 (``--resume``, ``results.py``, TensorBoard) reads a folder, wherever its home is.
+
+Which of two versions of a file counts, no clock says: the mirror notes (``SYNCED``) what lay there when both were the
+same. What has changed there since is fetched; else the mirror's own is kept, which may not have been sent yet.
 """
 
 import os
 import shutil
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Self
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from pyarrow.fs import FileInfo, FileSelector, FileType, copy_files
 
 from experiments.ask.flags import RunFlags
 from experiments.ask.storage import MIRRORS, is_uri, locate
-from experiments.record import folders
-from experiments.record.folders import CHECKPOINTS, RECORD
+from experiments.record import folders, names
+from experiments.record.folders import RECORD
 from experiments.record.lock import exclusive, is_held
+from experiments.record.notes import note, noted, synced
 from trainables.checks import ConfigError
 
 
@@ -32,15 +37,17 @@ class Remote:
 
     @classmethod
     def of(cls, folder: Path) -> Self | None:
-        """What an experiment's folder mirrors, if it is a mirror."""
+        """What an experiment's folder mirrors, if it is a mirror. Raises ConfigError if its file is damaged."""
         storage = folders.read_record(folder).get("storage_uri")
+        if storage and not (isinstance(storage, str) and is_uri(storage)):
+            raise ConfigError(f"{folder / RECORD} is damaged: storage_uri={str(storage)[:60]!r} is no URI")
         return cls(storage, folder) if storage else None
 
     @property
     def uri(self) -> str:
         """The experiment's own URI."""
         parts = urlsplit(self.storage)  # what follows a "?" says how to get there
-        return parts._replace(path=f"{parts.path.rstrip('/')}/{self.folder.name}").geturl()
+        return parts._replace(path=f"{parts.path.rstrip('/')}/{quote(self.folder.name, safe='')}").geturl()
 
     def exists(self) -> bool:
         """Whether an experiment lies there. Raises ConfigError if it cannot be told."""
@@ -55,6 +62,7 @@ class Remote:
         filesystem, root = locate(self.uri)
         filesystem.create_dir(root)
         copy_files(str(self.folder), root, destination_filesystem=filesystem)
+        self._note(filesystem.get_file_info(FileSelector(root, recursive=True)))
 
     def settle(self) -> bool:
         """Send and fetch what is left when an experiment ends; return whether that went well."""
@@ -71,8 +79,10 @@ class Remote:
     def push(self, *files: Path) -> None:
         """Send files of the mirror. An object store puts each in its place at once, or not at all."""
         filesystem, root = locate(self.uri)
-        for file in files:
-            copy_files(str(file), f"{root}/{file.relative_to(self.folder)}", destination_filesystem=filesystem)
+        targets = {f"{root}/{file.relative_to(self.folder).as_posix()}": file for file in files}
+        for target, file in targets.items():
+            copy_files(str(file), target, destination_filesystem=filesystem)
+        self._note(filesystem.get_file_info([*targets]))
 
     def push_trial(self, trial: Path) -> None:
         """Send what this program writes of a trial."""
@@ -100,47 +110,63 @@ class Remote:
                 raise ConfigError(f"{self.uri} cannot be fetched: {error}") from None
 
     def pull(self) -> None:
-        """Fetch all files, and the checkpoints that are new."""
+        """Fetch all files that have changed there, and the checkpoints that are new.
+
+        Raises ConfigError if a name is none, or if a link of the mirror is in the way.
+        """
+        fetched = []
         for info in self._list():
             if info.type is FileType.Directory:
-                for file in self._list(info.base_name):
-                    self._copy(file, self.folder / info.base_name / file.base_name)
+                folder = names.inside(self.folder, info.base_name)
+                fetched += [file for file in self._list(info.base_name) if self._copy(file, folder)]
                 self.pull_checkpoints(info.base_name)
-            self._copy(info, self.folder / info.base_name)
+            elif self._copy(info, self.folder):
+                fetched.append(info)
+        self._note(fetched)
 
     def pull_checkpoints(self, trial: str) -> None:
-        """Fetch a trial's new checkpoints, and let go of those that are there no longer."""
+        """Fetch a trial's new checkpoints, and let go of those that are there no longer. Raises as ``pull`` does."""
         filesystem, _ = locate(self.uri)
-        there = {info.base_name: info.path for info in self._list(trial) if info.type is FileType.Directory}
-        for old in (self.folder / trial).glob(CHECKPOINTS):
-            if old.name not in there:
-                shutil.rmtree(old)
-        for name, path in there.items():
-            if not (self.folder / trial / name).exists():
-                incoming = self.folder / trial / ".incoming"
-                shutil.rmtree(incoming, ignore_errors=True)
-                incoming.mkdir()
-                copy_files(path, str(incoming), source_filesystem=filesystem)
-                incoming.rename(self.folder / trial / name)
+        folder, incoming = names.inside(self.folder, trial), names.inside(self.folder / trial, ".incoming")
+        infos = self._list(trial)
+        there = {i.base_name for i in infos if i.type is FileType.Directory and names.CHECKPOINT.fullmatch(i.base_name)}
+        here = {old.name: old for old in names.checkpoints(folder)} if folder.is_dir() else {}
+        for name in here.keys() - there:
+            shutil.rmtree(here[name])
+        for name in sorted(there - here.keys()):
+            shutil.rmtree(incoming, ignore_errors=True)
+            incoming.mkdir(parents=True)
+            for file in self._list(f"{trial}/{name}"):
+                if file.type is FileType.File:
+                    copy_files(file.path, str(names.inside(incoming, file.base_name)), source_filesystem=filesystem)
+            incoming.rename(folder / name)
 
     def _list(self, folder: str = "") -> list[FileInfo]:
         filesystem, root = locate(self.uri)
         return filesystem.get_file_info(FileSelector(f"{root}/{folder}".rstrip("/"), allow_not_found=True))
 
-    def _copy(self, info: FileInfo, target: Path) -> None:
-        """Copy a file, with its time, unless the mirror's is newer: it was not sent then."""
+    def _copy(self, info: FileInfo, folder: Path) -> bool:
+        """Copy a file into a folder of the mirror, if it has changed there; return whether it was copied."""
         if info.type is not FileType.File or info.base_name.startswith("."):
-            return
-        if not target.exists() or target.stat().st_mtime <= info.mtime.timestamp():
-            target.parent.mkdir(exist_ok=True)
-            copy_files(info.path, str(target), source_filesystem=locate(self.uri)[0])
-            os.utime(target, (info.mtime.timestamp(),) * 2)
+            return False
+        filesystem, root = locate(self.uri)
+        target = names.inside(folder, info.base_name)
+        if target.exists() and synced(self.folder).get(info.path.removeprefix(f"{root}/")) == noted(info):
+            return False
+        target.parent.mkdir(parents=True, exist_ok=True)
+        copy_files(info.path, str(target), source_filesystem=filesystem)
+        return True
+
+    def _note(self, infos: Iterable[FileInfo]) -> None:
+        """Note that these files are the same here and there."""
+        _, root = locate(self.uri)
+        note(self.folder, {info.path.removeprefix(f"{root}/"): noted(info) for info in infos})
 
 
 def taken(run: RunFlags, name: str) -> bool:
     """Whether there is an experiment of this name, here or at the storage path's URI."""
     folder = run.folder.absolute() / name
-    return folder.exists() or bool(run.uri and Remote(run.uri, folder).exists())
+    return os.path.lexists(folder) or bool(run.uri and Remote(run.uri, folder).exists())
 
 
 def find(run: RunFlags, name: str, learner: str) -> Path:
@@ -150,11 +176,13 @@ def find(run: RunFlags, name: str, learner: str) -> Path:
     """
     remote = None
     if is_uri(name):
+        locate(name)  # which refuses a URI that says more than a place
         parts = urlsplit(name)
         path = PurePosixPath(parts.path)
-        remote = Remote(parts._replace(path=str(path.parent)).geturl(), MIRRORS.absolute() / path.name)
+        folder = names.inside(MIRRORS.absolute(), unquote(path.name))
+        remote = Remote(parts._replace(path=str(path.parent)).geturl(), folder)
     elif run.uri and name == Path(name).name:
-        remote = Remote(run.uri, MIRRORS.absolute() / name)
+        remote = Remote(run.uri, names.inside(MIRRORS.absolute(), name))
     folder = remote.folder if remote else folders.find(run.folder, name, learner)
     if remote := remote or Remote.of(folder):
         remote.fetch()

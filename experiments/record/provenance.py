@@ -10,6 +10,16 @@ from typing import Any
 
 from trainables.versions import installed_versions
 
+ORIGIN: dict[str, Any] = {
+    "started": str,
+    "git": dict[str, str | bool] | None,
+    "versions": dict[str, str],
+    "python": str,
+    "platform": str,
+    "cpus": int | None,
+}
+"""The entries of ``provenance`` and their types."""
+
 
 def provenance() -> dict[str, Any]:
     """What ``experiment.json`` says of its origin; ``git`` is None without git or outside of a checkout."""

@@ -2,14 +2,29 @@
 
 import dataclasses
 import json
+import typing
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from experiments.ask.budget import Budget
 from experiments.record.folders import RECORD, read_record
+from experiments.record.names import is_name
+from experiments.record.provenance import ORIGIN
+from experiments.record.sound import wrong_entry
 from trainables.checks import ConfigError
 from trainables.files import replace_text
+
+SETTINGS = dict[str, str | int | float | bool | None]
+"""A trial's settings as text has them."""
+
+
+class Confirm(typing.TypedDict):
+    """What ``--confirm`` asks for: how many of the best run again, and with how many seeds."""
+
+    best: int
+    seeds: int
 
 
 @dataclass(frozen=True)
@@ -23,7 +38,7 @@ class ExperimentSpec:
     configs: list[dict[str, Any]]  # of every trial, in order
     checkpoint_frequency: int
     interval: int  # before asha first cuts, and between pbt's exchanges; in the budget's time_attr
-    scheduler: str = "fifo"
+    scheduler: Literal["asha", "fifo", "pbt"] = "fifo"
     max_concurrent: int | None = None
     time_budget_s: float | None = None
     timesteps: int | None = None  # agent steps of a trial that is not stopped early; None if iterations are counted
@@ -36,22 +51,25 @@ class ExperimentSpec:
     @classmethod
     def read(cls, folder: Path) -> Self:
         """An experiment's specification. Raises ConfigError if it is damaged or lacks an entry."""
-        content = read_record(folder)
+        content = sound_record(folder)
         names = {field.name for field in dataclasses.fields(cls)}
         try:
-            return cls(**{name: value for name, value in content.items() if name in names})
+            spec = cls(**{name: value for name, value in content.items() if name in names})
         except TypeError as error:
             raise ConfigError(f"{folder / RECORD} is damaged or older than this program ({error})") from None
+        if not spec.budget.limits:
+            raise ConfigError(f"{folder / RECORD} is damaged: it has neither iterations nor timesteps")
+        return spec
 
     @property
     def budget(self) -> Budget:
         """How long a trial trains."""
-        return Budget(self.iterations, self.timesteps)
+        return budgets(self.to_dict())[0]
 
     @property
     def budgets_before(self) -> list[Budget]:
         """What the budget was before it was extended."""
-        return [dataclasses.replace(self.budget, **{self.budget.unit: limit}) for limit in self.extended]
+        return budgets(self.to_dict())[1]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types, for ``experiment.json``."""
@@ -60,3 +78,22 @@ class ExperimentSpec:
     def update(self, folder: Path) -> None:
         """Put this specification into the ``experiment.json`` of ``folder``; what else stands there stays."""
         replace_text(folder / RECORD, json.dumps(read_record(folder) | self.to_dict(), indent=1))
+
+
+def sound_record(folder: Path) -> dict[str, Any]:
+    """What ``experiment.json`` says, each entry of the type that is declared here. Raises ConfigError otherwise."""
+    content = read_record(folder)
+    hints = typing.get_type_hints(ExperimentSpec) | ORIGIN | {"configs": list[SETTINGS], "confirm": Confirm | None}
+    wrong = wrong_entry(content, hints)
+    if (sweep := content.get("confirms")) is not None and not (wrong or is_name(sweep)):
+        wrong = f"confirms={sweep!r} is no name"
+    if wrong:
+        raise ConfigError(f"{folder / RECORD} is damaged: {wrong}")
+    return content
+
+
+def budgets(record: Mapping[str, Any]) -> tuple[Budget, list[Budget]]:
+    """How long a trial trains, and what that was before it was extended, as ``experiment.json`` has it."""
+    budget = Budget(record.get("iterations"), record.get("timesteps"))
+    before = [dataclasses.replace(budget, **{budget.unit: limit}) for limit in record.get("extended", [])]
+    return budget, before

@@ -1,13 +1,13 @@
 """A new experiment that starts where another one stands: ``--fork``."""
 
 import dataclasses
-import shutil
 from pathlib import Path
 from typing import Any
 
 from experiments.ask.flags import RunFlags
 from experiments.plan.learners import Learner
 from experiments.plan.trial_names import number_of, trial_name
+from experiments.read.loading import copy
 from experiments.read.restored import RestoredTrial, restore
 from experiments.record import folders, mirror
 from experiments.record.spec import ExperimentSpec
@@ -66,7 +66,7 @@ def fork(learner: Learner, spec: ExperimentSpec, restored: list[RestoredTrial], 
     def prepare(folder: Path) -> None:
         for index, ((source, row), config) in enumerate(zip(starts, spec.configs, strict=True)):
             name = trial_name(number_of(index), config, spec.swept)
-            shutil.copytree(source, folder / name / "checkpoint_000000")
+            copy(source, folder / name / "checkpoint_000000")
             print(f"  {name}: starts from {folders.display(source)}, after iteration {row['training_iteration']}")
 
     origin = {"name": run.fork, "iterations": [row["training_iteration"] for _, row in starts]}

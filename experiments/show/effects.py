@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from experiments.ask.words import short
 from experiments.read.trials import TrialResult
 from experiments.show.figures import COLOURS, INK, RETURN, STYLE, new_figure
+from trainables.texts import printable
 
 
 class Mean(NamedTuple):
@@ -58,13 +59,13 @@ def effects_figure(trials: Sequence[TrialResult], scores: Sequence[float], names
         figure = new_figure(0.4 + 2.5 * rows)
         panels = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
         for name, axes in zip(names, panels, strict=False):
-            values = [trial.config.get(name) for trial in trials]
+            values: list[Any] = [trial.config.get(name) for trial in trials]
             numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
             if numeric and len(set(values)) > len(values) / 2:  # drawn from a range, so that hardly any comes twice
-                _draw_scale(axes, values, scores)
+                _draw_scale(axes, [*map(float, values)], scores)
             else:
                 _draw_choices(axes, values, scores)
-            axes.set_xlabel(name)
+            axes.set_xlabel(printable(name)[:60])
         for axes in panels[len(names) :]:
             axes.remove()
         figure.supylabel(RETURN, fontsize="medium", color=INK)
@@ -91,7 +92,7 @@ def _draw_choices(axes: Axes, values: Sequence[Any], scores: Sequence[float]) ->
         spread = np.linspace(-0.12, 0.12, len(there)) if len(there) > 1 else [0]
         axes.plot(position + np.asarray(spread), there, "o", color=COLOURS[0], alpha=0.65, markeredgewidth=0)
         axes.hlines(np.mean(there), position - 0.28, position + 0.28, color=COLOURS[1], linewidth=2.5)
-    axes.set_xticks(range(len(choices)), [short(choice) for choice in choices])
+    axes.set_xticks(range(len(choices)), [printable(short(choice))[:40] for choice in choices])
     axes.set_xlim(-0.6, len(choices) - 0.4)
     axes.grid(visible=False, axis="x")
 
@@ -101,8 +102,8 @@ def _by_size(choice: Any) -> tuple[int, list[Any]]:
     parts = str(choice).split("-") if isinstance(choice, str) else [choice]
     try:
         return (0, [float(part) for part in parts])
-    except ValueError:
-        return (1, parts)
+    except (TypeError, ValueError):
+        return (1, [str(part) for part in parts])
 
 
 def _short_tick(value: float, _: float) -> str:

@@ -35,6 +35,7 @@ STYLE: Any = {
     "axes.axisbelow": True,
     "legend.frameon": False,
     "legend.fontsize": 9.5,
+    "text.parse_math": False,  # a $ in a setting is a $
     "svg.hashsalt": "pong",  # the same data give the same file
 }
 

@@ -4,9 +4,9 @@ import json
 import shlex
 from typing import Any
 
-from experiments.ask.budget import Budget
 from experiments.read import policies
 from experiments.read.trials import Experiment
+from experiments.record.spec import budgets
 from experiments.show.text import block, code
 from trainables.sampling.console import pong_settings
 
@@ -16,24 +16,25 @@ def origin(experiment: Experiment) -> str:
     record = experiment.record
     source = record if "versions" in record else _checkpoint_state(experiment)
     git = record.get("git")
-    revision = f"{code(git['revision'][:12])}{' and uncommitted changes' if git['dirty'] else ''}" if git else "unknown"
+    revision = code(str(git.get("revision"))[:12]) if git else "unknown"
+    revision += " and uncommitted changes" if git and git.get("dirty") else ""
     versions = source.get("versions", {}) | ({"python": record["python"]} if "python" in record else {})
     configs = [trial.config for trial in experiment.trials] or [{}]
     same = {k: v for k, v in configs[0].items() if k != "seed" and all(c.get(k) == v for c in configs)}
     seeds = sorted({config.get("seed", 0) for config in configs})
     lines = [
-        f"- Started: {record.get('started', 'unknown')}; state: {experiment.state}",
+        f"- Started: {code(record.get('started', 'unknown'))}; state: {experiment.state}",
         f"- Code: git revision {revision}",
-        f"- Machine: {record.get('platform', 'unknown')}, {record.get('cpus', '?')} CPUs",
-        f"- Versions: {', '.join(f'{name} {version}' for name, version in versions.items()) or 'unknown'}",
+        f"- Machine: {code(record.get('platform', 'unknown'))}, {record.get('cpus') or '?'} CPUs",
+        f"- Versions: {code(', '.join(f'{name} {version}' for name, version in versions.items()) or 'unknown')}",
         f"- Environment: {code(environment(same.get('env_id', 'unknown')))}, actions sampled",
         f"- Seeds: {', '.join(map(str, seeds))}",
         f"- Same in all trials: {', '.join(code(f'{k}={json.dumps(v)}') for k, v in same.items())}",
     ]
     if earlier := record.get("extended"):
-        budget = Budget(record["iterations"], record["timesteps"])
+        budget, _ = budgets(record)
         lines.insert(1, f"- Extended: to {budget} a trial, after {', '.join(f'{limit:,}' for limit in earlier)}")
-    program, *words = [str(word) for word in record.get("command", ["unknown"])]
+    program, *words = record.get("command") or ["unknown"]
     return block(shlex.join(["python", f"experiments/{program}", *words])) + "\n" + "\n".join(lines) + "\n"
 
 

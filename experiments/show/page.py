@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 
+import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from experiments.ask.words import duration
@@ -20,6 +21,10 @@ from experiments.show.speed import speed_figure, speeds
 from experiments.show.table import to_markdown, without
 from experiments.show.text import block, code, number
 from trainables.sampling.evaluation import FILM
+from trainables.texts import MAX_BYTES, open_regular
+
+MAX_EFFECTS = 24
+"""Settings whose effects are drawn."""
 
 
 @dataclass
@@ -37,7 +42,8 @@ class Page:
         """Figures side by side, if the screen is wide enough."""
         for name, figure in figures.items():
             buffer = BytesIO()
-            figure.savefig(buffer, format="svg", metadata={"Date": None})
+            with mpl.rc_context({"text.parse_math": False}):  # ticks become text only now
+                figure.savefig(buffer, format="svg", metadata={"Date": None})
             self.pictures[f"{name}.svg"] = buffer.getvalue()
         self.add("\n".join(f"![{name.replace('_', ' ')}]({{figures}}/{name}.svg)" for name in figures))
 
@@ -89,9 +95,10 @@ def _summary(page: Page, trials: Sequence[TrialResult]) -> None:
     page.add(f"The best trial is {code(f'{best.folder.parent.name}/{best.name}')} ({best.learner}). Trials: {counts}.")
     if filmed := [checkpoint for checkpoint in policies.of_trial(best.folder) if (checkpoint.folder / FILM).is_file()]:
         chosen = policies.best_of(filmed)
-        page.pictures[FILM] = (chosen.folder / FILM).read_bytes()
+        with open_regular(chosen.folder / FILM) as file:
+            page.pictures[FILM] = file.read(MAX_BYTES)
         # A checkpoint holds the film of the latest evaluation before it.
-        game = f"A game of the best trial, after iteration {chosen.state['evaluation']['eval/iteration']}"
+        game = f"A game of the best trial, after iteration {chosen.evaluated}"
         page.add(f"![{game}]({{figures}}/{FILM})")
         page.add(f"*{game}.*")
 
@@ -129,7 +136,7 @@ def _effects(page: Page, configurations: Sequence[Configuration]) -> None:
     """One figure a learner. Fresh seeds are left out: they were given to the best settings only."""
     for learner, found in _by_learner(configurations).items():
         swept = [c for c in found if not c.fresh]
-        if not (names := varied(swept)):
+        if not (names := varied(swept)[:MAX_EFFECTS]):
             continue
         steps, trials, scores = comparable([trial for c in swept for trial in c.trials])
         if "## Effect" not in page.text:
@@ -176,7 +183,7 @@ def _confirmations(page: Page, experiments: Sequence[Experiment]) -> None:
                 " the same settings: the sweep's, and fresh seeds' there and at their end."
             )
             page.add(to_markdown(tables.confirmation_table(found)))
-            page.add(verdict(found))
+            page.add(verdict(found, code))
 
 
 def _failures(page: Page, trials: Sequence[TrialResult]) -> None:

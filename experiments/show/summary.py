@@ -10,6 +10,8 @@ from experiments.read.trials import read_experiment
 from experiments.record.folders import display
 from experiments.show.table import print_table, without
 from experiments.show.tables import trial_table
+from experiments.show.text import line
+from trainables.texts import printable
 
 
 def summarise(folder: Path) -> int:
@@ -20,16 +22,17 @@ def summarise(folder: Path) -> int:
     """
     experiment = read_experiment(folder, running=False)  # this program holds the lock, but runs it no longer
     print_table(without(trial_table(experiment.trials), "experiment", "steps/s", "best", "area"))
-    print()
+    line()
     if best := experiment.best:
-        print(f"Best trial: {best.name}, mean return of its last 100 games {best.last:.1f}")
+        line(f"Best trial: {best.name}, mean return of its last 100 games {best.last:.1f}")
         if checkpoints := policies.of_trial(best.folder):
-            print(f"Checkpoint: {display(checkpoints[-1].folder)}")
+            line(f"Checkpoint: {display(checkpoints[-1].folder)}")
     failed = [trial for trial in experiment.trials if trial.state == "failed"]
     for trial in failed:
-        print(f"Failed: {trial.name}: {trial.error}", file=sys.stderr)
+        print(printable(f"Failed: {trial.name}: {trial.error}"), file=sys.stderr)
     where = shlex.quote(display(folder))
-    print(f"\nLook:    tensorboard --logdir {where}")
-    print(f"Report:  {neighbour('results.py')} report {where}")
-    print(f"Play:    {neighbour('watch.py')} {where}")
+    line()
+    line(f"Look:    tensorboard --logdir {where}")
+    line(f"Report:  {neighbour('results.py')} report {where}")
+    line(f"Play:    {neighbour('watch.py')} {where}")
     return 1 if failed else 0

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import rich.table
 from rich.console import Console
 
-from experiments.show.text import code, printable
+from experiments.show.text import code
+from trainables.texts import printable
 
 Rows = Sequence[dict[str, str]]
 

@@ -1,9 +1,12 @@
 """The tables of reports and programs: trials, configurations, confirmations, speed, experiments, a plan."""
 
+import contextlib
 import datetime
 import math
+import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from rich import filesize
 
@@ -83,32 +86,47 @@ def speed_table(found: Sequence[Speed]) -> Rows:
     ]
 
 
-def experiment_table(experiments: Sequence[Experiment]) -> Rows:
-    """State, trials that came to their end, best latest return, size on disk and age of every experiment."""
+def experiment_table(experiments: Sequence[Experiment], damaged: Iterable[str]) -> Rows:
+    """State, trials that came to their end, best latest return, size on disk and age of every experiment.
+
+    Those that are ``damaged`` come last, by name alone.
+    """
     rows = []
     for experiment in experiments:
         failed = sum(trial.state == "failed" for trial in experiment.trials)
         done = sum(trial.state in ENDED for trial in experiment.trials) - failed
         planned = len(experiment.record.get("configs", experiment.trials))
-        size = sum(path.stat().st_size for path in experiment.folder.rglob("*") if path.is_file())
         row = {
             "experiment": experiment.name,
             "state": state_with_confirmation(experiment),
             "learner": experiment.learner,
             "done": f"{done}/{planned}" + (f", {failed} failed" if failed else ""),
             "return": number(experiment.best.last) if experiment.best else "",
-            "size": filesize.decimal(size),
+            "size": filesize.decimal(_size(experiment.folder)),
             "age": duration(age(experiment)),
         }
         rows.append(row)
-    return rows
+    empty = dict.fromkeys(("learner", "done", "return", "size", "age"), "")
+    return rows + [{"experiment": name, "state": "damaged"} | empty for name in damaged]
 
 
 def age(experiment: Experiment) -> float:
     """Seconds since the experiment was started."""
-    if started := experiment.record.get("started"):
-        return time.time() - datetime.datetime.fromisoformat(started).timestamp()
-    return time.time() - (experiment.folder / folders.RECORD).stat().st_mtime
+    try:
+        started = datetime.datetime.fromisoformat(experiment.record["started"]).timestamp()
+    except (KeyError, ValueError, OverflowError):
+        started = (experiment.folder / folders.RECORD).stat().st_mtime
+    return time.time() - started
+
+
+def _size(folder: Path) -> int:
+    """Bytes of all files in a folder, as far as it can be read; links are not followed."""
+    total = 0
+    for parent, _, files in os.walk(folder):
+        for name in files:
+            with contextlib.suppress(OSError):  # it is gone meanwhile
+                total += os.lstat(os.path.join(parent, name)).st_size
+    return total
 
 
 def plan_table(plan: Plan) -> Rows:

@@ -1,6 +1,11 @@
-"""Numbers as text, and text from files made harmless for Markdown and for a terminal."""
+"""Numbers as text, and text from files made harmless: one way into a page, and one to the terminal.
+
+``code`` and ``block`` are how a text from a file comes into a page, ``line`` how it comes to the terminal.
+"""
 
 import math
+
+from trainables.texts import printable
 
 
 def number(value: float, digits: int = 1) -> str:
@@ -10,14 +15,15 @@ def number(value: float, digits: int = 1) -> str:
 
 def code(text: str) -> str:
     """A name from a file as Markdown that shows it as it stands, whatever is in it."""
-    return "`" + text.replace("`", "'").replace("|", "¦").replace("\n", " ") + "`"
+    return "`" + (printable(text).replace("`", "'").replace("|", "¦") or " ") + "`"
 
 
 def block(text: str) -> str:
     """Lines from a file as Markdown that shows them as they stand."""
-    return "```text\n" + text.replace("```", "'''") + "\n```\n"
+    lines = "\n".join(map(printable, text.splitlines()))
+    return "```text\n" + lines.replace("```", "'''") + "\n```\n"
 
 
-def printable(text: str) -> str:
-    """A name from a file without control characters, which a terminal would obey."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
+def line(text: str = "") -> None:
+    """Print a line, whatever is in it."""
+    print(printable(text), flush=True)

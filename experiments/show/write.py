@@ -7,34 +7,56 @@ from pathlib import Path
 
 import markdown
 
+from experiments.record.names import inside
 from experiments.show.page import Page
+from trainables.files import replace_text, replacing
 
 TYPES = {".svg": "image/svg+xml", ".gif": "image/gif"}
+
+RAW = ("html", "entity", "link", "autolink", "automail", "reference", "short_reference", "image_reference")
+"""Markdown's notations that a page does not need, and that let through what stands in a text."""
 
 TEMPLATE = Path(__file__).with_name("report.html")
 
 
 def write(page: Page, path: Path) -> tuple[Path, Path]:
-    """Write the page to ``path`` (HTML) and beside it as Markdown; return both paths."""
-    folder = path.with_name(f"{path.stem}_figures")
+    """Write the page to ``path`` (HTML) and beside it as Markdown; return both paths.
+
+    Raises OSError, and ConfigError if the folder of figures is a link.
+    """
+    folder, text = inside(path.parent, f"{path.stem}_figures"), path.with_suffix(".md")
     folder.mkdir(exist_ok=True)
     for name, picture in page.pictures.items():
-        (folder / name).write_bytes(picture)
-    text = path.with_suffix(".md")
-    text.write_text(page.text.replace("{figures}", folder.name), encoding="utf-8")
-    path.write_text(to_html(page), encoding="utf-8")
+        with replacing(inside(folder, name)) as file:
+            file.write(picture)
+    replace_text(text, page.text.replace("{figures}", folder.name))
+    if path.exists() and (path.is_symlink() or not path.is_file()):  # where --out may lead
+        path.write_text(to_html(page), encoding="utf-8")
+    else:
+        replace_text(path, to_html(page))
     return path, text
 
 
 def to_html(page: Page) -> str:
-    """The page as one HTML file without a link to anything outside."""
+    """The page as one HTML file without a link to anything outside.
+
+    What stands in the page's text as HTML, a link or an address stays text, and pictures are the page's own.
+    """
 
     def inline(match: re.Match[str]) -> str:
-        picture = base64.b64encode(page.pictures[match[1]]).decode()
-        return f'src="data:{TYPES[Path(match[1]).suffix]};base64,{picture}"'
+        source = re.search(r'src="{figures}/([^"]+)"', match[0])
+        if not source or source[1] not in page.pictures:
+            return html.escape(match[0])
+        picture = base64.b64encode(page.pictures[source[1]]).decode()
+        return match[0].replace(source[0], f'src="data:{TYPES[Path(source[1]).suffix]};base64,{picture}"')
 
-    body = markdown.markdown(page.text, extensions=["tables", "fenced_code"])
-    body = re.sub(r'src="{figures}/([^"]+)"', inline, body)
+    converter = markdown.Markdown(extensions=["tables", "fenced_code"])
+    converter.preprocessors.deregister("html_block")
+    for name in RAW:
+        converter.inlinePatterns.deregister(name)
+    body = converter.convert(page.text)
+    body = re.sub("<img [^>]*>", inline, body)
     body = body.replace("<table>", '<div class="scroll"><table>').replace("</table>", "</table></div>")
     title = html.escape(page.text.partition("\n")[0].strip("# ").replace("`", ""))
-    return TEMPLATE.read_text("utf-8").replace("{title}", title).replace("{body}", body)
+    parts = {"{title}": title, "{body}": body}
+    return re.sub(r"{title}|{body}", lambda match: parts[match[0]], TEMPLATE.read_text("utf-8"))

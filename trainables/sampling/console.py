@@ -1,10 +1,12 @@
 """The console: Pong as Gymnasium specifies it, stepped straight on its emulator, with randomness as an argument."""
 
+import difflib
 from collections.abc import Iterator
 
 import ale_py
 import gymnasium
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 
 gymnasium.register_envs(ale_py)
 ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)  # no banner from every actor
@@ -67,15 +69,24 @@ class PongConsole:
             yield from (rng.random((block, self.frame_skip)) < self.sticky_probability).tolist()
 
 
+def registered(env_id: str) -> EnvSpec:
+    """Gymnasium's specification of an environment. Raises ValueError if its registry has none of this name.
+
+    ``gymnasium.make`` and ``gymnasium.spec`` take more: of ``module:name`` they import the module, whatever it is.
+    """
+    if spec := gymnasium.registry.get(env_id):
+        return spec
+    close = difflib.get_close_matches(env_id, gymnasium.registry, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else "try 'ALE/Pong-v5'"
+    raise ValueError(f"env_id {env_id!r} is unknown to Gymnasium; {hint}")
+
+
 def pong_settings(env_id: str) -> dict:
     """The emulator settings in ``env_id``'s Gymnasium specification.
 
     Raises ValueError, naming what is accepted, if ``env_id`` is not a Pong of ALE with a fixed frame skip.
     """
-    try:
-        settings = dict(gymnasium.spec(env_id).kwargs)
-    except gymnasium.error.Error as error:
-        raise ValueError(f"env_id {env_id!r} is unknown to Gymnasium ({error}); try 'ALE/Pong-v5'") from None
+    settings = dict(registered(env_id).kwargs)
     if settings.get("game") != "pong" or not isinstance(settings.get("frameskip"), int):
         raise ValueError(f"env_id {env_id!r} is not a Pong of ALE with a fixed frame skip; try 'ALE/Pong-v5'")
     return settings

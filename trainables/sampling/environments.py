@@ -8,7 +8,7 @@ from scipy import sparse
 
 from trainables.learning.kernels.step import CLIP, SparseRow
 from trainables.sampling.coarse_coding import BINS, NUM_POSITIONS, coarse_positions
-from trainables.sampling.console import DOWN, UP, PongConsole
+from trainables.sampling.console import DOWN, UP, PongConsole, registered
 from trainables.sampling.frames import HEIGHT, WIDTH, DifferenceFrames, DoubleFrames, stack_rows
 
 JOYSTICK = {"stay": ale_py.Action.NOOP.value, "up": UP, "down": DOWN}
@@ -119,9 +119,12 @@ class BoxEnvironment:
     def __init__(self, env_id: str) -> None:
         """Raises ValueError, in one line, if the environment is unknown or of another form."""
         try:
-            self.env = gymnasium.make(env_id)
-        except gymnasium.error.Error as error:
-            raise ValueError(f"env_id {env_id!r} is unknown to Gymnasium ({error})") from None
+            self.env = gymnasium.make(registered(env_id))
+        except ValueError:
+            raise
+        except Exception as error:  # whatever an environment stumbles over that lacks a library, or an argument
+            reason = next(iter(str(error).splitlines()), "")
+            raise ValueError(f"env_id {env_id!r} cannot be made ({type(error).__name__}: {reason})") from None
         observations, actions = self.env.observation_space, self.env.action_space
         if not (isinstance(observations, Box) and len(observations.shape) == 1):
             raise ValueError(
@@ -156,5 +159,5 @@ def flat_environment(env_id: str, coarse_coding: bool = False) -> PongRAM | BoxE
 
     Raises ValueError, in one line, if there is none.
     """
-    spec = gymnasium.envs.registry.get(env_id)
-    return PongRAM(env_id, coarse_coding) if spec and spec.kwargs.get("game") == "pong" else BoxEnvironment(env_id)
+    pong = registered(env_id).kwargs.get("game") == "pong"
+    return PongRAM(env_id, coarse_coding) if pong else BoxEnvironment(env_id)

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.read.trials import read_experiment
 from experiments.record.lock import exclusive
-from tests.helpers.written_experiments import write_experiment
+from tests.helpers.written_experiments import write_checkpoint, write_experiment
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,7 @@ def test_a_trial_that_was_stopped_early_is_told_from_one_that_finished(tmp_path,
     folder = write_experiment(tmp_path, "sweep", "pg", [({}, returns, None)], **budget)
     rows = next(folder.glob("0*")) / "result.json"
     rows.write_text(rows.read_text(encoding="utf-8").replace('"done": true', f'"done": true, "diverged": {diverged}'))
+    write_checkpoint(rows.parent, "pg", 2, -19.0, evaluated=2)
     assert [trial.state for trial in read_experiment(folder).trials] == [state]
 
 

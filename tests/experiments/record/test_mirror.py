@@ -1,5 +1,6 @@
 """An experiment whose home is a URI: which of two versions counts, and what is left alone."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ from experiments.ask.flags import RunFlags
 from experiments.record import mirror
 from experiments.record.lock import exclusive
 from experiments.record.mirror import Remote
+from tests.helpers.s3 import s3_server
 from tests.helpers.written_experiments import write_experiment
 from trainables.checks import ConfigError
 
@@ -51,3 +53,82 @@ def test_while_a_program_runs_it_here_the_mirror_is_left_alone(mirrored, tmp_pat
         assert mirror.find(RunFlags(), "x", "pg") == mirrored
     with pytest.raises(ConfigError, match="is no experiment"):
         mirror.find(RunFlags(), "x", "pg")
+
+
+def test_a_clock_ahead_of_the_buckets_kept_stale_rows(mirrored, tmp_path):
+    (here,), (there,) = mirrored.glob("*/result.json"), (tmp_path / "home").glob("*/*/result.json")
+    now = here.stat().st_mtime
+    os.utime(here, (now + 3600, now + 3600))  # sent by a machine whose clock is an hour ahead
+    there.write_text("rows that another machine has sent since")
+    os.utime(there, (now + 60, now + 60))
+    Remote.of(mirrored).fetch()
+    assert here.read_text() == "rows that another machine has sent since"
+    here.write_text("rows that could not be sent")
+    os.utime(here, (now - 3600, now - 3600))  # by a clock that is behind
+    Remote.of(mirrored).fetch()
+    assert here.read_text() == "rows that could not be sent"
+
+
+@pytest.mark.parametrize("name", ["a#b", "50%", "a%41", "a?b=c", "\N{SNOWMAN} x"])
+def test_names_with_hash_or_percent_beneath_a_uri_were_another_place(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    uri = (tmp_path / "home").as_uri()
+    (tmp_path / "home").mkdir()
+    folder = write_experiment(tmp_path / "results", name, "pg", [({}, [-20.0], "running")], storage_uri=uri)
+    Remote.of(folder).publish()
+    assert [path.name for path in (tmp_path / "home").iterdir()] == [name]
+    shutil.rmtree(folder)
+    assert mirror.find(RunFlags(storage_path=uri), name, "pg") == folder
+    shutil.rmtree(folder)
+    assert mirror.find(RunFlags(), Remote(uri, folder).uri, "pg") == folder
+    assert len([*folder.glob("00000*/result.json")]) == 1
+
+
+KEYS = [
+    "../../evil.txt",
+    "/../../../evil.txt",
+    "00000_x/../../../evil.txt",
+    "00000_x/checkpoint_000000/../../../../evil.txt",
+]
+
+
+@pytest.fixture(scope="module")
+def s3():
+    with s3_server() as server:
+        yield server
+
+
+@pytest.mark.parametrize("key", [*KEYS, "00000_x/..\\evil.txt", "00000_x/a\x1b[31m"])
+def test_a_key_with_dots_wrote_outside_of_the_mirror(key, s3, tmp_path, monkeypatch):
+    uri, client = s3
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    name = f"x{abs(hash(key))}"
+    for good in ("experiment.json", "00000_x/result.json", "00000_x/checkpoint_000000/state.json"):
+        client.put_object(Bucket="bucket", Key=f"deep/pong/{name}/{good}", Body=b'{"learner": "pg"}')
+    client.put_object(Bucket="bucket", Key=f"deep/pong/{name}/{key}", Body=b"evil")
+    with contextlib.suppress(ConfigError):  # it is refused, or the file system's own listing leaves it out
+        folder = mirror.find(RunFlags(storage_path=uri), name, "pg")
+        assert (folder / "00000_x" / "checkpoint_000000" / "state.json").is_file()
+    everywhere = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert all(path.is_relative_to(tmp_path / "work" / "results" / name) for path in everywhere)
+    assert not [path for path in everywhere if path.read_bytes() == b"evil"]
+
+
+def test_a_link_in_a_mirror_was_written_through(mirrored, tmp_path):
+    (here,), (there,) = mirrored.glob("*/result.json"), (tmp_path / "home").glob("*/*/result.json")
+    (tmp_path / "precious").write_text("precious")
+    here.unlink()
+    here.symlink_to(tmp_path / "precious")
+    there.write_text("other rows")
+    with pytest.raises(ConfigError, match="is a link"):
+        Remote.of(mirrored).fetch()
+    assert (tmp_path / "precious").read_text() == "precious"
+
+
+def test_a_record_that_names_no_uri_as_its_home_is_damaged(mirrored):
+    for storage in (5, ["x"], "nowhere", {"a": 1}):
+        record = mirrored / "experiment.json"
+        record.write_text(json.dumps(json.loads(record.read_text()) | {"storage_uri": storage}))
+        with pytest.raises(ConfigError, match=r"experiment\.json is damaged: storage_uri="):
+            mirror.find(RunFlags(), "x", "pg")

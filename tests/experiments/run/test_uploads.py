@@ -18,6 +18,7 @@ from experiments.run import lifecycle
 from experiments.run.fork import fork, forked
 from experiments.run.uploads import Uploads
 from tests.helpers.populations import PAIR, newest_arrays
+from tests.helpers.s3 import s3_server
 from tests.helpers.small_experiments import (
     SIX_ITERATIONS,
     InterruptAt,
@@ -35,17 +36,9 @@ pytestmark = pytest.mark.ray
 
 @pytest.fixture
 def s3():
-    """A bucket on a server of its own; credentials stand in the URI, as the nodes' Ray runs already."""
-    import boto3  # slow to import, and needed here alone
-    from moto.server import ThreadedMotoServer
-
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    access = {"aws_access_key_id": "key", "aws_secret_access_key": "secret", "region_name": "us-east-1"}
-    boto3.client("s3", endpoint_url=f"http://{host}:{port}", **access).create_bucket(Bucket="bucket")
-    yield f"s3://key:secret@bucket/deep/pong?endpoint_override={host}:{port}&scheme=http&region=us-east-1"
-    server.stop()
+    """A bucket on a server of its own."""
+    with s3_server() as (uri, _):
+        yield uri
 
 
 @pytest.fixture(params=["file", pytest.param("s3", marks=pytest.mark.slow)])

@@ -1,0 +1,86 @@
+"""Checkpoints that nobody vouches for: what they say has the types that the code relies on, and arrays their size."""
+
+import functools
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.plan.learners import LEARNERS
+from experiments.read.rows import MAX_COUNT
+from experiments.record.sound import wrong_entry
+from experiments.record.spec import SETTINGS
+from trainables import checkpoints, npz
+from trainables.algorithms import make_algorithm
+from trainables.checkpoints import ARRAYS, STATE, CheckpointError
+from trainables.checks import ConfigError
+from trainables.config import Config, upgraded
+from trainables.sampling.evaluation import FILM
+
+ARRAYS_TO_THETA = 32
+"""Bytes of a checkpoint's file to one parameter, at most. Adam's PPO has 12, TRPO in double precision 16; a small
+network's filter and headers (``HEADERS``) come on top."""
+
+HEADERS = 100_000
+
+STATE_TYPES = {"learner": str, "config": SETTINGS, "episodes": dict[str, Any], "evaluation": dict[str, Any]}
+EPISODE_TYPES = {"games": int, "steps": int, "recent_returns": list[float], "running_reward": float | None}
+
+
+def sound_state(folder: Path) -> dict[str, Any]:
+    """A checkpoint's ``state.json``, of the types that it is read by. Raises CheckpointError."""
+    state = checkpoints.load_state(folder)
+    wrong = wrong_entry(state, STATE_TYPES) or wrong_entry(state.get("episodes", {}), EPISODE_TYPES)
+    if state.get("learner") not in LEARNERS:
+        wrong = f"learner {state.get('learner')!r} is none of {', '.join(LEARNERS)}"
+    if wrong or not 0 <= state["iteration"] < MAX_COUNT or "recent_returns" not in state.get("episodes", {}):
+        raise CheckpointError(f"{folder}: {STATE} is not from this program ({wrong or 'it lacks counters'})")
+    return state
+
+
+def settings_of(state: Mapping[str, Any]) -> Config:
+    """The configuration that a checkpoint names. Raises ConfigError if it is none."""
+    learner = LEARNERS[state["learner"]]
+    return learner.config_class.from_dict(upgraded(learner.name, state.get("config", {})))
+
+
+def load(folder: Path, settings: Config | None, learner: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """A checkpoint's arrays and state, as ``checkpoints.load`` reads them.
+
+    Raises CheckpointError, before memory is taken, also if ``theta`` has not the size that ``settings`` (or the
+    checkpoint's own) ask for, or the file not one that goes with it: a text decides neither what is built nor read.
+    """
+    state = sound_state(folder)
+    try:
+        need = (parameters(settings or settings_of(state)),)
+    except ConfigError as error:
+        raise CheckpointError(f"{folder}: {error}") from None
+    try:
+        have = npz.shapes(folder / ARRAYS).get("theta")
+        size = (folder / ARRAYS).stat().st_size
+    except (npz.Refused, OSError):
+        pass  # which says more below, as it is read
+    else:
+        if have != need or size > ARRAYS_TO_THETA * need[0] + HEADERS:
+            raise CheckpointError(f"{folder}: theta has the shape {have}, its configuration needs {need}")
+    return checkpoints.load(folder, learner)
+
+
+@functools.lru_cache(maxsize=1000)
+def parameters(settings: Config) -> int:
+    """How many parameters theta has. Nothing of that size is made. Raises ConfigError if there is no environment."""
+    try:
+        return make_algorithm(settings).policy.mlp.num_params  # type: ignore[attr-defined]
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+
+def copy(folder: Path, target: Path) -> None:
+    """Copy what a checkpoint has of ours, and nothing else that lies in its folder, into a new one. Raises OSError."""
+    target.mkdir(parents=True)
+    for name in (ARRAYS, FILM, STATE):  # the state last, as it is saved
+        if os.path.isfile(folder / name):
+            shutil.copyfile(folder / name, target / name)

@@ -1,0 +1,66 @@
+"""Rows of results and other text of a trial, whatever has become of it: what is no result is left out."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+from trainables.metrics import METRIC
+from trainables.texts import MAX_JSON_BYTES, parse_json, printable, read_text
+
+NUMBERS = ("time_total_s", "perf/steps_per_s", "diverged")
+"""Metrics that are looked at where a row has them."""
+
+MAX_COUNT = 10**15
+"""Of iterations and steps: more than anybody trains."""
+
+MAX_LINE = 1_000_000
+"""Letters of a line; a row has 3,000."""
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Tune's rows of results, one per iteration in order.
+
+    After a restore iterations stand there twice, and the last one counts. Rows that were cut off by a kill are left
+    out, and so are those without a finite return.
+    """
+    rows = {row["training_iteration"]: row for row in map(_parse, lines(path)) if _is_result(row)}
+    return [rows[iteration] for iteration in sorted(rows)]
+
+
+def lines(path: Path) -> list[str]:
+    """A file's lines that hold anything, and no more than lines do, made printable; none if it cannot be read."""
+    try:
+        found = read_text(path).splitlines()
+    except OSError:
+        return []
+    return [printable(line) for line in found if len(line) < MAX_LINE and line.strip()]
+
+
+def read_json(path: Path) -> Any:
+    """A file of JSON; None if it is none, or cannot be read."""
+    try:
+        return parse_json(read_text(path, MAX_JSON_BYTES))
+    except (OSError, ValueError):
+        return None
+
+
+def _parse(text: str) -> Any:
+    try:
+        return parse_json(text)
+    except ValueError:
+        return None
+
+
+def _is_result(row: Any) -> bool:
+    """Whether this is a row with everything that it is looked at for."""
+    if not isinstance(row, dict) or not (_counts(row, "training_iteration") and _counts(row, "timesteps_total")):
+        return False
+    return _finite(row.get(METRIC)) and all(_finite(row[name]) for name in NUMBERS if name in row)
+
+
+def _counts(row: dict[str, Any], name: str) -> bool:
+    return type(row.get(name)) is int and 0 <= row[name] < MAX_COUNT
+
+
+def _finite(value: Any) -> bool:
+    return isinstance(value, int | float) and abs(value) < 1e15 and math.isfinite(value)

@@ -1,0 +1,39 @@
+"""URIs of storages: what they may say."""
+
+import pytest
+
+from experiments.ask.flags import RunFlags
+from experiments.ask.storage import locate
+from trainables.checks import ConfigError
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "s3://mine:hidden@bucket/dir",
+        "s3://mine@bucket/dir",
+        "s3://:hidden@bucket/dir",
+        "s3://bucket/dir?region=us-east-1&secret_key=hidden",
+        "s3://bucket/dir?session_TOKEN=hidden",
+        "gs://user:hidden@bucket/dir",
+    ],
+)
+def test_credentials_in_a_uri_were_written_into_experiment_json_and_reports(uri):
+    with pytest.raises(ConfigError, match="belong into the environment") as refused:
+        RunFlags(storage_path=uri)
+    assert "hidden" not in str(refused.value), "the message repeats no secret"
+    assert "mine" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "uri", ["gs://anonymous@bucket/dir", "s3://bucket/dir?region=us-east-1&scheme=http", "file:///a%23b"]
+)
+def test_a_uri_without_credentials_is_a_place(uri):
+    assert locate(uri)[1].startswith(("bucket/dir", "/a#b"))
+
+
+@pytest.mark.parametrize("uri", ["file:///tmp/a#b", "s3://[bucket/dir", "nonsense:///x"])
+def test_a_uri_that_says_something_else_than_a_place_is_refused_in_one_line(uri):
+    with pytest.raises(ConfigError) as refused:
+        locate(uri)
+    assert "\n" not in str(refused.value)
