@@ -103,8 +103,9 @@ def _restore(trial: TrialResult, spec: ExperimentSpec) -> RestoredTrial:
             usable.append((path, _row(trial.rows, state)))
     usable.sort(key=lambda item: item[1]["training_iteration"])
     over = bool(trial.rows and trial.rows[-1].get("done"))
-    over = over and (trial.diverged or not any(budget.ended(trial.rows) for budget in spec.budgets_before))
-    if over and spec.budget.share(trial.rows[-1]) == 1:
+    spent = bool(trial.rows) and spec.budget.share(trial.rows[-1]) == 1
+    over = over and (spent or trial.diverged or not any(budget.ended(trial.rows) for budget in spec.budgets_before))
+    if over and spent:
         # At its end a trial saves once more: without that checkpoint it is not over.
         over = bool(usable) and usable[-1][1]["training_iteration"] >= trial.iterations
     return RestoredTrial(trial.name, trial.config, trial.rows, usable, max(indices), damaged, over)

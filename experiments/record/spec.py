@@ -11,6 +11,9 @@ from experiments.record.folders import RECORD, read_record
 from trainables.checks import ConfigError
 from trainables.files import replace_text
 
+ALL_DONE, TIME_BUDGET, INTERRUPTED, GAVE_UP = ENDINGS = ("all done", "time budget", "interrupted", "gave up")
+"""Why a program stopped to run an experiment. Trials that failed are done; "gave up" is what Ray Tune does."""
+
 
 @dataclass(frozen=True)
 class ExperimentSpec:
@@ -29,7 +32,8 @@ class ExperimentSpec:
     timesteps: int | None = None  # agent steps of a trial that is not stopped early; None if iterations are counted
     confirm: dict[str, int] | None = None  # how many of the best to run again, and with how many seeds
     confirms: str | None = None  # the sweep that this one confirms
-    extended: list[int] = field(default_factory=list)  # what the time_attr's limit was before --extend, once or more
+    extended: list[Any] = field(default_factory=list)  # what the budget was before --extend, once or more
+    ended: str | None = None  # why the last program to run it stopped, one of ENDINGS; None before that
     storage_uri: str | None = None  # beneath which the experiment lies, where its folder here is a mirror
     fork_of: dict[str, Any] | None = None  # the experiment that this one went on from, and each trial's iteration
 
@@ -46,12 +50,17 @@ class ExperimentSpec:
     @property
     def budget(self) -> Budget:
         """How long a trial trains."""
-        return Budget(self.iterations, self.timesteps)
+        return Budget.of_record(vars(self))
 
     @property
     def budgets_before(self) -> list[Budget]:
         """What the budget was before it was extended."""
-        return [dataclasses.replace(self.budget, **{self.budget.unit: limit}) for limit in self.extended]
+        return Budget.before(vars(self))
+
+    def with_more(self, more: Budget) -> "ExperimentSpec":
+        """What it is to do once its budget is extended. Raises ConfigError as ``Budget.extended`` does."""
+        now = dataclasses.asdict(self.budget.extended(more))
+        return dataclasses.replace(self, **now, extended=[*self.extended, dataclasses.asdict(self.budget)])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types, for ``experiment.json``."""

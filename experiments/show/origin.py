@@ -30,9 +30,8 @@ def origin(experiment: Experiment) -> str:
         f"- Seeds: {', '.join(map(str, seeds))}",
         f"- Same in all trials: {', '.join(code(f'{k}={json.dumps(v)}') for k, v in same.items())}",
     ]
-    if earlier := record.get("extended"):
-        budget = Budget(record["iterations"], record["timesteps"])
-        lines.insert(1, f"- Extended: to {budget} a trial, after {', '.join(f'{limit:,}' for limit in earlier)}")
+    if earlier := Budget.before(record):
+        lines.insert(1, f"- Extended: to {Budget.of_record(record)} a trial, after {', '.join(map(str, earlier))}")
     program, *words = [str(word) for word in record.get("command", ["unknown"])]
     return block(shlex.join(["python", f"experiments/{program}", *words])) + "\n" + "\n".join(lines) + "\n"
 

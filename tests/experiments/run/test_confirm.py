@@ -10,11 +10,13 @@ import time
 import numpy as np
 import pytest
 
-from experiments.run.confirm import require_free
+from experiments.plan.learners import PG
+from experiments.run.lifecycle import require_possible
 from tests.helpers.programs import ROOT, SWEEPS, command, run
-from tests.helpers.small_experiments import flags, rows, trial_folders
+from tests.helpers.small_experiments import flags, rows, small_spec, trial_folders
 from tests.helpers.written_experiments import write_experiment
 from trainables.checks import ConfigError
+from trainables.config import PGConfig
 
 RESULTS = ROOT / "experiments" / "results.py"
 FLAGS = ["--scheduler", "fifo", "--num-samples", 2, "--iterations", 2, "--batch-size", 2, "--num-workers", 1]
@@ -29,7 +31,6 @@ def confirmed(tmp_path_factory):
 
 @pytest.mark.ray
 @pytest.mark.slow
-@pytest.mark.ray
 def test_the_best_configuration_runs_again_with_seeds_that_the_sweep_did_not_use(confirmed):
     results, output = confirmed
     assert "Then the best 1 again, 2 fresh seeds each: 2 trials of 2 iterations, about" in output
@@ -49,7 +50,6 @@ def test_the_best_configuration_runs_again_with_seeds_that_the_sweep_did_not_use
 
 @pytest.mark.ray
 @pytest.mark.slow
-@pytest.mark.ray
 def test_the_table_compares_the_sweeps_score_with_the_mean_of_the_fresh_seeds(confirmed):
     results, output = confirmed
     before = max(rows(trial)[-1]["episode_reward_mean"] for trial in trial_folders(results / "real"))
@@ -63,7 +63,6 @@ def test_the_table_compares_the_sweeps_score_with_the_mean_of_the_fresh_seeds(co
 
 @pytest.mark.ray
 @pytest.mark.slow
-@pytest.mark.ray
 def test_results_reads_what_the_real_sweep_wrote(confirmed):
     results, _ = confirmed
     output = run(RESULTS, "list", cwd=results.parent)
@@ -77,15 +76,15 @@ def test_results_reads_what_the_real_sweep_wrote(confirmed):
 
 
 def test_a_name_that_the_confirmation_would_find_taken_is_refused_at_the_start(tmp_path):
-    require_free(flags(tmp_path, name="sweep"))
+    spec, run = small_spec("pg", [PGConfig()], confirm={"best": 1, "seeds": 2}), flags(tmp_path, name="sweep")
+    require_possible(PG, spec, run)
     write_experiment(tmp_path, "sweep-confirm", "pg", [({}, [-20], None)])
     with pytest.raises(ConfigError, match="'sweep-confirm', which exists already"):
-        require_free(flags(tmp_path, name="sweep"))
+        require_possible(PG, spec, run)
 
 
 @pytest.mark.ray
 @pytest.mark.slow
-@pytest.mark.ray
 def test_a_confirmation_that_was_killed_goes_on_with_its_sweep(tmp_path):
     with (tmp_path / "log").open("w") as log:
         program = subprocess.Popen(

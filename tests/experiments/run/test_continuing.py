@@ -149,9 +149,9 @@ def test_extending_gives_finished_trials_more_iterations_without_a_gap(ray_clust
     status, _ = lifecycle.resume(TRPO, flags(tmp_path, extend="short"), Budget(6))
     assert status == 0
     assert_as_undisturbed(folder, undisturbed)
-    assert ExperimentSpec.read(folder).extended == [3]
-    assert "- Extended: to 6 iterations a trial, after 3\n" in origin(read_experiment(folder))
-    with pytest.raises(ConfigError, match="has 6 already"):
+    assert ExperimentSpec.read(folder).budgets_before == [Budget(3)]
+    assert "- Extended: to 6 iterations a trial, after 3 iterations\n" in origin(read_experiment(folder))
+    with pytest.raises(ConfigError, match="have 6 already"):
         lifecycle.resume(TRPO, flags(tmp_path, extend="short"), Budget(6))
 
 
@@ -164,7 +164,7 @@ def test_steps_are_a_budget_too_and_can_be_extended(ray_cluster, undisturbed, tm
     assert all_over(restore(folder, spec), spec)
     for trial, end in zip(trial_folders(folder), ends, strict=True):
         assert len(rows(trial)) == 1 + sum(steps < first for steps in end)
-    with pytest.raises(ConfigError, match=f"has {first} already"):
+    with pytest.raises(ConfigError, match=f"have {first} already"):
         lifecycle.resume(TRPO, flags(tmp_path, extend="steps"), Budget(None, first))
     with pytest.raises(ConfigError, match="give more --timesteps"):
         lifecycle.resume(TRPO, flags(tmp_path, extend="steps"), Budget(9))
