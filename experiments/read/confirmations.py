@@ -9,7 +9,7 @@ import numpy as np
 from experiments.ask.budget import Budget
 from experiments.read.bootstrap import probability_of_higher_mean
 from experiments.read.configurations import Configuration, best_configurations, by_configuration, varied
-from experiments.read.trials import ENDED, Experiment, read_experiment
+from experiments.read.trials import Experiment, read_experiment
 from experiments.record import folders
 from experiments.record.spec import ALL_DONE, TIME_BUDGET
 
@@ -28,7 +28,7 @@ class Confirmation(NamedTuple):
     unit: str  # steps or iterations
     sweep: float
     fresh: np.ndarray  # one score for each fresh seed that came so far (n,)
-    final: np.ndarray  # where the fresh seeds ended (n,), later if the sweep's trial was stopped early; NaN before that
+    final: np.ndarray  # where the fresh seeds ended (n,), NaN until all did; later if the sweep's trial was cut short
 
     @property
     def where(self) -> str:
@@ -56,11 +56,12 @@ def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
         end = min(limit, *(trial.rows[-1][time_attr] for trial in chosen.trials if trial.rows))
         trials = [trial for trial in again.trials if trial.rows] if again else []
         arrived = [t for t in trials if t.state in ("finished", "diverged") or t.rows[-1][time_attr] >= end]
-        if arrived:
+        after = np.array([trial.score_at(time_attr, end) for trial in arrived])
+        after = after[np.isfinite(after)]  # a first result can come after the end
+        if len(after):
             before = float(chosen.scores_at(time_attr, end).mean())
-            after = np.array([trial.score_at(time_attr, end) for trial in arrived])
-            final = np.array([trial.last if trial.state in ENDED else math.nan for trial in trials])
-            found.append(Confirmation(chosen, int(end), UNITS[time_attr], before, after, final))
+            final = [trial.last if confirm.over else math.nan for trial in trials if trial.state != "failed"]
+            found.append(Confirmation(chosen, int(end), UNITS[time_attr], before, after, np.array(final or [math.nan])))
     return found
 
 
