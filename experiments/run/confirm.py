@@ -21,8 +21,12 @@ from trainables.checks import ConfigError
 
 
 def due(folder: Path, run: RunFlags) -> bool:
-    """Whether what is left of a sweep is its confirmation: it can begin, or has begun, and the sweep's scores stay."""
-    return _begun(folder, run) or bool(wanted(read_experiment(folder)))
+    """Whether all that is left of a sweep is its confirmation: the sweep's scores are to stay as they are.
+
+    A confirmation that has begun says so of itself, unless the sweep was extended after it.
+    """
+    spec = ExperimentSpec.read(folder)
+    return bool(wanted(read_experiment(folder))) or (not spec.extended and _begun(folder, spec, run))
 
 
 def confirm(learner: Learner, folder: Path, run: RunFlags) -> int:
@@ -31,14 +35,14 @@ def confirm(learner: Learner, folder: Path, run: RunFlags) -> int:
     Returns an exit status, 0 if none was asked for. Raises ConfigError if it cannot be run.
     """
     sweep, spec = read_experiment(folder), ExperimentSpec.read(folder)
-    if not spec.confirm:
+    if not (asked := spec.confirm):
         return 0
-    if not (asked := wanted(sweep)):
+    again, begun = folder.with_name(folder.name + SUFFIX), _begun(folder, spec, run)
+    if not begun and not wanted(sweep):
         raise ConfigError("no trial has a result" if settled(sweep) else "the sweep has not come to its end")
-    again = folder.with_name(folder.name + SUFFIX)
     print(f"\nThe best {asked['best']} again, with fresh seeds: {folders.display(again)}", flush=True)
     flags = _flags(folder, spec, run)
-    if _begun(folder, run):
+    if begun:
         status, again = lifecycle.resume(learner, dataclasses.replace(flags, resume=again.name))
     else:
         status, again = lifecycle.start(learner, _spec(spec, sweep, asked), dataclasses.replace(flags, name=again.name))
@@ -47,8 +51,7 @@ def confirm(learner: Learner, folder: Path, run: RunFlags) -> int:
     return status
 
 
-def _begun(folder: Path, run: RunFlags) -> bool:
-    spec = ExperimentSpec.read(folder)
+def _begun(folder: Path, spec: ExperimentSpec, run: RunFlags) -> bool:
     flags, name = _flags(folder, spec, run), folder.name + SUFFIX
     if not spec.confirm or not mirror.taken(flags, name):
         return False

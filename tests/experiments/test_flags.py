@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import sys
 
 import pytest
 
@@ -175,3 +176,25 @@ def test_of_two_flags_of_train_each_counts_or_one_is_refused(settings, storage):
     examples = {name: value for name, value in TRAIN.items() if name in {*SHARED, *settings}}
     pairs = [pair for pair in itertools.combinations(examples, 2) if not set(pair) <= {*settings}]
     walk(train_plan, examples, pairs, of_sweep=False)
+
+
+def test_a_fork_with_dry_run_really_started_and_did_not_look_whether_its_names_are_free(storage, monkeypatch, capsys):
+    def call(*flags):
+        monkeypatch.setattr(sys, "argv", ["sweep_pong.py", "--fork", "first", "--dry-run", *flags])
+        with pytest.raises(SystemExit) as stop:
+            sweep.main(PG, "")
+        return stop.value.code, capsys.readouterr()
+
+    before = sorted(storage.rglob("*"))
+    code, output = call("--set", "gamma=0.9", "--name", "mine")
+    assert code == 0
+    assert "1 trials of 1,000,000 agent steps" in output.out
+    assert "Trials start from the best checkpoints of their origin" in output.out
+    assert "gamma=0.9" in output.out
+    assert "in results/mine" in output.out
+    for name in ("mine-confirm", "mine"):
+        create(RunFlags().folder, name, "pg", {"learner": "pg"})
+        code, output = call("--name", "mine", "--confirm", "1")
+        assert code == 2
+        assert f"{name!r}" in output.err
+    assert {path.name for path in {*storage.rglob("*")} - {*before}} == {"mine", "mine-confirm", "experiment.json"}
