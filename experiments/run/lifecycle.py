@@ -1,5 +1,6 @@
 """An experiment from its start or its continuation to its end, for sweeps and single runs alike."""
 
+import contextlib
 import dataclasses
 import math
 import sys
@@ -92,8 +93,8 @@ def resume(learner: Learner, run: RunFlags, more: Budget | None = None) -> tuple
 def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) -> int:
     """Continue an experiment; with ``more``, its trials have larger limits. Returns the program's exit status.
 
-    Raises ConfigError if another program runs it, if its files contradict each other, if its budget cannot be extended
-    so, or if that leaves nothing to do.
+    Raises ConfigError if another program runs it, if its files contradict each other or cannot be changed, or if its
+    budget cannot be extended so, or to no avail.
     """
     require_internals()
     with exclusive(folder):
@@ -115,7 +116,12 @@ def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) ->
             require_shared(home.uri if home else str(folder))
         spec = dataclasses.replace(spec, ended=None)
         if spec != before:  # only now that it can begin: a budget cannot be given twice
-            _write(spec, folder)
+            try:
+                _write(spec, folder)
+            except OSError as error:
+                with contextlib.suppress(OSError):
+                    before.update(folder)
+                raise ConfigError(f"{folder / folders.RECORD} cannot be changed: {error}") from None
         return _run(learner, folder, spec, run.verbose)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from experiments.plan.learners import PG
+from experiments.record.spec import ExperimentSpec
 from experiments.run.lifecycle import require_possible
 from tests.helpers.programs import ROOT, SWEEPS, command, run
 from tests.helpers.small_experiments import flags, rows, small_spec, trial_folders
@@ -108,3 +109,22 @@ def test_a_confirmation_that_was_killed_goes_on_with_its_sweep(tmp_path):
     output = run(SWEEPS["pg"], "--resume", resume[1], cwd=tmp_path)
     assert "the sweep's, and fresh seeds' there" in output
     assert [len({row["training_iteration"] for row in rows(trial)}) for trial in trial_folders(again)] == [2, 2]
+
+
+@pytest.mark.ray
+@pytest.mark.slow
+def test_the_confirmation_comes_where_a_time_budget_ended_the_sweep_before_all_trials_were_made(tmp_path):
+    """It was left out, with status 0."""
+    cartpole = ["env_id=CartPole-v1", "reset_on_reward=false", "coarse_coding=false", "hidden_sizes=8", "max_kl=0.02"]
+    settings = [word for setting in cartpole for word in ("--set", setting)]
+    length = ["--iterations", 100, "--batch-size", 300, "--num-samples", 9, "--max-concurrent", 1, "--num-workers", 1]
+    promise = ["--scheduler", "fifo", "--time-budget-s", 40, "--confirm", 1, "--seeds", 2, "--name", "short"]
+    output = run(SWEEPS["trpo"], *settings, *length, *promise, cwd=tmp_path)
+    sweep, again = (tmp_path / "results" / name for name in ("short", "short-confirm"))
+    assert ExperimentSpec.read(sweep).ended == "time budget"
+    assert 1 <= len(trial_folders(sweep)) < 9
+    assert [len(rows(trial)) for trial in trial_folders(again)] == [100, 100]
+    assert "the sweep's, and fresh seeds' there" in output
+    listed = run(RESULTS, "list", cwd=tmp_path)
+    assert re.search(r"^short\s+finished", listed, re.MULTILINE)
+    assert "Resume" not in listed

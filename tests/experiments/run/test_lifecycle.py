@@ -5,10 +5,14 @@ import signal
 
 import pytest
 
+from experiments.ask.budget import Budget
 from experiments.plan.learners import PG
+from experiments.plan.resources import ClusterResources
 from experiments.record.spec import ExperimentSpec
 from experiments.run import lifecycle
+from tests.helpers.small_experiments import flags
 from tests.helpers.written_experiments import write_experiment
+from trainables.checks import ConfigError
 
 
 @pytest.fixture
@@ -63,3 +67,20 @@ def test_why_an_experiment_ended_is_noted(interrupted, clock, monkeypatch, took,
     monkeypatch.setattr(lifecycle, "_fit", fit)
     assert lifecycle._run(PG, folder, spec, verbose=False) == status
     assert ExperimentSpec.read(folder).ended == ended
+
+
+def test_an_extension_whose_home_is_out_of_reach_is_not_recorded(tmp_path, monkeypatch):
+    """It stayed in the record, and the same command was refused afterwards."""
+    folder = write_experiment(tmp_path, "short", "pg", [({}, [-20] * 10, None)])
+    before = ExperimentSpec.read(folder)
+
+    def write(spec, folder):
+        spec.update(folder)
+        raise OSError("no route")
+
+    monkeypatch.setattr(lifecycle, "_write", write)
+    monkeypatch.setattr(lifecycle, "start_ray", lambda *of: ClusterResources((4,)))
+    monkeypatch.setattr(lifecycle, "require_shared", lambda *of: None)
+    with pytest.raises(ConfigError, match="cannot be changed: no route"):
+        lifecycle.resume(PG, flags(tmp_path, extend="short"), Budget(20))
+    assert ExperimentSpec.read(folder) == before
