@@ -62,5 +62,4 @@ MUTATIONS = {
     # What population based training may change in a running trial: not the networks' size, nor the actors.
     "max_kl": tune.loguniform(1e-2, 6e-2),
     "gamma": [0.96, 0.98, 0.99],
-    "gae_lambda": [0.94, 0.97, 0.985],
 }

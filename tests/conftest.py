@@ -7,7 +7,9 @@ import ray
 @pytest.fixture(scope="session")
 def ray_cluster():
     """One local Ray for all tests that need it, with room for four workers on any machine."""
-    ray.init(address="local", num_cpus=4, include_dashboard=False, log_to_driver=False)
+    from experiments.run.ray_session import start_local  # slow to import, and needed by those tests alone
+
+    start_local(4, log_to_driver=False)
     yield
     ray.shutdown()
 

@@ -8,6 +8,7 @@ checksum of the state itself) is read for ever.
 import hashlib
 import json
 import logging
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ ARRAYS, STATE = "arrays.npz", "state.json"
 MAX_STATE_BYTES = 1_000_000
 """No state is as long; what is behind is not read."""
 PICKLES = (".pkl", ".pickle")
+NAME = re.compile(r"checkpoint_([0-9]{6}|[1-9][0-9]{6,8})")
+"""Tune's names of a trial's checkpoint folders, and no others: copies of a user, and downloads, lie beside them."""
 
 logger = logging.getLogger(__name__)
 
@@ -105,16 +108,36 @@ def usable(directory: str | Path, learner: str, expected: Mapping[str, np.ndarra
         return directory
     except CheckpointError as error:
         reason = error
-    # Tune's own names, and no others: its downloads from remote storage lie side by side under similar ones.
-    siblings = {path: _iteration(path) for path in directory.parent.glob("checkpoint_" + "[0-9]" * 6)}
-    for sibling in sorted(siblings.keys() - {directory}, key=lambda path: (siblings[path], path), reverse=True):
+    for sibling in reversed([path for path in numbered(directory.parent).values() if path != directory]):
         try:
-            load(sibling, learner, expected)
+            _, state = load(sibling, learner, expected)
         except CheckpointError:
             continue
-        logger.warning("%s. Going on from %s, iteration %d, instead.", reason, sibling, siblings[sibling])
+        logger.warning("%s. Going on from %s, iteration %d, instead.", reason, sibling, state["iteration"])
         return sibling
     raise reason
+
+
+def numbered(trial: Path) -> dict[int, Path]:
+    """The checkpoint folders of a trial by number, in the order in which they were made: the newest is the last.
+
+    That is not the order of their iterations. Under population based training a trial goes on from another one's
+    checkpoint, which may have fewer of them.
+    """
+    found = {number(path): path for path in trial.glob("checkpoint_*")}
+    found.pop(-1, None)
+    return dict(sorted(found.items()))
+
+
+def number(checkpoint: str | Path) -> int:
+    """The number in a checkpoint folder's name; -1 if it is not one that Tune gives."""
+    match = NAME.fullmatch(Path(checkpoint).name)
+    return int(match[1]) if match else -1
+
+
+def folder_name(number: int) -> str:
+    """What Tune calls the checkpoint of this number."""
+    return f"checkpoint_{number:06d}"
 
 
 def all_finite(arrays: Mapping[str, np.ndarray]) -> bool:
@@ -142,13 +165,6 @@ def _check_arrays_file(directory: Path, state: dict[str, Any]) -> None:
         raise CheckpointError(
             f"{directory}: {ARRAYS} is damaged or incomplete (its size or checksum differs from {STATE}'s)"
         )
-
-
-def _iteration(directory: Path) -> int:
-    try:
-        return load_state(directory)["iteration"]
-    except CheckpointError:
-        return -1
 
 
 def _state_sha256(state: dict[str, Any]) -> str:

@@ -20,14 +20,19 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    flush(path.parent)
 
 
 def replace_text(path: Path, text: str) -> None:
     """Write ``path`` as UTF-8, whole or not at all."""
     with replacing(path) as file:
         file.write(text.encode())
+
+
+def flush(path: Path) -> None:
+    """Have the disk itself hold what was written to a file, or which names a folder has (``fsync``)."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -19,6 +19,9 @@ METRIC, MODE = "episode_reward_mean", "max"
 WINDOW_GAMES = 100
 """Games in ``episode_reward_mean``."""
 
+PAUSE_S = 10.0
+"""Seconds without a game between two iterations that are a pause: saving, and Tune's own work, take less."""
+
 
 @dataclass
 class EpisodeStats:
@@ -72,6 +75,15 @@ class Stopwatch:
             yield
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+def pause(waited: float, games: Sequence[GameSummary], num_workers: int) -> float:
+    """What of the seconds between two iterations was a pause, as for disk space: 0 unless it was long.
+
+    In that time the workers may have played, but for no longer than the iteration's games took.
+    """
+    idle = waited - sum(game.seconds for game in games) / num_workers
+    return idle if idle > PAUSE_S else 0.0
 
 
 def perf_metrics(clock: Stopwatch, games: Sequence[GameSummary], num_workers: int) -> dict[str, float]:

@@ -14,7 +14,7 @@ from trainables import checkpoints
 from trainables.algorithms import make_algorithm
 from trainables.algorithms.algorithm import Play
 from trainables.config import Config, PGConfig, TRPOConfig
-from trainables.metrics import EpisodeStats, Stopwatch, perf_metrics
+from trainables.metrics import EpisodeStats, Stopwatch, pause, perf_metrics
 from trainables.sampling.evaluation import FILM, evaluate, evaluation_numbers, summarise
 from trainables.sampling.pool import RolloutPool
 from trainables.sampling.process import set_malloc_thresholds
@@ -108,8 +108,9 @@ class PongTrainable(tune.Trainable):
         """
         before, counts = self.arrays, dict(self.pool.counts)
         rollout, self._ahead = self._ahead or self._begin_rollout(), None
+        waited = time.perf_counter() - rollout.began
         with np.errstate(all="ignore"):  # what overflows is seen below
-            result = self._learn(rollout)
+            result, paused = self._learn(rollout, waited)
         diverged = not (np.isfinite([*result.values()]).all() and checkpoints.all_finite(self.arrays))
         if diverged:
             self.arrays = before
@@ -119,22 +120,27 @@ class PongTrainable(tune.Trainable):
         result |= self.evaluate()
         result |= {f"perf/{name}": float(count - counts[name]) for name, count in self.pool.counts.items()}
         result["diverged"] = float(diverged)
-        result["time_this_iter_s"] = time.perf_counter() - rollout.began  # Tune would count from this step's beginning
+        result["time_this_iter_s"] = time.perf_counter() - rollout.began - paused  # Tune's own begins with this step
         if diverged:
             return result | {"done": True}
         if self.plays_ahead:
             self._ahead = self._begin_rollout()
         return result
 
-    def _learn(self, rollout: Rollout) -> dict[str, float]:
-        """Collect the iteration's games and update the arrays; return the metrics of both."""
+    def _learn(self, rollout: Rollout, waited: float) -> tuple[dict[str, float], float]:
+        """Collect the iteration's games and update the arrays; return the metrics of both, and the seconds of a pause.
+
+        ``waited`` is the time since the games were begun ahead.
+        """
         clock, algorithm = Stopwatch(), self.algorithm
         with clock.measure("rollout", rollout.began):
             batch, games = algorithm.collect(self.arrays, rollout.blocks, rollout.play)
+        paused = pause(waited, games, self.settings.num_workers)
+        clock.seconds["rollout"] -= paused
         with clock.measure("update"):
             rng = self.rng(self.updates, UPDATE_STREAM)
             self.arrays, metrics = algorithm.update(self.arrays, batch, self.decay(), rng)
-        return self.episodes.add(games) | metrics | perf_metrics(clock, games, self.settings.num_workers)
+        return self.episodes.add(games) | metrics | perf_metrics(clock, games, self.settings.num_workers), paused
 
     @property
     def plays_ahead(self) -> bool:

@@ -86,7 +86,7 @@ def show(tables: Iterable[Table], path: Path | None) -> None:
         plain = [{name: v._asdict() if isinstance(v, Spread) else v for name, v in row.items()} for row in rows]
         written.append({"title": title, "note": note, "rows": plain})
     if path:
-        path.write_text(json.dumps(written, indent=1))
+        path.write_text(json.dumps(written, indent=1), encoding="utf-8")
 
 
 def _text(value: Any) -> str:

@@ -5,15 +5,18 @@ checkpoints, Tune starts again without a word if it is damaged, and to read it i
 are text and arrays, and say all that is needed.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from experiments.plan.learners import LEARNERS
+from experiments.plan.population import mutations
 from experiments.plan.trial_names import number_in_name
 from experiments.read.trials import TrialResult, read_experiment
+from experiments.record.exchanges import read_exchanges
 from experiments.record.folders import RECORD
 from experiments.record.spec import ExperimentSpec
 from trainables import checkpoints
@@ -28,7 +31,7 @@ class RestoredTrial:
     name: str  # its folder's
     config: dict[str, Any]
     rows: list[dict[str, Any]]
-    checkpoints: list[tuple[Path, dict[str, Any]]]  # usable ones, oldest first, each with the row of its iteration
+    checkpoints: list[tuple[Path, dict[str, Any]]]  # usable ones in the order they were made, each with its row
     newest_index: int  # the highest number of a checkpoint folder, usable or not; -1 if there is none
     damaged: list[str]  # why each of the other checkpoints cannot be used
     over: bool  # it came to its end, and needs nothing more
@@ -42,21 +45,25 @@ class RestoredTrial:
 def restore(folder: Path, spec: ExperimentSpec) -> dict[str, RestoredTrial]:
     """Every trial that has a folder, by its number.
 
-    Raises ConfigError if the trials' folders and ``experiment.json`` contradict each other, or if a fork was cut off
-    before all its checkpoints were there.
+    Raises ConfigError if the trials' folders and ``experiment.json`` contradict each other, if a fork was cut off
+    before all its checkpoints were there, or if the file of exchanges is damaged.
     """
-    restored = {number_in_name(trial.name): _restore(trial, spec) for trial in read_experiment(folder).trials}
-    for number, trial in restored.items():
+    restored = {}
+    changing = mutations(LEARNERS[spec.learner], spec.swept) if spec.scheduler == "pbt" else {}
+    read_exchanges(folder)
+    for trial in read_experiment(folder).trials:
+        number = number_in_name(trial.name)
         if int(number) >= len(spec.configs):
             raise ConfigError(f"{folder / trial.name} belongs to no trial in {folder / RECORD}")
-        if spec.scheduler != "pbt":  # which changes settings on the way
-            _require_same(spec.configs[int(number)], trial, folder)
+        config = spec.configs[int(number)]
+        _require_same({name: value for name, value in config.items() if name not in changing}, trial, folder)
+        restored[number] = _restore(trial, spec, config, changing)
     if spec.fork_of and sum(bool(trial.checkpoints) for trial in restored.values()) < len(spec.configs):
         raise ConfigError(f"{folder} lacks a checkpoint that it was forked from: delete it, and fork again")
     return restored
 
 
-def _require_same(config: dict[str, Any], trial: RestoredTrial, folder: Path) -> None:
+def _require_same(config: dict[str, Any], trial: TrialResult, folder: Path) -> None:
     changed = [
         f"{key}={trial.config.get(key)!r} for {value!r}"
         for key, value in config.items()
@@ -91,35 +98,40 @@ def describe(restored: Iterable[RestoredTrial]) -> list[str]:
     return lines
 
 
-def _restore(trial: TrialResult, spec: ExperimentSpec) -> RestoredTrial:
-    usable, damaged, indices = [], [], [-1]
-    for path in trial.folder.glob("checkpoint_*"):
-        indices.append(int(path.name.rpartition("_")[2]))
+def _restore(
+    trial: TrialResult, spec: ExperimentSpec, config: dict[str, Any], changing: Collection[str]
+) -> RestoredTrial:
+    """What the trial has behind it. Of ``changing`` settings its newest checkpoint says how they are by now."""
+    usable, damaged, now = [], [], {name: config[name] for name in changing}
+    found = checkpoints.numbered(trial.folder)
+    for path in found.values():
         try:
             _, state = checkpoints.load(path, spec.learner)
         except checkpoints.CheckpointError as error:
             damaged.append(str(error))
         else:
             usable.append((path, _row(trial.rows, state)))
-    usable.sort(key=lambda item: item[1]["training_iteration"])
+            now = {name: state["config"][name] for name in changing}
     over = bool(trial.rows and trial.rows[-1].get("done"))
     spent = bool(trial.rows) and spec.budget.share(trial.rows[-1]) == 1
     over = over and (spent or trial.diverged or not any(budget.ended(trial.rows) for budget in spec.budgets_before))
     if over and spent:
         # At its end a trial saves once more: without that checkpoint it is not over.
         over = bool(usable) and usable[-1][1]["training_iteration"] >= trial.iterations
-    return RestoredTrial(trial.name, trial.config, trial.rows, usable, max(indices), damaged, over)
+    newest = max(found, default=-1)
+    return RestoredTrial(trial.name, trial.config | now, trial.rows, usable, newest, damaged, over)
 
 
 def _row(rows: list[dict[str, Any]], state: dict[str, Any]) -> dict[str, Any]:
-    """The row of a checkpoint's iteration; made from its counters where there is none (a fork's first checkpoint)."""
-    for row in rows:
-        if row["training_iteration"] == state["iteration"]:
-            return row
+    """The row of a checkpoint's iteration; made from its counters where there is none.
+
+    So it is with a fork's first checkpoint, and with those of a trial that gave them up to copy another one.
+    """
     episodes = state["episodes"]
-    return {
+    counters = {
         "training_iteration": state["iteration"],
         "timesteps_total": episodes["steps"],
         "episodes_total": episodes["games"],
-        METRIC: float(np.mean(episodes["recent_returns"])),
     }
+    same = (row for row in rows if row | counters == row)
+    return next(same, counters | {METRIC: float(np.mean(episodes["recent_returns"]))})

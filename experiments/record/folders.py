@@ -71,7 +71,7 @@ def find(storage_path: Path, name_or_path: str, learner: str | None = None) -> P
 def read_record(folder: Path) -> dict[str, Any]:
     """What ``experiment.json`` says: specification and origin. Raises ConfigError if it is damaged."""
     try:
-        content = json.loads((folder / RECORD).read_text())
+        content = json.loads((folder / RECORD).read_text("utf-8"))
     except ValueError:
         content = None
     if not isinstance(content, dict):

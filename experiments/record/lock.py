@@ -16,7 +16,7 @@ LOCK = ".lock"
 @contextmanager
 def exclusive(folder: Path) -> Iterator[None]:
     """Hold an experiment's lock. Raises ConfigError if another program holds it."""
-    with (folder / LOCK).open("a") as file:
+    with (folder / LOCK).open("ab") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -27,7 +27,7 @@ def exclusive(folder: Path) -> Iterator[None]:
 def is_held(folder: Path) -> bool:
     """Whether a program is running this experiment now. Looking leaves no trace, and needs no right to write."""
     try:
-        with (folder / LOCK).open() as file:
+        with (folder / LOCK).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             return False
     except FileNotFoundError:

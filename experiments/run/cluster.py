@@ -8,13 +8,14 @@ from typing import Any
 
 import ray
 from pyarrow.fs import FileSelector, FileSystem
-from ray.exceptions import GetTimeoutError, RayError, RaySystemError
+from ray.exceptions import GetTimeoutError, RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 import experiments
 import search_spaces
 import trainables
 from experiments.ask.storage import locate
+from experiments.run.ray_internals import token_refused
 from trainables.checks import ConfigError
 from trainables.versions import installed_versions
 
@@ -28,8 +29,8 @@ PROBE_TIMEOUT_S = 120.0
 def attach(address: str, **options: Any) -> None:
     """Connect to a running cluster; ``options`` are those of ``ray.init``.
 
-    Raises ConfigError if there is none (in seconds, where Ray itself tries a minute), or if a node has not the driver's
-    versions of Python and packages.
+    Raises ConfigError if there is none (in seconds, where Ray itself tries a minute), if it wants another token, or if
+    a node has not the driver's versions of Python and packages.
     """
     host, colon, port = address.rpartition(":")
     if colon:
@@ -38,8 +39,15 @@ def attach(address: str, **options: Any) -> None:
         except (OSError, ValueError) as error:
             raise ConfigError(f"--address {address}: nobody answers there ({error})") from None
     try:
+        if token_refused(address):
+            raise ConfigError(
+                f"--address {address}: the cluster does not accept the token of this machine (RAY_AUTH_TOKEN, or else"
+                " ~/.ray/auth_token); copy ~/.ray/auth_token of the cluster's head to here"
+            )
         ray.init(address=address, runtime_env=CODE, **options)
-    except (ConnectionError, RuntimeError, ValueError, RaySystemError) as error:
+    except ConfigError:
+        raise
+    except (ConnectionError, RuntimeError, ValueError, RayError) as error:
         text = str(error)
         reason = " ".join(text.split()) if "Version mismatch" in text else text.splitlines()[0]
         raise ConfigError(f"--address {address}: no Ray cluster that this program can join ({reason})") from None

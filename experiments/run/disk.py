@@ -3,7 +3,6 @@
 import shutil
 import sys
 import time
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,11 @@ from experiments.record.spec import ExperimentSpec
 from experiments.run.stop_signals import StopSignals
 from trainables.checks import ConfigError
 
-KEEP = defaultdict(lambda: 2, pbt=4)
-"""Checkpoints that a trial keeps, by scheduler: the latest and the best; under pbt older ones too, to be copied."""
+KEEP = 2
+"""Best checkpoints that a trial keeps beside its latest."""
+
+BESIDE_KEPT = 2
+"""Checkpoints that a trial has beside the best ones while it saves: the latest, and the one that is being written."""
 
 RESERVE_BYTES = 200 * 2**20
 """Free disk space below which nothing is written any more: for what is being written already."""
@@ -25,10 +27,10 @@ LOOK_EVERY_S = 5.0
 
 
 def checkpoint_bytes(learner: Learner, spec: ExperimentSpec) -> int:
-    """The most that the checkpoints of all trials take at once: those that are kept, and one that is being written."""
+    """The most that the checkpoints of all trials take at once."""
     states = (learner.trainable.untrained(learner.config_class.from_dict(config)) for config in spec.configs)
     each = [sum(array.nbytes for array in state.arrays.values()) for state in states]
-    return sum(each) * (KEEP[spec.scheduler] + 1)
+    return sum(each) * (KEEP + BESIDE_KEPT)
 
 
 def require_disk(storage_path: Path, learner: Learner, spec: ExperimentSpec) -> int:

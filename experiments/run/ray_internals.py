@@ -5,20 +5,25 @@ Through these names Tune and its schedulers are told what a trial had before thi
 
 import importlib
 import inspect
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+import grpc
 import ray
 from ray.tune import Callback, Checkpoint
 from ray.tune.experiment import Trial
-from ray.tune.schedulers import PopulationBasedTraining
 
 from trainables.checks import ConfigError
 
 WORKS_WITH = "2.60"
 """The version of Ray that was tried; pyproject.toml asks for it."""
+
+ANSWER_TIMEOUT_S = 5.0
+"""For a cluster's answer to whether it lives."""
 
 
 def require_internals() -> None:
@@ -38,7 +43,52 @@ def _used() -> Iterator[tuple[Any, Sequence[str]]]:
     yield Trial("stub", stub=True), ["init_local_path", "storage", *(f"run_metadata.{name}" for name in metadata)]
     storage = importlib.import_module("ray.train._internal.storage").StorageContext
     inspect.signature(storage).bind_partial(storage_filesystem=None, current_checkpoint_index=0)  # become attributes
-    yield PopulationBasedTraining(hyperparam_mutations={"gamma": [0, 1]}), ["_save_trial_state", "_trial_state"]
+    yield importlib.import_module("ray._private.ray_constants"), ["ENABLE_RAY_CLUSTER", "ENABLE_RAY_CLUSTERS_ENV_VAR"]
+    yield importlib.import_module("ray._private.services"), ["canonicalize_bootstrap_address"]
+    yield importlib.import_module("ray._private.grpc_utils"), ["init_grpc_channel"]
+    yield importlib.import_module("ray.core.generated.gcs_service_pb2_grpc"), ["NodeInfoGcsServiceStub"]
+    yield importlib.import_module("ray.core.generated.gcs_service_pb2"), ["CheckAliveRequest"]
+
+
+@contextmanager
+def on_loopback() -> Iterator[None]:
+    """Have a Ray that is started within listen on 127.0.0.1 alone, with all of its processes.
+
+    It does so on macOS and Windows, where it makes no clusters; told by ``_node_ip_address`` it takes the machine's
+    address nevertheless, and listens on all of them. What was set before is set again in the end: the programs of a
+    cluster must know their machine's address.
+    """
+    from ray._private import ray_constants
+
+    name = ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR
+    before, in_environment = ray_constants.ENABLE_RAY_CLUSTER, os.environ.get(name)
+    ray_constants.ENABLE_RAY_CLUSTER = False  # for this process, which read the variable as Ray was imported
+    os.environ[name] = "0"  # for those that Ray starts
+    try:
+        yield
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = before
+        os.environ.pop(name)
+        if in_environment is not None:
+            os.environ[name] = in_environment
+
+
+def token_refused(address: str) -> bool:
+    """Whether the cluster at ``address`` ("auto" or HOST:PORT) wants another token than this program shows.
+
+    Ray's own attempt to connect takes 20 s in that case, and then does not name the cause. Raises ConnectionError or
+    ValueError if the address is none.
+    """
+    from ray._private import grpc_utils, services
+    from ray.core.generated import gcs_service_pb2, gcs_service_pb2_grpc
+
+    with grpc_utils.init_grpc_channel(services.canonicalize_bootstrap_address(address) or address) as channel:
+        asked = gcs_service_pb2_grpc.NodeInfoGcsServiceStub(channel).CheckAlive
+        try:
+            asked(gcs_service_pb2.CheckAliveRequest(), timeout=ANSWER_TIMEOUT_S)  # type: ignore[attr-defined]
+        except grpc.RpcError as error:
+            return error.code() is grpc.StatusCode.UNAUTHENTICATED
+    return False
 
 
 class ErrorText(Callback):
@@ -72,11 +122,3 @@ def give_back(
         manager.register_checkpoint(_TrainingResult(checkpoint, dict(row)))
     storage.current_checkpoint_index = newest_index
     trial.run_metadata.last_result = dict(last_row)
-
-
-def give_back_score(pbt: PopulationBasedTraining, trial: Trial, row: Mapping[str, Any], time: int) -> None:
-    """Tell PBT the result with which a trial came to its last exchange, at ``time`` in its time_attr."""
-    state = pbt._trial_state[trial]
-    pbt._save_trial_state(state, time, dict(row), trial)
-    state.last_perturbation_time = time
-    state.last_checkpoint = trial.checkpoint

@@ -10,6 +10,7 @@ from experiments.ask.command_line import clean_exit, parse, program
 from experiments.ask.flags import RunFlags, SweepFlags
 from experiments.ask.modes import EXTEND, FORK, RESUME, require_counted
 from experiments.ask.words import duration
+from experiments.plan import population
 from experiments.plan.learners import Learner
 from experiments.plan.plan import Plan, draw, require_fits
 from experiments.read.restored import RestoredTrial
@@ -56,12 +57,14 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
     if mode == FORK:
         forked_from, origin = forked(learner, run)
         configs = [changed(trial, settings, learner.config_class) for trial in origin]
-        swept = forked_from.swept
+        swept = [name for name in forked_from.swept if name not in settings]
         notes = ["Trials start from the best checkpoints of their origin, whose steps count towards the limit."]
         for config in configs:
             require_fits(config, resources)
     else:
         configs, swept, notes = draw(learner, sweep.preset, settings, sweep.num_samples, sweep.seed, resources)
+    if sweep.scheduler == "pbt":
+        notes += population.notes(learner, configs, swept)
     plan = Plan(learner, configs, swept, sweep.budget, resources, sweep.max_concurrent, notes)
     return beginning(learner, run, _spec(plan, sweep, run), origin), plan
 

@@ -100,10 +100,17 @@ class TensorBoard(LoggerCallback):
 
 
 def tag(name: str) -> str:
-    """The tag of a metric: as it is if it has a family; ``episode_len_mean`` becomes ``episode/len_mean``."""
-    if name == FIRST or "/" in name:
+    """The tag of a metric: one without a family is of games, so ``episode_len_mean`` becomes ``games/len_mean``.
+
+    TensorBoard's table of hyperparameters has a column for each tag, in the order of the alphabet: the family
+    ``baseline`` has another name there, so that the return comes first, and then the evaluations.
+    """
+    if name == FIRST:
         return name
-    return f"episode/{name.removeprefix('episode_')}"
+    family, slash, rest = name.partition("/")
+    if not slash:
+        return f"games/{name.removeprefix('episode_')}"
+    return f"value_function/{rest}" if family == "baseline" else name
 
 
 def _image_summary(picture: Picture) -> Summary:

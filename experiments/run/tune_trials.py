@@ -39,17 +39,26 @@ class TrialName:
 
 
 class PlannedTrials(BasicVariantGenerator):
-    """Makes one trial of each configuration, in order, and gives those that ran before their checkpoints back."""
+    """Makes one trial of each configuration, in order, and gives those that ran before their checkpoints back.
+
+    With ``paused`` it makes all at once, and each waits until the scheduler chooses it. Tune starts others by itself.
+    """
 
     def __init__(
-        self, configs: Sequence[dict[str, Any]], restored: Mapping[str, RestoredTrial], max_concurrent: int | None
+        self,
+        configs: Sequence[dict[str, Any]],
+        restored: Mapping[str, RestoredTrial],
+        max_concurrent: int | None = None,
+        paused: bool = False,
     ) -> None:
-        super().__init__(points_to_evaluate=list(configs), max_concurrent=max_concurrent or 0)
-        self._restored = restored
+        super().__init__(points_to_evaluate=list(configs), max_concurrent=0 if paused else max_concurrent or 0)
+        self._restored, self._paused = restored, paused
 
     def next_trial(self) -> Trial | None:
         """The next trial, or None if there is none left or no room for it now."""
         trial = super().next_trial()
+        if trial and self._paused:
+            trial.set_status(Trial.PAUSED)
         if trial and (old := self._restored.get(trial_number(trial))):
             rows = old.rows if old.over else [row for _, row in old.checkpoints]
             give_back(trial, old.checkpoints, old.newest_index, rows[-1] if rows else {})

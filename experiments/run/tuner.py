@@ -12,8 +12,10 @@ from experiments.read.restored import RestoredTrial
 from experiments.record.mirror import Remote
 from experiments.record.spec import ExperimentSpec
 from experiments.run.disk import KEEP
+from experiments.run.flush import Flush
 from experiments.run.json_logger import JsonLogger
 from experiments.run.ray_internals import ErrorText
+from experiments.run.rounds import Rounds
 from experiments.run.schedulers import make_scheduler
 from experiments.run.tensorboard import TensorBoard
 from experiments.run.tune_trials import PlannedTrials, TrialName
@@ -34,6 +36,7 @@ def make_tuner(
     """A Tuner that runs exactly the configurations of ``spec``; those trials that were restored go on."""
     numbered = [(number_of(index), config) for index, config in enumerate(spec.configs)]
     points = [restored[number].config if number in restored else config for number, config in numbered]
+    scheduler = make_scheduler(learner, folder, spec, restored)
     names = TrialName(spec.swept, {number: trial.name for number, trial in restored.items()})
     return tune.Tuner(
         learner.trainable,
@@ -42,8 +45,8 @@ def make_tuner(
             metric=METRIC,
             mode=MODE,
             num_samples=len(points),
-            search_alg=PlannedTrials(points, restored, spec.max_concurrent),
-            scheduler=make_scheduler(spec, learner.space.MUTATIONS, restored),
+            search_alg=PlannedTrials(points, restored, spec.max_concurrent, isinstance(scheduler, Rounds)),
+            scheduler=scheduler,
             time_budget_s=spec.time_budget_s,
             trial_name_creator=names,
             trial_dirname_creator=names,
@@ -67,11 +70,11 @@ def _run_config(
         checkpoint_config=tune.CheckpointConfig(
             checkpoint_frequency=spec.checkpoint_frequency,
             checkpoint_at_end=True,
-            num_to_keep=KEEP[spec.scheduler],
+            num_to_keep=KEEP,
             checkpoint_score_attribute=METRIC,
             checkpoint_score_order=MODE,
         ),
         failure_config=tune.FailureConfig(max_failures=MAX_FAILURES),
-        callbacks=[JsonLogger(folder), TensorBoard(folder), ErrorText(), *callbacks],
+        callbacks=[JsonLogger(folder), TensorBoard(folder), Flush(folder), ErrorText(), *callbacks],
         verbose=1 if verbose else 0,
     )

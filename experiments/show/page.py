@@ -14,6 +14,7 @@ from experiments.read.trials import Experiment, TrialResult
 from experiments.show import tables
 from experiments.show.effects import comparable, effects_figure
 from experiments.show.figures import learning_curves
+from experiments.show.lineage import lineage
 from experiments.show.origin import origin
 from experiments.show.speed import speed_figure, speeds
 from experiments.show.table import to_markdown, without
@@ -54,6 +55,7 @@ def report(experiments: Sequence[Experiment]) -> Page:
         _speeds(page, configurations)
     _seeds(page, configurations)
     _confirmations(page, experiments)
+    page.text += "".join(map(lineage, experiments))
     page.add("## Trials")
     rows = tables.trial_table(trials)
     page.add(to_markdown(rows if len(experiments) > 1 else without(rows, "experiment")))

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from ray.cluster_utils import Cluster
 
 from experiments import results
 from tests.helpers.programs import command
+from tests.helpers.ray_nodes import Nodes
 from tests.helpers.written_experiments import Bomb, row, write_experiment
 
 FAST, SLOW = {"learning_rate": 3e-3, "num_workers": 2}, {"learning_rate": 1e-3, "num_workers": 1}
@@ -65,7 +65,7 @@ def cluster():
         if Path("~/.ray/auth_token").expanduser().is_file():
             patch.setenv("RAY_AUTH_MODE", "token")
         patch.setenv("RAY_debug_dump_period_milliseconds", "1000")
-        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+        cluster = Nodes(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
         for _ in range(3):
             cluster.add_node(num_cpus=2)
         yield cluster

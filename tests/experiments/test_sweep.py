@@ -4,7 +4,12 @@ import json
 import sys
 
 import pytest
+from tensorboard.backend.event_processing.data_provider import MultiplexerDataProvider
+from tensorboard.backend.event_processing.plugin_event_multiplexer import EventMultiplexer
+from tensorboard.context import RequestContext
+from tensorboard.plugins.base_plugin import TBContext
 from tensorboard.plugins.hparams import plugin_data_pb2
+from tensorboard.plugins.hparams.backend_context import Context
 
 from experiments import train
 from experiments.run.tensorboard import LAYOUT, tag
@@ -55,6 +60,17 @@ def test_tensorboards_own_reader_finds_curves_over_steps_hyperparameters_and_pic
         for name, value in config.items():
             shown = hparams[name]
             assert value == (shown.string_value if isinstance(value, str) else type(value)(shown.number_value)), name
+
+
+def test_tensorboards_table_of_hyperparameters_began_with_the_explained_variance(smoke):
+    runs = EventMultiplexer().AddRunsFromDirectory(str(smoke[0] / "results" / "smoke")).Reload()
+    board = Context(TBContext(data_provider=MultiplexerDataProvider(runs, "")))
+    request = RequestContext()
+    shown = board.experiment_from_metadata(request, "", True, board.hparams_metadata(request, ""), [])
+    columns = [metric.name.tag for metric in shown.metric_infos]
+    assert columns[0] == "episode_reward_mean"
+    assert columns[1].startswith("eval/")
+    assert any(name.startswith("value_function/explained_variance") for name in columns)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """The programs, run as users run them."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +15,37 @@ def command(program, *flags):
     return [sys.executable, str(program), *map(str, flags)]
 
 
-def run(program, *flags, cwd, status=0):
+def run(program, *flags, cwd, status=0, timeout=200):
     """Run a program to its end; return what it prints."""
-    done = subprocess.run(command(program, *flags), cwd=cwd, capture_output=True, text=True, timeout=200)
+    done = subprocess.run(command(program, *flags), cwd=cwd, capture_output=True, text=True, timeout=timeout)
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout
+
+
+def begin(program, *flags, cwd, mark=""):
+    """Start a program in the background, with its output in a file called ``log``, and a mark in its environment."""
+    with (cwd / "log").open("w") as log:
+        return subprocess.Popen(
+            command(program, *flags),
+            cwd=cwd,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            env=os.environ | {"STARTED_BY_TEST": mark},
+        )
+
+
+AGENTS = (b"ray::DashboardAgent", b"ray::RuntimeEnvAgent")
+"""Ray's own agents, which hold no CPU, stay for about 80 s."""
+
+
+def marked(mark):
+    """Ray's workers among the processes that descend from a program with this mark in its environment."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (folder / "environ").read_bytes():
+                found.append((folder / "cmdline").read_bytes())
+        except OSError:  # it ended meanwhile
+            continue
+    return [name for name in found if name.startswith(b"ray::") and not name.startswith(AGENTS)]

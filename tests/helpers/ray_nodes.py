@@ -5,6 +5,21 @@ import subprocess
 import sys
 from pathlib import Path
 
+from ray._common.network_utils import node_ip_address_from_perspective
+from ray.cluster_utils import Cluster
+
+
+class Nodes(Cluster):
+    """Nodes that have the machine's address, as on a real cluster.
+
+    By itself each would have that of this process's own Ray, if there is one: loopback, where programs that attach to
+    the cluster do not look for it.
+    """
+
+    def add_node(self, wait=True, **options):
+        return super().add_node(wait, **{"node_ip_address": node_ip_address_from_perspective()} | options)
+
+
 SMALL = ["--batch-size", 6, "--checkpoint-frequency", 1]
 """Flags of short iterations, each with a checkpoint."""
 

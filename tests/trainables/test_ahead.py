@@ -1,10 +1,13 @@
 """Workers that begin the next iteration's games at the end of a step, as they do under Tune."""
 
+import time
+
 import pytest
 from ray import tune
 
 from tests.helpers.faults import faulty
 from tests.helpers.trials import CARTPOLE, assert_same, untimed, wait_until
+from trainables import metrics
 from trainables.trainable import PongPG, PongTRPO
 
 PIXELS = {"hidden_size": 8, "batch_size": 3, "num_workers": 2, "seed": 4, "eval_interval": 0}
@@ -48,6 +51,18 @@ def test_games_begun_ahead_change_no_bit(make_trial, trainable, settings):
     for _ in range(3):
         assert untimed(before.train()) == untimed(one_by_one.train())
     assert_same(before.arrays, one_by_one.arrays)
+
+
+def test_a_pause_for_disk_space_was_counted_as_time_of_the_trial(make_trial, monkeypatch):
+    monkeypatch.setattr(metrics, "PAUSE_S", 1.0)
+    trial = make_trial(ahead(PongTRPO), CARTPOLE)
+    first, start = trial.train(), time.monotonic()
+    time.sleep(3)
+    second, passed = trial.train(), time.monotonic() - start
+    assert second["time_this_iter_s"] < passed - 1.5
+    assert second["perf/rollout_s"] < passed - 1.5
+    assert second["time_total_s"] == first["time_total_s"] + second["time_this_iter_s"]
+    assert trial.train()["time_this_iter_s"] > 0
 
 
 def test_a_trial_that_goes_back_begins_anew_and_leaves_the_games_that_it_began(make_trial, tmp_path):

@@ -194,6 +194,15 @@ def test_the_newest_usable_sibling_takes_the_place_of_one_that_is_not(tmp_path, 
     assert "checkpoint_000099" in second
 
 
+def test_a_damaged_checkpoint_gave_way_to_an_older_one_that_had_more_iterations(tmp_path):
+    """A trial that copied another one may go back to fewer iterations: the weights with more are given up."""
+    folders = [save(tmp_path / f"checkpoint_{index:06d}", iteration) for index, iteration in enumerate([5, 9, 6, 7])]
+    save(tmp_path / "checkpoint_000002.bak", iteration=99)
+    (folders[3] / ARRAYS).unlink()
+    assert checkpoints.usable(folders[3], "pg", HELD) == folders[2]
+    assert [*checkpoints.numbered(tmp_path).values()] == folders
+
+
 def test_without_a_usable_sibling_the_error_is_about_the_one_asked_for(saved):
     (saved / ARRAYS).unlink()
     with pytest.raises(CheckpointError, match=f"{saved.name}: no readable"):

@@ -1,6 +1,7 @@
 """What of an experiment's trials can be gone on with, from rows and checkpoints written here: without Ray."""
 
 import dataclasses
+import shutil
 
 import numpy as np
 import pytest
@@ -52,6 +53,30 @@ def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_it_used(trained
     assert "not used: " in not_used
     assert "arrays.npz is damaged" in not_used
     assert goes_on.endswith("goes on after iteration 1 (1 later ones had no checkpoint, and are played again)")
+
+
+def test_resume_took_the_weights_that_a_trial_had_given_up_to_copy_another_one(trained):
+    """It sorted by iteration, and an exchange may go back to a lower one. Its settings are in the checkpoint."""
+    folder, spec = trained("running", scheduler="pbt", swept=["max_kl", "seed"])
+    copy = next(folder.glob("00000*")) / "checkpoint_000002"
+    copy.mkdir()
+    learner = LEARNERS["trpo"].trainable.untrained(TRPOConfig.from_dict(SETTINGS | {"max_kl": 0.05, "gamma": 0.5}))
+    learner.updates, learner.episodes.steps, learner.episodes.recent_returns = 1, 700, [44.0]
+    learner.save_checkpoint(str(copy))
+    trial = restore(folder, spec)["00000"]
+    path, row = trial.checkpoints[-1]
+    assert (path, trial.iteration, trial.newest_index) == (copy, 1, 2)
+    assert (row["timesteps_total"], row["episode_reward_mean"]) == (700, 44), "not those of its own first iteration"
+    assert trial.config == spec.configs[0] | {"max_kl": 0.05}, "all else is its own"
+
+
+def test_a_users_copy_of_a_checkpoint_ended_a_resume(trained):
+    folder, spec = trained("running")
+    checkpoint = next(folder.glob("*/checkpoint_000001"))
+    shutil.copytree(checkpoint, checkpoint.with_name("checkpoint_000001.bak"))
+    shutil.copytree(checkpoint, checkpoint.with_name("checkpoint_backup"))
+    trial = restore(folder, spec)["00000"]
+    assert ([path.name[-6:] for path, _ in trial.checkpoints], trial.newest_index) == (["000000", "000001"], 1)
 
 
 def test_rows_that_are_missing_are_named_and_made_from_the_checkpoints_counters(trained):

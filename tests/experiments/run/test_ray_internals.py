@@ -3,9 +3,9 @@
 import sys
 
 import pytest
+from ray._private import ray_constants
 from ray.train._internal.checkpoint_manager import _CheckpointManager
 from ray.tune.experiment import Trial
-from ray.tune.schedulers import PopulationBasedTraining
 
 from experiments import train
 from experiments.run.ray_internals import require_internals
@@ -23,7 +23,7 @@ def test_the_installed_ray_has_them_all():
         (sys.modules["ray.train._internal.session"], "_TrainingResult"),
         (_CheckpointManager, "register_checkpoint"),
         (Trial, "init_local_path"),
-        (PopulationBasedTraining, "_save_trial_state"),
+        (ray_constants, "ENABLE_RAY_CLUSTER"),
     ],
 )
 def test_a_name_that_is_missing_ends_the_program_with_one_sentence(owner, name, monkeypatch, tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""What ASHA and PBT know of trials that ran before."""
+"""What ASHA knows of trials that ran before."""
 
 import json
 from collections import defaultdict
@@ -11,7 +11,7 @@ from experiments.plan.trial_names import number_in_id
 from experiments.read.restored import restore
 from experiments.run.tune_trials import trial_number
 from experiments.run.tuner import make_tuner
-from tests.helpers.small_experiments import InterruptAt, fit, small_spec
+from tests.helpers.small_experiments import InterruptAt, small_spec
 from tests.helpers.trials import CARTPOLE
 from trainables.config import TRPOConfig
 
@@ -64,23 +64,3 @@ def test_ashas_rungs_are_after_a_resume_what_they_were_before(ray_cluster, tmp_p
     # Of the trial that came to 5 iterations; how far the other came, its speed decides.
     assert max(map(len, before.values())) >= 2
     assert captured_on_resume(folder, spec, rungs) == before
-
-
-def test_pbts_population_has_after_a_resume_the_scores_that_it_had_before(ray_cluster, tmp_path):
-    """Tune forgets them: every trial would be at its first exchange."""
-    spec = small_spec("trpo", [TRPOConfig(**CARTPOLE)], iterations=6, scheduler="pbt", interval=2)
-    folder = tmp_path / "pbt"
-    fit(TRPO, folder, spec, InterruptAt(5))
-    expected = {}
-    for number, trial in restore(folder, spec).items():
-        exchange = [row for row in trial.rows if row["training_iteration"] % 2 == 0][-1]
-        expected[number] = (exchange["training_iteration"], exchange["episode_reward_mean"])
-    assert expected["00000"][0] == 4
-
-    def population(pbt):
-        return {
-            trial_number(trial): (state.last_perturbation_time, state.last_score)
-            for trial, state in pbt._trial_state.items()
-        }
-
-    assert captured_on_resume(folder, spec, population) == expected

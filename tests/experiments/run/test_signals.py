@@ -2,16 +2,14 @@
 
 import os
 import signal
-import subprocess
 import time
 import uuid
-from pathlib import Path
 
 import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from tests.helpers.programs import SWEEPS, TRAIN, command, run
+from tests.helpers.programs import SWEEPS, TRAIN, begin, marked, run
 from tests.helpers.small_experiments import iterations, last_arrays, trial_folders
 from tests.helpers.tensorboard import assert_tensorboard_shows
 from tests.helpers.trials import assert_same, wait_until
@@ -20,18 +18,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.ray]
 
 ENDLESS = ["--env-id", "CartPole-v1", "--no-reset-on-reward", "--no-coarse-coding", "--timesteps-per-batch", 300]
 ENDLESS += ["--hidden-sizes", 8, "--iterations", 100_000, "--num-workers", 1, "--checkpoint-frequency", 1]
-
-
-def begin(program, *flags, cwd, mark=""):
-    with (cwd / "log").open("w") as log:
-        return subprocess.Popen(
-            command(program, *flags),
-            cwd=cwd,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            env=os.environ | {"STARTED_BY_TEST": mark},
-        )
 
 
 def rows_in(experiment):
@@ -67,22 +53,6 @@ def test_a_stopped_program_saves_says_how_to_go_on_and_goes_on(number, status, t
     process.send_signal(number)  # now for good
     assert process.wait(60) == status
     assert iterations(trial) == list(range(1, len(iterations(trial)) + 1))
-
-
-AGENTS = (b"ray::DashboardAgent", b"ray::RuntimeEnvAgent")
-
-
-def marked(mark):
-    """Ray's workers among the processes that descend from a program with this mark in its environment."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if mark.encode() in (folder / "environ").read_bytes():
-                found.append((folder / "cmdline").read_bytes())
-        except OSError:  # it ended meanwhile
-            continue
-    # Ray's own agents, which hold no CPU, stay for about 80 s.
-    return [name for name in found if name.startswith(b"ray::") and not name.startswith(AGENTS)]
 
 
 SMALL = {

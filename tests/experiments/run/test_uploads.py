@@ -12,10 +12,12 @@ from experiments.plan.learners import TRPO
 from experiments.read.policies import find
 from experiments.read.trials import read_experiment
 from experiments.record import mirror
+from experiments.record.exchanges import read_exchanges
 from experiments.record.mirror import Remote
 from experiments.run import lifecycle
 from experiments.run.fork import fork, forked
 from experiments.run.uploads import Uploads
+from tests.helpers.populations import PAIR, newest_arrays
 from tests.helpers.small_experiments import (
     SIX_ITERATIONS,
     InterruptAt,
@@ -102,3 +104,16 @@ def test_a_fork_starts_from_checkpoints_that_lie_there(storage, undisturbed):
     assert status == 0
     for trial, expected in zip(trial_folders(folder), trial_folders(undisturbed), strict=True):
         assert_same(last_arrays(trial)[1], last_arrays(expected)[1])
+
+
+@pytest.mark.slow
+def test_a_population_exchanges_weights_there(storage, ray_cluster, tmp_path):
+    fit(TRPO, tmp_path / "here", PAIR)
+    spec = dataclasses.replace(PAIR, storage_uri=storage)
+    status, folder = lifecycle.start(TRPO, spec, flags(storage, name="there"))
+    assert status == 0
+    lose_the_machine()
+    assert mirror.find(flags(storage), "there", "trpo") == folder
+    assert read_exchanges(folder) == read_exchanges(tmp_path / "here")
+    for trial, expected in zip(trial_folders(folder), trial_folders(tmp_path / "here"), strict=True):
+        assert_same(newest_arrays(trial), newest_arrays(expected))

@@ -1,0 +1,73 @@
+"""Who copied whom under population based training: a file that is written before anybody copies.
+
+So what was decided holds after a kill, and a copy that was cut off is made again.
+"""
+
+import dataclasses
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trainables.checks import ConfigError
+from trainables.files import replace_text
+
+EXCHANGES = "exchanges.json"
+
+
+@dataclass(frozen=True)
+class Copy:
+    """One trial that goes on with the weights of another. Trials are counted from 0."""
+
+    trial: int
+    donor: int
+    source: int  # number of the donor's checkpoint
+    target: int  # number of the checkpoint that it becomes in the trial's folder
+    before: dict[str, float]  # the trial's settings until now, as far as an exchange changes them
+    settings: dict[str, float]  # and from now on
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A moment at which trials were compared."""
+
+    at: int  # how far the trial that was least far had come, in the budget's time_attr
+    scores: list[float | None]  # of each trial; None if it had come to its end before
+    copies: list[Copy]
+
+    def __post_init__(self) -> None:
+        """Raise ValueError where a trial is named that there is not."""
+        if not all(0 <= number < len(self.scores) for copy in self.copies for number in (copy.trial, copy.donor)):
+            raise ValueError
+
+
+def read_exchanges(folder: Path) -> list[Exchange]:
+    """All exchanges of an experiment so far, in order. Raises ConfigError if the file is damaged."""
+    try:
+        content = json.loads((folder / EXCHANGES).read_text(encoding="utf-8"))
+        return [_exchange(**entry) for entry in content]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
+        raise ConfigError(f"{folder / EXCHANGES} is damaged ({type(error).__name__})") from None
+
+
+def write_exchanges(folder: Path, exchanges: list[Exchange]) -> None:
+    """Replace the file by one that has all of these."""
+    replace_text(folder / EXCHANGES, json.dumps([dataclasses.asdict(exchange) for exchange in exchanges], indent=1))
+
+
+def _exchange(at: Any, scores: Any, copies: Any) -> Exchange:
+    return Exchange(int(at), [None if score is None else float(score) for score in scores], [*map(_copy, copies)])
+
+
+def _copy(entry: Any) -> Copy:
+    trial, donor, source, target = (int(entry[name]) for name in ("trial", "donor", "source", "target"))
+    return Copy(trial, donor, source, target, _settings(entry["before"]), _settings(entry["settings"]))
+
+
+def _settings(values: Any) -> dict[str, float]:
+    if not all(isinstance(value, int | float) and math.isfinite(value) for value in values.values()):
+        raise ValueError
+    return values

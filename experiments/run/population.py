@@ -1,0 +1,144 @@
+"""Population based training: at each interval the worst trials go on with the weights of the best.
+
+Tune's own class copies the donor's whole configuration, decides by who was first, and asks the program's global
+generator. Here a trial keeps its seed, its architecture and its workers, and an exchange depends on nothing but the
+experiment's seed and the trials' results.
+"""
+
+import json
+import math
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from pyarrow.fs import copy_files
+from ray.tune.experiment import Trial
+
+from experiments.ask.storage import locate
+from experiments.plan.learners import Learner
+from experiments.plan.population import groups, mutated, mutations
+from experiments.read.trials import read_rows
+from experiments.record.exchanges import EXCHANGES, Copy, Exchange, read_exchanges, write_exchanges
+from experiments.record.folders import RESULTS
+from experiments.record.mirror import Remote
+from experiments.record.spec import ExperimentSpec
+from experiments.run.ray_internals import give_back
+from experiments.run.rounds import Rounds
+from experiments.run.tune_trials import trial_folder
+from trainables import checkpoints
+from trainables.files import replace_text
+from trainables.metrics import METRIC
+from trainables.sampling.evaluation import FILM
+
+QUANTILE = 0.25
+"""Share of a group, rounded up and at most a half, that copies; and of the best, which are copied."""
+
+STREAM = 2**32 - 2
+"""Spawn key of the generators that draw exchanges; trials' own streams have other ones."""
+
+
+class Population(Rounds):
+    """Exchanges among trials of equal architecture, which are compared when all of them have come as far."""
+
+    def __init__(self, learner: Learner, folder: Path, spec: ExperimentSpec) -> None:
+        super().__init__(len(spec.configs), spec.budget.time_attr, spec.max_concurrent)
+        self._learner, self._folder, self._spec = learner.name, folder, spec
+        self._groups, self._mutations = groups(learner, spec.configs), mutations(learner, spec.swept)
+        self._exchanges = read_exchanges(folder)
+
+    def round_end(self, trial: Trial) -> float:
+        """The next multiple of the interval; none if nobody can copy anybody."""
+        if all(len(group) == 1 for group in self._groups):
+            return math.inf
+        before = self._exchanges[-1].at if self._exchanges else 0
+        return (before // self._spec.interval + 1) * self._spec.interval
+
+    def before_the_first(self, trials: Mapping[int, Trial]) -> None:
+        """Make those copies of the latest exchange that a kill prevented; nobody has played on meanwhile."""
+        if self._exchanges:
+            self._carry_out(trials)
+
+    def decide(self, waiting: Mapping[int, Trial]) -> None:
+        """Decide, write it down, and copy."""
+        results = {index: self.result_of(trial) for index, trial in waiting.items()}
+        scores = [results[index][METRIC] if index in results else None for index in range(len(self._spec.configs))]
+        copies = [self._planned(waiting, index, best) for index, best in losers(scores, self._groups)]
+        least = min(result[self._time_attr] for result in results.values())
+        self._exchanges.append(Exchange(least, scores, copies))
+        self._carry_out(waiting)
+
+    def _planned(self, trials: Mapping[int, Trial], index: int, best: Sequence[int]) -> Copy:
+        """Draw a donor, and the settings to go on with."""
+        seed = np.random.SeedSequence(self._spec.configs[0]["seed"], spawn_key=(STREAM, len(self._exchanges), index))
+        rng = np.random.default_rng(seed)
+        donor = best[int(rng.integers(len(best)))]
+        settings = {name: mutated(domain, trials[donor].config[name], rng) for name, domain in self._mutations.items()}
+        before = {name: trials[index].config[name] for name in settings}
+        return Copy(index, donor, _newest(trials[donor]), _newest(trials[index]) + 1, before, settings)
+
+    def _carry_out(self, trials: Mapping[int, Trial]) -> None:
+        """Write the exchanges down, and make what is missing of the latest one's copies.
+
+        Raises RuntimeError, at which the experiment goes on from its checkpoints, if something cannot be written.
+        """
+        try:
+            write_exchanges(self._folder, self._exchanges)
+            if home := Remote.of(self._folder):
+                home.push(self._folder / EXCHANGES)
+            for copy in self._exchanges[-1].copies:
+                trial, donor = trials[copy.trial], trials[copy.donor]
+                if not trial.is_finished() and _newest(trial) < copy.target:
+                    self._copy(trial, donor, copy)
+        except OSError as error:
+            raise RuntimeError(f"An exchange cannot be written: {error}") from error
+
+    def _copy(self, trial: Trial, donor: Trial, copy: Copy) -> None:
+        """Let a trial go on from the donor's checkpoint, which becomes its own newest one, and with its results.
+
+        A trial's rows are those of its weights. The checkpoint comes last: with it, the copy is made.
+        """
+        source = trial_folder(self._folder, donor) / checkpoints.folder_name(copy.source)
+        target = trial_folder(self._folder, trial) / checkpoints.folder_name(copy.target)
+        try:
+            if _newest(donor) != copy.source:
+                raise checkpoints.CheckpointError("it has another newest checkpoint by now")
+            arrays, state = checkpoints.load(source, self._learner)
+        except checkpoints.CheckpointError as error:  # somebody or something has damaged files meanwhile
+            print(f"{trial} goes on without its copy of {donor}: {error}", file=sys.stderr, flush=True)
+            return
+        config = trial.config | copy.settings
+        rows = [row for row in read_rows(source.with_name(RESULTS)) if row["training_iteration"] <= state["iteration"]]
+        replace_text(target.with_name(RESULTS), "".join(json.dumps(row) + "\n" for row in rows))
+        shutil.rmtree(target, ignore_errors=True)
+        target.mkdir()
+        if (source / FILM).is_file():
+            shutil.copy(source / FILM, target)
+        checkpoints.save(target, arrays, state | {"config": config})
+        if home := Remote.of(self._folder):
+            filesystem, root = locate(home.uri)
+            there = f"{root}/{target.parent.name}/{target.name}"
+            filesystem.create_dir(there)
+            copy_files(str(target), there, destination_filesystem=filesystem)
+        trial.set_config(config)
+        result = self.result_of(donor)
+        give_back(trial, [(target, result)], copy.target, result)
+
+
+def losers(scores: Sequence[float | None], groups: Sequence[Sequence[int]]) -> list[tuple[int, list[int]]]:
+    """The trials that copy, each with the best ones of its group that have more. Of equal scores the first is best."""
+    found = []
+    for group in groups:
+        scored = {index: score for index in group if (score := scores[index]) is not None}
+        ranked = sorted(scored, key=lambda index: (scored[index], -index), reverse=True)
+        count = min(math.ceil(len(ranked) * QUANTILE), len(ranked) // 2)
+        for index in ranked[len(ranked) - count :]:
+            if best := [other for other in ranked[:count] if scored[other] > scored[index]]:
+                found.append((index, best))
+    return found
+
+
+def _newest(trial: Trial) -> int:
+    """The number of the trial's newest checkpoint; -1 without one."""
+    return checkpoints.number(trial.checkpoint.path) if trial.checkpoint else -1

@@ -1,0 +1,64 @@
+"""Trials that wait for each other, so that what is decided depends on their results and not on who was first."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+from ray.tune.experiment import Trial
+from ray.tune.schedulers import FIFOScheduler, TrialScheduler
+
+from experiments.run.tune_trials import trial_number
+
+
+class Rounds(FIFOScheduler):
+    """Runs every trial to the end of a round and pauses it there on its checkpoint; once all are there, it decides.
+
+    All it goes by are the results that came with the trials' newest checkpoints. These are on disk, so a program that
+    was killed at any moment decides the same when it goes on. Trials have to be added paused (``PlannedTrials``).
+    """
+
+    def __init__(self, count: int, time_attr: str, max_concurrent: int | None = None) -> None:
+        super().__init__()
+        self._count, self._time_attr, self._max_concurrent = count, time_attr, max_concurrent or count
+        self._started = False
+
+    @abstractmethod
+    def round_end(self, trial: Trial) -> float:
+        """The value of ``time_attr`` at which a trial waits for the others; infinity to run on to its end."""
+
+    @abstractmethod
+    def decide(self, waiting: Mapping[int, Trial]) -> None:
+        """Decide about the trials that have not ended, by index: all of them wait, and afterwards the next round is on.
+
+        Called again at once if all of them still wait.
+        """
+
+    def before_the_first(self, trials: Mapping[int, Trial]) -> None:
+        """Called once, when all trials of the experiment are there and none runs."""
+
+    def result_of(self, trial: Trial) -> dict[str, Any]:
+        """The result that came with a trial's newest checkpoint; empty without one."""
+        newest = trial.latest_checkpoint_result
+        return newest.metrics if newest else {}
+
+    def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
+        """Pause the trial at its round's end."""
+        return TrialScheduler.PAUSE if result[self._time_attr] >= self.round_end(trial) else TrialScheduler.CONTINUE
+
+    def choose_trial_to_run(self, tune_controller: Any) -> Trial | None:
+        """The first trial that may play on, in the order of the experiment, after deciding if all of them wait."""
+        trials = {int(trial_number(trial)): trial for trial in tune_controller.get_trials()}
+        if len(trials) < self._count:
+            return None
+        if not self._started:
+            self._started = True
+            self.before_the_first(trials)
+        alive = {index: trials[index] for index in sorted(trials) if not trials[index].is_finished()}
+        if alive and all(map(self._waits, alive.values())):
+            self.decide(alive)
+        running = sum(trial.status != Trial.PAUSED for trial in alive.values())
+        ready = (trial for trial in alive.values() if trial.status == Trial.PAUSED and not self._waits(trial))
+        return next(ready, None) if running < self._max_concurrent else None
+
+    def _waits(self, trial: Trial) -> bool:
+        return trial.status == Trial.PAUSED and self.result_of(trial).get(self._time_attr, 0) >= self.round_end(trial)

@@ -1,0 +1,97 @@
+"""A Ray of a program's own: nobody but this machine reaches it, and nobody but its user reads its token."""
+
+import os
+import subprocess
+
+import pytest
+import ray
+from ray._private import ray_constants
+
+from experiments.run.ray_internals import on_loopback
+from experiments.run.ray_session import start_local
+from tests.helpers.programs import SWEEPS, command
+from tests.helpers.sockets import listening
+from tests.helpers.trials import wait_until
+from trainables.checks import ConfigError
+
+ENDLESS = ["--set", "env_id=CartPole-v1", "--set", "reset_on_reward=false", "--set", "coarse_coding=false"]
+ENDLESS += ["--set", "hidden_sizes=10-10", "--batch-size", 300, "--num-workers", 1, "--num-samples", 2]
+ENDLESS += ["--iterations", 100_000, "--scheduler", "fifo", "--max-concurrent", 2]
+
+
+def test_a_local_ray_listened_on_all_interfaces(ray_cluster):
+    ray.get(ray.remote(lambda: None).remote())  # a worker, too
+    sockets = listening(os.getpid())
+    assert {"gcs_server", "raylet"} <= {name for name, _ in sockets}
+    assert all(address.is_loopback for _, address in sockets), sockets
+
+
+@pytest.mark.slow
+@pytest.mark.ray
+def test_everything_of_a_running_sweep_listened_on_all_interfaces(tmp_path):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    with (tmp_path / "log").open("w") as log:
+        program = subprocess.Popen(
+            command(SWEEPS["trpo"], *ENDLESS, "--name", "s"),
+            cwd=tmp_path,
+            stdout=log,
+            stderr=log,
+            env=environment | {"HOME": str(tmp_path)},
+        )
+    try:
+        wait_until(
+            lambda: program.poll() is not None or len([*tmp_path.glob("results/s/*/result.json")]) == 2, "no results"
+        )
+        assert program.poll() is None, (tmp_path / "log").read_text()
+        sockets = listening(program.pid)
+    finally:
+        program.kill()
+        program.wait()
+    names = {name for name, _ in sockets}
+    assert {"gcs_server", "raylet", "ray::PongTRPO.t", "ray::RolloutAct"} <= names, names  # as far as Linux keeps them
+    assert all(address.is_loopback for _, address in sockets), sockets
+    assert (tmp_path / ".ray" / "auth_token").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_cluster_that_is_started_later_knows_its_machines_address(monkeypatch):
+    monkeypatch.delenv(ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR, raising=False)
+    with on_loopback():
+        assert os.environ[ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR] == "0"
+        assert not ray_constants.ENABLE_RAY_CLUSTER
+    assert ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR not in os.environ
+    assert ray_constants.ENABLE_RAY_CLUSTER
+
+
+@pytest.fixture
+def token(tmp_path, monkeypatch):
+    """Where Ray looks for its token, on a machine that has none; Ray itself does not start."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("RAY_AUTH_TOKEN", raising=False)
+    monkeypatch.delenv("RAY_AUTH_TOKEN_PATH", raising=False)
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
+    monkeypatch.setattr(ray, "init", lambda **options: None)
+    return tmp_path / ".ray" / "auth_token"
+
+
+def test_the_token_file_was_readable_for_everybody_on_the_machine(token):
+    start_local(1)
+    first = token.read_text()
+    assert len(first) == 64
+    assert token.stat().st_mode & 0o777 == 0o600
+    assert [*token.parent.iterdir()] == [token]
+    token.chmod(0o644)  # as Ray makes it
+    start_local(1)
+    assert (token.read_text(), token.stat().st_mode & 0o777) == (first, 0o600)
+
+
+@pytest.mark.parametrize(("name", "value"), [("RAY_AUTH_TOKEN", "a" * 64), ("RAY_AUTH_MODE", "disabled")])
+def test_a_token_in_the_environment_needs_no_file(token, monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    start_local(1)
+    assert not token.parent.exists()
+
+
+def test_a_home_that_cannot_be_written_is_named_in_one_line(token, monkeypatch):
+    monkeypatch.setenv("HOME", __file__)
+    with pytest.raises(ConfigError, match=r"auth_token, where Ray keeps .* cannot be written: Not a directory; .*"):
+        start_local(1)
