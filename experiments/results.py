@@ -18,7 +18,6 @@ from experiments.read.confirmations import state_with_confirmation
 from experiments.read.next_command import next_command, train_command
 from experiments.read.trials import Experiment, read_experiment
 from experiments.record import folders, names
-from experiments.record.spec import budgets
 from experiments.show.table import print_table
 from experiments.show.tables import age, experiment_table
 from experiments.show.text import line
@@ -103,7 +102,7 @@ class Best(Storage):
             raise ConfigError(f"{experiment.name} has no results yet")
         trial = max((trial for trial in best.trials if trial.rows), key=lambda trial: trial.last)
         config = LEARNERS[experiment.learner].config_class.from_dict(trial.config)
-        budget, _ = budgets(experiment.record)
+        budget = Budget.of_record(experiment.record)
         command = train_command(experiment.learner, config, budget if budget.limits else Budget(trial.iterations))
         if not self.json:
             line(command)

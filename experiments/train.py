@@ -1,21 +1,23 @@
 """Train one configuration, through Tune: the same logs, checkpoints and resume as a sweep's trials."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
+from experiments.ask.budget import Budget
 from experiments.ask.command_line import clean_exit, parse, program, subcommand
-from experiments.ask.flags import TrainFlags, refuse_settled
+from experiments.ask.flags import TrainFlags
+from experiments.ask.modes import EXTEND, RESUME, require_counted
 from experiments.ask.words import duration
 from experiments.plan.learners import LEARNERS, Learner
 from experiments.plan.plan import require_fits
 from experiments.read.restored import RestoredTrial
 from experiments.record.spec import ExperimentSpec
-from experiments.run import lifecycle
-from experiments.run.fork import changed, fork, forked
+from experiments.run.fork import changed, forked
 from experiments.run.ray_session import resources_for
 from experiments.run.schedulers import decision_interval
+from experiments.run.task import Task, beginning, continuation, perform
 from trainables.checks import ConfigError
 from trainables.config import Config
 
@@ -55,53 +57,33 @@ class Arguments(Generic[ConfigT]):
 def main() -> None:
     """Train from the command line, and end the program with its status."""
     lines = "\n".join(f"  {learner.name:6} {summary(learner)}" for learner in LEARNERS.values())
-    learner = LEARNERS[subcommand("learner", LEARNERS, DESCRIPTION.format(learners=lines))]
-    default = default_config(learner, sys.argv[2:])
+    task = prepare(LEARNERS[subcommand("learner", LEARNERS, DESCRIPTION.format(learners=lines))], sys.argv[2:])
+    if not (task.folder or task.origin):
+        config = task.learner.config_class.from_dict(task.spec.configs[0])
+        seconds = task.learner.seconds(config, task.spec.budget) / (config.num_workers * min(1, config.cpus_per_worker))
+        print(
+            f"{task.spec.budget}, about {duration(seconds)} at an untrained policy's pace;"
+            " games grow two- to fivefold as play improves"
+        )
+    sys.exit(perform(task))
+
+
+def prepare(learner: Learner, words: Sequence[str]) -> Task:
+    """What the ``words`` of a command line, after the learner's name, ask for.
+
+    Raises ConfigError if it cannot be, or if one of the flags would be ignored.
+    """
+    default = default_config(learner, words)
     arguments = parse(
         Arguments[learner.config_class],  # type: ignore[name-defined]
         HELP.format(learner=learner.name, doc=summary(learner), presets=", ".join(learner.space.PRESETS)),
         prog=f"{program()} {learner.name}",
-        args=sys.argv[2:],
+        args=words,
         default=Arguments(default),
     )
-    run = arguments.run
-    if run.resume or run.extend:
-        refuse_settled(run, run, TrainFlags())
-        refuse_settled(run, arguments.config, default)
-        status, _ = lifecycle.resume(learner, run, run.budget)
-    else:
-        status, _ = _start(learner, arguments)
-    sys.exit(status)
-
-
-def summary(learner: Learner) -> str:
-    """A learner in one line."""
-    return (learner.config_class.__doc__ or "").splitlines()[0]
-
-
-def default_config(learner: Learner, args: list[str]) -> Config:
-    """The configuration that flags start from: a preset's, or that of the run to be forked.
-
-    It is looked up first, so that ``--help`` shows its values. Raises ConfigError if there is no such preset or run.
-    """
-    run, _ = parse(TrainFlags, args=args, return_unknown_args=True, add_help=False)
-    if not run.fork:
-        return learner.config_class.from_dict(learner.preset(run.preset))
-    if any(word.partition("=")[0] == "--preset" for word in args):
-        raise ConfigError("--preset and --fork exclude each other: a fork starts with its origin's settings")
-    return learner.config_class.from_dict(_origin(learner, run).config)
-
-
-def _origin(learner: Learner, run: TrainFlags) -> RestoredTrial:
-    """The one trial of the experiment that is forked. Raises ConfigError if it has more."""
-    _, restored = forked(learner, run)
-    if len(restored) > 1:
-        raise ConfigError(f"--fork {run.fork}: a sweep of {len(restored)} trials; the sweep's program forks it")
-    return restored[0]
-
-
-def _start(learner: Learner, arguments: Arguments[Any]) -> tuple[int, Path]:
     config, run = arguments.config, arguments.run
+    if require_counted([run, config], words) in (RESUME, EXTEND):
+        return continuation(learner, run, Budget(run.iterations, run.timesteps))
     require_fits(config, resources_for(run))
     spec = ExperimentSpec(
         learner=learner.name,
@@ -114,16 +96,36 @@ def _start(learner: Learner, arguments: Arguments[Any]) -> tuple[int, Path]:
         interval=decision_interval(run.budget),
         storage_uri=run.uri,
     )
-    if run.fork:
-        origin = _origin(learner, run)
-        changed(origin, config.to_dict(), learner.config_class)
-        return fork(learner, spec, [origin], run)
-    seconds = learner.seconds(config, run.budget) / (config.num_workers * min(1, config.cpus_per_worker))
-    print(
-        f"{run.budget}, about {duration(seconds)} at an untrained policy's pace;"
-        " games grow two- to fivefold as play improves"
-    )
-    return lifecycle.start(learner, spec, run)
+    if not run.fork:
+        return beginning(learner, run, spec)
+    origin = _origin(learner, run)
+    changed(origin, config.to_dict(), learner.config_class)
+    return beginning(learner, run, spec, [origin])
+
+
+def summary(learner: Learner) -> str:
+    """A learner in one line."""
+    return (learner.config_class.__doc__ or "").splitlines()[0]
+
+
+def default_config(learner: Learner, words: Sequence[str]) -> Config:
+    """The configuration that flags start from: a preset's, or that of the run to be forked.
+
+    It is looked up first, so that ``--help`` shows its values. Raises ConfigError if there is no such preset or run.
+    """
+    run, _ = parse(TrainFlags, args=words, return_unknown_args=True, add_help=False)
+    require_counted([run], words)
+    if not run.fork:
+        return learner.config_class.from_dict(learner.preset(run.preset))
+    return learner.config_class.from_dict(_origin(learner, run).config)
+
+
+def _origin(learner: Learner, run: TrainFlags) -> RestoredTrial:
+    """The one trial of the experiment that is forked. Raises ConfigError if it has more."""
+    _, restored = forked(learner, run)
+    if len(restored) > 1:
+        raise ConfigError(f"--fork {run.fork}: a sweep of {len(restored)} trials; the sweep's program forks it")
+    return restored[0]
 
 
 if __name__ == "__main__":

@@ -82,16 +82,18 @@ def _checked(name: str, value: Any, hint: Any) -> Any:
 
 
 def _checked_tuple(name: str, values: Any, kind: type, bounds: Bounds | None) -> tuple:
-    """A sequence of any length but zero, or its text ``"64-64"``; every entry of the same kind and bounds."""
+    """One number or a sequence of several, also as a text ``"64-64"``; each of the same kind and bounds."""
+    entries = [values] if isinstance(values, numbers.Real) else values
     if isinstance(values, str):
         try:
-            values = [kind(part) for part in values.split("-")]
+            entries = [kind(part) for part in values.split("-")]
         except ValueError:
-            values = ()
-    if not isinstance(values, tuple | list) or not values:
-        raise ConfigError(f"{name}={values!r}: accepted are one or more values, each {bounds or _KINDS[kind][1]}")
+            entries = ()
+    if not isinstance(entries, tuple | list) or not entries:
+        each = bounds or _KINDS[kind][1]
+        raise ConfigError(f"{name}={values!r}: accepted are one or more numbers, as 64-64, each {each}")
     hint = Annotated[kind, bounds] if bounds else kind
-    return tuple(_checked(name, value, hint) for value in values)
+    return tuple(_checked(name, value, hint) for value in entries)
 
 
 _KINDS: dict[type, tuple[type, str]] = {

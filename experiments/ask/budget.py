@@ -1,14 +1,20 @@
 """How long a trial is to train: so many updates, or so many agent steps."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
+
+from trainables.checks import ConfigError
 
 ITERATIONS = 150
 """Updates of a trial of train.py, unless it is told otherwise: both learners play better than even by then."""
 
 TIMESTEPS = 1_000_000
 """Agent steps of a sweep's trial, unless it is told otherwise: good settings come near parity by then."""
+
+METRICS = {"timesteps": "timesteps_total", "iterations": "training_iteration"}
+"""What counts towards each limit, by the flag that sets it, without its dashes."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +32,24 @@ class Budget:
         """What flags ask for; without any, the default."""
         return cls(iterations, timesteps) if iterations or timesteps else default
 
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any]) -> Self:
+        """An experiment's budget, from its ``experiment.json``."""
+        return cls(record.get("iterations"), record.get("timesteps"))
+
+    @classmethod
+    def before(cls, record: Mapping[str, Any]) -> list["Budget"]:
+        """What an experiment's budget was before each extension; older records have the limit of its unit alone."""
+        now = cls.of_record(record)
+        return [
+            cls.of_record(entry) if isinstance(entry, Mapping) else dataclasses.replace(now, **{now.unit: entry})
+            for entry in record.get("extended", [])
+        ]
+
     @property
     def limits(self) -> dict[str, int]:
         """Limits by the metric that counts towards each."""
-        found = {"timesteps_total": self.timesteps, "training_iteration": self.iterations}
-        return {name: limit for name, limit in found.items() if limit}
+        return {metric: limit for unit, metric in METRICS.items() if (limit := getattr(self, unit))}
 
     @property
     def time_attr(self) -> str:
@@ -40,11 +59,41 @@ class Budget:
     @property
     def unit(self) -> str:
         """The flag that sets that limit, without its dashes: ``timesteps`` or ``iterations``."""
-        return "timesteps" if self.timesteps else "iterations"
+        return next(unit for unit, metric in METRICS.items() if metric == self.time_attr)
+
+    @property
+    def flags(self) -> list[str]:
+        """The flags that ask for it, each followed by its value."""
+        return [word for unit in METRICS if (limit := getattr(self, unit)) for word in (f"--{unit}", str(limit))]
+
+    @property
+    def doubled(self) -> "Budget":
+        """Twice as much."""
+        return Budget(2 * (self.iterations or 0) or None, 2 * (self.timesteps or 0) or None)
+
+    def extended(self, more: "Budget") -> "Budget":
+        """This budget with the larger limits that ``more`` has; a limit that it leaves out stays.
+
+        Raises ConfigError if there are none, or one that is not larger, or that there was not before.
+        """
+        if not more.limits:
+            raise ConfigError(f"--extend needs --iterations or --timesteps: until now they are {self}")
+        for unit in METRICS:
+            now, before = getattr(more, unit), getattr(self, unit)
+            if now and not before:
+                raise ConfigError(f"--{unit} {now}: trials have {self}; give more --{self.unit}")
+            if now and now <= before:
+                raise ConfigError(f"--{unit} {now}: trials have {before} already; --extend needs more of them")
+        return Budget(more.iterations or self.iterations, more.timesteps or self.timesteps)
 
     def share(self, row: Mapping[str, Any]) -> float:
         """How much of it a result has used up, 1 for all or more."""
         return min(1.0, max(row.get(name, 0) / limit for name, limit in self.limits.items()))
+
+    def spent(self, row: Mapping[str, Any]) -> list[str]:
+        """The flags that set the limits to which a result has come."""
+        spent = [metric for metric, limit in self.limits.items() if row.get(metric, 0) >= limit]
+        return [f"--{unit}" for unit, metric in METRICS.items() if metric in spent]
 
     def ended(self, rows: Sequence[Mapping[str, Any]]) -> bool:
         """Whether results end where the budget does: the last one, and no earlier one, has used it up."""

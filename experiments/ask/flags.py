@@ -9,10 +9,14 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from experiments.ask.budget import ITERATIONS, TIMESTEPS, Budget
+from experiments.ask.modes import ALWAYS, EXTEND, FORK, NEW, RESUME, SMOKE_TEST, Counts
 from experiments.ask.storage import MIRRORS, is_uri, locate
 from trainables.checks import Bounds, ConfigError, check_fields
 
 SchedulerName = Literal["asha", "fifo", "pbt"]
+
+LENGTH = Counts((NEW, FORK, EXTEND))
+"""How long trials train: --extend gives more of it."""
 
 
 def _shown(metavar: str, default: str) -> Any:
@@ -27,25 +31,25 @@ class RunFlags:
     name: Annotated[str | None, _shown("NAME", "default: learner, date, time")] = None
     """The experiment's name, and its folder's."""
 
-    storage_path: Annotated[str, tyro.conf.arg(metavar="DIR|URI")] = "results"
+    storage_path: Annotated[str, Counts(ALWAYS), tyro.conf.arg(metavar="DIR|URI")] = "results"
     """Folder of experiments, shared by all nodes of a cluster; or s3://... or gs://..., which ./results mirrors."""
 
     checkpoint_frequency: Annotated[int, Bounds(1)] = 5
     """Iterations between checkpoints: a kill costs at most these."""
 
-    resume: Annotated[str | None, _shown("NAME|PATH|URI", "default: start a new one")] = None
+    resume: Annotated[str | None, Counts((RESUME,)), _shown("NAME|PATH|URI", "default: start a new one")] = None
     """Continue an interrupted experiment with the settings it was started with."""
 
-    extend: Annotated[str | None, _shown("NAME|PATH|URI", "with --iterations or --timesteps")] = None
+    extend: Annotated[str | None, Counts((EXTEND,)), _shown("NAME|PATH|URI", "with --iterations or --timesteps")] = None
     """Give the trials of an experiment more to do, in place; those that were stopped early stay stopped."""
 
-    fork: Annotated[str | None, _shown("NAME|PATH|URI", "with changed settings")] = None
+    fork: Annotated[str | None, Counts((FORK,)), _shown("NAME|PATH|URI", "with changed settings")] = None
     """Start a new experiment from the best checkpoints of another one's trials."""
 
-    address: Annotated[str | None, _shown("auto|HOST:PORT", "default: this machine alone")] = None
+    address: Annotated[str | None, Counts(ALWAYS), _shown("auto|HOST:PORT", "default: this machine alone")] = None
     """Attach to a running Ray cluster; its nodes need this project's dependencies, not its code."""
 
-    verbose: bool = False
+    verbose: Annotated[bool, Counts(ALWAYS)] = False
     """Show Ray's own messages and tables."""
 
     def __post_init__(self) -> None:
@@ -53,8 +57,6 @@ class RunFlags:
         check_fields(self)
         if self.uri:
             locate(self.uri)
-        if sum(value is not None for value in (self.resume, self.extend, self.fork)) > 1:
-            raise ConfigError("--resume, --extend and --fork exclude each other: an experiment goes on in one way")
 
     @property
     def uri(self) -> str | None:
@@ -71,13 +73,13 @@ class RunFlags:
 class TrainFlags(RunFlags):
     """How long to train, where results go, and on which Ray."""
 
-    iterations: Annotated[int | None, _shown("N", f"default: {ITERATIONS}, or what --timesteps takes")] = None
+    iterations: Annotated[int | None, LENGTH, _shown("N", f"default: {ITERATIONS}, or what --timesteps takes")] = None
     """Updates."""
 
-    timesteps: Annotated[int | None, _shown("N", "default: no limit")] = None
+    timesteps: Annotated[int | None, LENGTH, _shown("N", "default: no limit")] = None
     """Agent steps after which it ends, if it has not made all --iterations before."""
 
-    preset: Annotated[str, tyro.conf.arg(metavar="NAME")] = "default"
+    preset: Annotated[str, Counts((NEW,)), tyro.conf.arg(metavar="NAME")] = "default"
     """Named settings that the other flags then change."""
 
     def __post_init__(self) -> None:
@@ -95,23 +97,23 @@ class TrainFlags(RunFlags):
 class SweepFlags:
     """What is swept, how far, and how trials are stopped."""
 
-    num_samples: Annotated[int, Bounds(1)] = 8
+    num_samples: Annotated[int, Counts((NEW,)), Bounds(1)] = 8
     """Trials, whose settings are drawn so that they cover the search space evenly."""
 
-    iterations: Annotated[int | None, _shown("N", "default: no limit")] = None
+    iterations: Annotated[int | None, LENGTH, _shown("N", "default: no limit")] = None
     """Updates of a trial that is not stopped early."""
 
-    timesteps: Annotated[int | None, _shown("N", f"default: {TIMESTEPS}, or what --iterations takes")] = None
+    timesteps: Annotated[int | None, LENGTH, _shown("N", f"default: {TIMESTEPS}, or what --iterations takes")] = None
     """Agent steps of a trial that is not stopped early. asha and pbt compare trials at equal steps, which is fair to
     trials of different batches; with --iterations alone, at equally many updates."""
 
     time_budget_s: Annotated[float, Bounds(0, low_included=False)] = 1800.0
-    """Seconds after which the sweep ends, whatever is left to do."""
+    """Seconds after which the sweep ends, whatever is left to do. --resume has as many again."""
 
-    scheduler: SchedulerName = "asha"
+    scheduler: Annotated[SchedulerName, Counts((NEW, FORK))] = "asha"
     """asha stops trials that lag, pbt copies those that lead, fifo runs every trial to its end."""
 
-    preset: Annotated[str, tyro.conf.arg(metavar="NAME")] = "default"
+    preset: Annotated[str, Counts((NEW,)), tyro.conf.arg(metavar="NAME")] = "default"
     """Named settings, and the search space around them."""
 
     num_workers: Annotated[int | None, _shown("N", "default: swept")] = None
@@ -123,11 +125,12 @@ class SweepFlags:
     max_concurrent: Annotated[int | None, _shown("N", "default: as many as the CPUs hold")] = None
     """Trials that run at once."""
 
-    seed: Annotated[int, Bounds(0)] = 0
+    seed: Annotated[int, Counts((NEW, SMOKE_TEST)), Bounds(0)] = 0
     """Decides what is drawn; trial i runs with seed + i."""
 
     set: Annotated[
         tyro.conf.UseAppendAction[tuple[str, ...]],
+        Counts(repeatable=True),
         _shown("KEY=VALUE", "repeatable"),
     ] = ()
     """Fix any setting of the learner's configuration in all trials."""
@@ -135,10 +138,10 @@ class SweepFlags:
     confirm: Annotated[int, Bounds(0)] = 0
     """Afterwards run the best N configurations again with fresh seeds: how much of their scores was luck?"""
 
-    seeds: Annotated[int, Bounds(2)] = 3
+    seeds: Annotated[int, Counts(beside="confirm"), Bounds(2)] = 3
     """Fresh seeds of each configuration that --confirm runs again."""
 
-    smoke_test: bool = False
+    smoke_test: Annotated[bool, Counts((SMOKE_TEST,))] = False
     """2 trials of 2 short iterations on real Pong (--preset smoke): does everything work here?"""
 
     dry_run: bool = False
@@ -152,23 +155,31 @@ class SweepFlags:
             raise ConfigError("--confirm runs fixed settings again, which pbt's trials do not have; use asha or fifo")
 
     @property
+    def settled(self) -> "SweepFlags":
+        """These flags, with what --smoke-test fixes if it was asked for."""
+        if not self.smoke_test:
+            return self
+        return dataclasses.replace(self, preset="smoke", scheduler="fifo", num_samples=2, iterations=2)
+
+    @property
     def budget(self) -> Budget:
         """How long a trial trains."""
-        if self.smoke_test:
-            return Budget(2)
         return Budget.of(self.iterations, self.timesteps, default=Budget(None, TIMESTEPS))
 
     def settings(self, batch_field: str) -> dict[str, Any]:
         """The settings that are the same in all trials; ``batch_field`` is what the learner calls its batch.
 
-        Raises ConfigError for a ``--set`` that is no assignment.
+        Raises ConfigError for a ``--set`` that is no assignment, and for a setting that is given twice.
         """
-        flags = {"num_workers": self.num_workers, batch_field: self.batch_size}
-        return {name: value for name, value in flags.items() if value is not None} | _parse_settings(self.set)
-
-
-CONTINUING = {"resume", "extend", "storage_path", "address", "verbose"}
-"""Flags that mean something where an experiment goes on; all others were decided when it started."""
+        flags = {"num_workers": ("--num-workers", self.num_workers), batch_field: ("--batch-size", self.batch_size)}
+        given = [(name, *flag) for name, flag in flags.items() if flag[1] is not None]
+        given += [(name, "--set", value) for name, value in map(_assignment, self.set)]
+        settings: dict[str, Any] = {}
+        for name, flag, value in given:
+            if name in settings:
+                raise ConfigError(f"{flag} {name}={value} comes on top of {name}={settings[name]}: give it once")
+            settings[name] = value
+        return settings
 
 
 def _require_positive(flags: Any, *names: str) -> None:
@@ -178,27 +189,12 @@ def _require_positive(flags: Any, *names: str) -> None:
             raise ConfigError(f"{name}={value}: accepted is a number >= 1")
 
 
-def refuse_settled(run: RunFlags, flags: Any, default: Any) -> None:
-    """Raise ConfigError if any of ``flags`` was given that ``--resume`` or ``--extend`` would ignore."""
-    allowed = CONTINUING | ({"iterations", "timesteps"} if run.extend else set())
-    for field in dataclasses.fields(flags):
-        if field.name not in allowed and (given := getattr(flags, field.name)) != getattr(default, field.name):
-            flag, way = "--" + field.name.replace("_", "-"), "--extend" if run.extend else "--resume"
-            raise ConfigError(
-                f"{flag} {given} cannot change with {way}: an experiment keeps its settings; --fork starts a new one"
-                " with others"
-            )
-
-
-def _parse_settings(assignments: tuple[str, ...]) -> dict[str, Any]:
-    """``key=value`` texts as a dict; values in JSON's notation, or else plain text. Raises ConfigError."""
-    settings: dict[str, Any] = {}
-    for assignment in assignments:
-        key, equals, value = assignment.partition("=")
-        if not equals:
-            raise ConfigError(f"--set {assignment!r}: accepted is key=value")
-        try:
-            settings[key] = json.loads(value)
-        except ValueError:
-            settings[key] = value
-    return settings
+def _assignment(text: str) -> tuple[str, Any]:
+    """A ``key=value`` text; the value in JSON's notation, or else plain text. Raises ConfigError."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ConfigError(f"--set {text!r}: accepted is key=value")
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value

@@ -60,10 +60,11 @@ def draw(
     notes on what was cut. Raises ConfigError for an impossible setting, or one that the cluster cannot hold.
     """
     settings = learner.preset(preset)
+    sizes = learner.config_class.from_dict(settings | dict(fixed))  # checks what is fixed, before anything is drawn
     space = {name: domain for name, domain in learner.space.SPACES[preset].items() if name not in fixed}
     notes = []
     if isinstance(domain := space.get("num_workers"), Categorical):
-        space["num_workers"], note = _fitting(domain, float(fixed.get("cpus_per_worker", 1)), resources)
+        space["num_workers"], note = _fitting(domain, sizes.cpus_per_worker, resources)
         notes += [note] if note else []
     rng = np.random.default_rng(seed)
     samples = qmc.LatinHypercube(len(space), rng=rng).random(num_samples)  # of the unit cube

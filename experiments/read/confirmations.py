@@ -1,15 +1,18 @@
 """What fresh random seeds say of the configurations that a sweep chose: its winner owes a part of its score to luck."""
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from experiments.ask.budget import Budget
 from experiments.read.bootstrap import probability_of_higher_mean
 from experiments.read.configurations import Configuration, best_configurations, by_configuration, varied
 from experiments.read.trials import Experiment, read_experiment
 from experiments.record import folders
+from experiments.record.spec import ALL_DONE, TIME_BUDGET
 from trainables.checks import ConfigError
 
 SUFFIX = "-confirm"
@@ -26,8 +29,8 @@ class Confirmation(NamedTuple):
     end: int  # where the sweep's trial ended; ``sweep`` and ``fresh`` are taken there
     unit: str  # steps or iterations
     sweep: float
-    fresh: np.ndarray  # one score for each fresh seed (n,)
-    final: np.ndarray  # where the fresh seeds ended (n,), which is later if the sweep's trial was stopped early
+    fresh: np.ndarray  # one score for each fresh seed that came so far (n,)
+    final: np.ndarray  # where the fresh seeds ended (n,), NaN until all did; later if the sweep's trial was cut short
 
     @property
     def where(self) -> str:
@@ -41,25 +44,36 @@ class Confirmation(NamedTuple):
 
 
 def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
-    """Scores in the sweep beside those of fresh seeds, the sweep's best first."""
-    time_attr = "timesteps_total" if sweep.record.get("timesteps") else "training_iteration"
+    """Scores in the sweep beside those of fresh seeds at equal steps (or iterations), the sweep's best first.
+
+    They are compared where the sweep's trial ended, or at the fresh seeds' budget if the sweep was extended beyond it.
+    A seed that has not come so far is left out, and so is a configuration without any that has.
+    """
+    budget, time_attr = Budget.of_record(confirm.record), Budget.of_record(sweep.record).time_attr
+    limit = budget.limits.get(time_attr, math.inf) if budget != Budget.of_record(sweep.record) else math.inf
     fresh = {repr(sorted(again.config.items())): again for again in by_configuration([confirm])}
     found = []
     for chosen in best_configurations(sweep, len(sweep.trials)):
         again = fresh.get(repr(sorted(chosen.config.items())))
-        if again is not None and len(again.scores):
-            end = min(trial.rows[-1][time_attr] for trial in chosen.trials if trial.rows)
-            before, after = chosen.scores_at(time_attr, end), again.scores_at(time_attr, end)
-            found.append(Confirmation(chosen, end, UNITS[time_attr], float(before.mean()), after, again.scores))
+        end = min(limit, *(trial.rows[-1][time_attr] for trial in chosen.trials if trial.rows))
+        trials = [trial for trial in again.trials if trial.rows] if again else []
+        arrived = [t for t in trials if t.state in ("finished", "diverged") or t.rows[-1][time_attr] >= end]
+        after = np.array([trial.score_at(time_attr, end) for trial in arrived])
+        after = after[np.isfinite(after)]  # a first result can come after the end
+        if len(after):
+            before = float(chosen.scores_at(time_attr, end).mean())
+            final = [trial.last if confirm.over else math.nan for trial in trials if trial.state != "failed"]
+            found.append(Confirmation(chosen, int(end), UNITS[time_attr], before, after, np.array(final or [math.nan])))
     return found
 
 
 def verdict(found: Sequence[Confirmation], mark: Callable[[str], str] = str) -> str:
-    """Which of the configurations is best by its fresh seeds, and how sure that is; empty unless there are two.
+    """Which of the configurations is best by its fresh seeds, and how sure that is.
 
-    ``mark`` makes of a configuration's label what is shown of it.
+    Empty unless there are two, all of whose seeds have come to their end. ``mark`` makes of a configuration's label
+    what is shown of it.
     """
-    if len(found) < 2:
+    if len(found) < 2 or not all(np.isfinite(c.final).all() for c in found):
         return ""
     best, next_best = sorted(found, key=lambda c: float(c.final.mean()), reverse=True)[:2]
     names = varied(c.chosen for c in found)
@@ -70,15 +84,23 @@ def verdict(found: Sequence[Confirmation], mark: Callable[[str], str] = str) -> 
     )
 
 
+def settled(sweep: Experiment) -> bool:
+    """Whether a sweep has come to its end: that of all its trials, or of its time budget."""
+    return sweep.over or (not sweep.running and sweep.record.get("ended") in (ALL_DONE, TIME_BUDGET))
+
+
 def wanted(sweep: Experiment) -> dict[str, int] | None:
     """The confirmation that a sweep was started with, ``{"best": n, "seeds": k}``, once it can begin."""
-    return sweep.record.get("confirm") if sweep.over and best_configurations(sweep, 1) else None
+    return sweep.record.get("confirm") if settled(sweep) and best_configurations(sweep, 1) else None
 
 
 def state_with_confirmation(experiment: Experiment) -> str:
     """An experiment's state; "confirming" or "unconfirmed" while it is over, but not the confirmation it promised."""
+    state = experiment.state
+    if state == "interrupted" and settled(experiment):
+        state = "finished"  # by its time budget
     if experiment.running or not wanted(experiment):
-        return experiment.state
+        return state
     again = experiment.folder.with_name(experiment.name + SUFFIX)
     try:
         confirm = read_experiment(again) if os.path.isfile(again / folders.RECORD) else None
@@ -86,4 +108,4 @@ def state_with_confirmation(experiment: Experiment) -> str:
         confirm = None
     if confirm and confirm.running:
         return "confirming"
-    return experiment.state if confirm and confirm.over else "unconfirmed"
+    return state if confirm and confirm.over else "unconfirmed"

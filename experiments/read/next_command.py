@@ -25,9 +25,8 @@ def next_command(folder: Path, record: Mapping[str, Any], over: bool) -> str:
     if program not in PROGRAMS:
         return ""
     learner = [word for word in words[:1] if word in LEARNERS]  # train.py's first word; the sweeps have none
-    unit = "timesteps" if record.get("timesteps") else "iterations"
     if over:
-        flags = ["--extend", display(folder), f"--{unit}", str(2 * record[unit])]
+        flags = ["--extend", display(folder), *Budget.of_record(record).doubled.flags]
     else:
         # Its sweep goes on with a confirmation, since it then compares the two.
         flags = ["--resume", display(folder.with_name(record.get("confirms") or folder.name))]

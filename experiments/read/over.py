@@ -9,14 +9,12 @@ from experiments.ask.budget import Budget
 def is_over(rows: Sequence[Mapping[str, Any]], budget: Budget, before: Sequence[Budget], saved: int) -> bool:
     """Whether a trial has come to its end, and needs nothing more.
 
-    Its last row says that it is done; not if that row ends one of the budgets that it had ``before`` it was extended.
-    At the end of its budget a trial saves once more, so its newest checkpoint, of the iteration ``saved`` (0 without
-    one), is that of its last row. A trial that diverged ends anyway.
+    Its last row says that it is done; not if that row ends one of the budgets that it had ``before`` it was extended,
+    and not its present one. At the end of its budget a trial saves once more, so its newest checkpoint, of the
+    iteration ``saved`` (0 without one), is that of its last row. A trial that diverged ends anyway.
     """
     if not rows or not rows[-1].get("done"):
         return False
-    if not rows[-1].get("diverged") and any(earlier.ended(rows) for earlier in before if earlier.limits):
-        return False
     if budget.limits and budget.share(rows[-1]) == 1:
         return saved >= rows[-1]["training_iteration"]
-    return True
+    return bool(rows[-1].get("diverged")) or not any(earlier.ended(rows) for earlier in before if earlier.limits)

@@ -16,7 +16,7 @@ from experiments.read.over import is_over
 from experiments.read.rows import lines, read_json, read_rows
 from experiments.record import folders, lock, names
 from experiments.record.sound import matches
-from experiments.record.spec import SETTINGS, budgets, sound_record
+from experiments.record.spec import SETTINGS, sound_record
 from trainables import checkpoints
 from trainables.checks import ConfigError, check_settings, unknown
 from trainables.config import upgraded
@@ -148,7 +148,7 @@ def _read_trial(folder: Path, record: dict[str, Any], running: bool, status: str
     config = _config(folder, record, int(number))
     errors = lines(folder / folders.ERROR)
     error = errors[-1].strip() if errors else None
-    budget, before = budgets(record)
+    budget, before = Budget.of_record(record), Budget.before(record)
     done = bool(rows and rows[-1].get("done"))
     if error and not done and status in (None, "ERROR"):  # else it failed once, and went on
         state = "failed"

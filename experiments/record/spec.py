@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import typing
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -15,6 +14,9 @@ from experiments.record.provenance import ORIGIN
 from experiments.record.sound import wrong_entry
 from trainables.checks import ConfigError
 from trainables.files import replace_text
+
+ALL_DONE, TIME_BUDGET, INTERRUPTED, GAVE_UP = ENDINGS = ("all done", "time budget", "interrupted", "gave up")
+"""Why a program stopped to run an experiment. Trials that failed are done; "gave up" is what Ray Tune does."""
 
 SETTINGS = dict[str, str | int | float | bool | None]
 """A trial's settings as text has them."""
@@ -44,7 +46,10 @@ class ExperimentSpec:
     timesteps: int | None = None  # agent steps of a trial that is not stopped early; None if iterations are counted
     confirm: dict[str, int] | None = None  # how many of the best to run again, and with how many seeds
     confirms: str | None = None  # the sweep that this one confirms
-    extended: list[int] = field(default_factory=list)  # what the time_attr's limit was before --extend, once or more
+    extended: list[int | dict[str, int | None]] = field(
+        default_factory=list
+    )  # what the budget was before --extend, once or more
+    ended: str | None = None  # why the last program to run it stopped, one of ENDINGS; None before that
     storage_uri: str | None = None  # beneath which the experiment lies, where its folder here is a mirror
     fork_of: dict[str, Any] | None = None  # the experiment that this one went on from, and each trial's iteration
 
@@ -64,12 +69,17 @@ class ExperimentSpec:
     @property
     def budget(self) -> Budget:
         """How long a trial trains."""
-        return budgets(self.to_dict())[0]
+        return Budget.of_record(vars(self))
 
     @property
     def budgets_before(self) -> list[Budget]:
         """What the budget was before it was extended."""
-        return budgets(self.to_dict())[1]
+        return Budget.before(vars(self))
+
+    def with_more(self, more: Budget) -> "ExperimentSpec":
+        """What it is to do once its budget is extended. Raises ConfigError as ``Budget.extended`` does."""
+        now = dataclasses.asdict(self.budget.extended(more))
+        return dataclasses.replace(self, **now, extended=[*self.extended, dataclasses.asdict(self.budget)])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types, for ``experiment.json``."""
@@ -90,10 +100,3 @@ def sound_record(folder: Path) -> dict[str, Any]:
     if wrong:
         raise ConfigError(f"{folder / RECORD} is damaged: {wrong}")
     return content
-
-
-def budgets(record: Mapping[str, Any]) -> tuple[Budget, list[Budget]]:
-    """How long a trial trains, and what that was before it was extended, as ``experiment.json`` has it."""
-    budget = Budget(record.get("iterations"), record.get("timesteps"))
-    before = [dataclasses.replace(budget, **{budget.unit: limit}) for limit in record.get("extended", [])]
-    return budget, before

@@ -9,7 +9,7 @@ from experiments.ask.command_line import neighbour
 from experiments.ask.flags import RunFlags
 from experiments.plan.learners import Learner
 from experiments.read.configurations import best_configurations, varied
-from experiments.read.confirmations import SUFFIX, confirmations, verdict, wanted
+from experiments.read.confirmations import SUFFIX, confirmations, settled, verdict, wanted
 from experiments.read.trials import Experiment, read_experiment
 from experiments.record import folders, mirror
 from experiments.record.spec import ExperimentSpec
@@ -20,30 +20,50 @@ from experiments.show.tables import confirmation_table
 from trainables.checks import ConfigError
 
 
-def require_free(run: RunFlags) -> None:
-    """Raise ConfigError if the confirmation of a sweep of this name would find its own name taken, hours later."""
-    if run.name and mirror.taken(run, again := run.name + SUFFIX):
-        raise ConfigError(f"--confirm needs the name {again!r}, which exists already in {run.storage_path}")
+def due(folder: Path, run: RunFlags) -> bool:
+    """Whether all that is left of a sweep is its confirmation: the sweep's scores are to stay as they are.
+
+    A confirmation that has begun says so of itself, unless the sweep was extended after it.
+    """
+    spec = ExperimentSpec.read(folder)
+    return bool(wanted(read_experiment(folder))) or (not spec.extended and _begun(folder, spec, run))
 
 
-def confirm(learner: Learner, folder: Path, verbose: bool) -> int:
+def confirm(learner: Learner, folder: Path, run: RunFlags) -> int:
     """Run, or go on with, the confirmation that a sweep was started with; print what it says.
 
-    Does nothing if none was asked for, or if the sweep has not come to its end. Returns an exit status.
+    Returns an exit status, 0 if none was asked for. Raises ConfigError if it cannot be run.
     """
     sweep, spec = read_experiment(folder), ExperimentSpec.read(folder)
-    if not (asked := wanted(sweep)):
+    if not (asked := spec.confirm):
         return 0
-    again = folder.with_name(folder.name + SUFFIX)
-    run = RunFlags(storage_path=spec.storage_uri or str(folder.parent), name=again.name, verbose=verbose)
-    print(f"\nThe best {asked['best']} again, with fresh seeds: {folders.display(again)}")
-    if mirror.taken(run, again.name):
-        status, again = lifecycle.resume(learner, dataclasses.replace(run, name=None, resume=again.name))
+    again, begun = folder.with_name(folder.name + SUFFIX), _begun(folder, spec, run)
+    if not begun and not wanted(sweep):
+        raise ConfigError("no trial has a result" if settled(sweep) else "the sweep has not come to its end")
+    print(f"\nThe best {asked['best']} again, with fresh seeds: {folders.display(again)}", flush=True)
+    flags = _flags(folder, spec, run)
+    if begun:
+        status, again = lifecycle.resume(learner, dataclasses.replace(flags, resume=again.name))
     else:
-        status, again = lifecycle.start(learner, _spec(spec, sweep, asked), run)
+        status, again = lifecycle.start(learner, _spec(spec, sweep, asked), dataclasses.replace(flags, name=again.name))
     if status in (0, 1):
         _show(sweep, read_experiment(again))
     return status
+
+
+def _begun(folder: Path, spec: ExperimentSpec, run: RunFlags) -> bool:
+    flags, name = _flags(folder, spec, run), folder.name + SUFFIX
+    if not spec.confirm or not mirror.taken(flags, name):
+        return False
+    try:
+        return ExperimentSpec.read(mirror.find(flags, name, spec.learner)).confirms == folder.name
+    except ConfigError:  # it is something else
+        return False
+
+
+def _flags(folder: Path, spec: ExperimentSpec, run: RunFlags) -> RunFlags:
+    """Flags that find what lies beside a sweep, on the Ray that ``run`` names."""
+    return RunFlags(storage_path=spec.storage_uri or str(folder.parent), address=run.address, verbose=run.verbose)
 
 
 def _spec(spec: ExperimentSpec, sweep: Experiment, asked: dict[str, int]) -> ExperimentSpec:
@@ -58,6 +78,8 @@ def _spec(spec: ExperimentSpec, sweep: Experiment, asked: dict[str, int]) -> Exp
         scheduler="fifo",
         time_budget_s=None,
         confirm=None,
+        ended=None,
+        extended=[],
         confirms=sweep.name,
     )
 

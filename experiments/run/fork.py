@@ -1,6 +1,7 @@
 """A new experiment that starts where another one stands: ``--fork``."""
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +50,10 @@ def best_checkpoint(restored: RestoredTrial) -> tuple[Path, dict[str, Any]]:
     return max(restored.checkpoints, key=lambda item: (item[1][METRIC], item[1]["training_iteration"]))
 
 
-def fork(learner: Learner, spec: ExperimentSpec, restored: list[RestoredTrial], run: RunFlags) -> tuple[int, Path]:
-    """Run a new experiment whose trials start from the best checkpoints of others, in order.
-
-    Returns the program's exit status and the experiment's folder. Raises ConfigError if there is nothing left to do.
-    """
+def starting_points(
+    spec: ExperimentSpec, restored: Sequence[RestoredTrial], run: RunFlags
+) -> list[tuple[Path, dict[str, Any]]]:
+    """The best checkpoint of each trial. Raises ConfigError if one of them has used up ``spec``'s budget."""
     starts = [best_checkpoint(trial) for trial in restored]
     furthest = max((row for _, row in starts), key=spec.budget.share)
     if spec.budget.share(furthest) == 1:
@@ -62,6 +62,15 @@ def fork(learner: Learner, spec: ExperimentSpec, restored: list[RestoredTrial], 
             f"{spec.budget}: a trial of {run.fork} has {stand} already, and they are counted from its beginning;"
             " give more"
         )
+    return starts
+
+
+def fork(learner: Learner, spec: ExperimentSpec, restored: Sequence[RestoredTrial], run: RunFlags) -> tuple[int, Path]:
+    """Run a new experiment whose trials start from the best checkpoints of others, in order.
+
+    Returns the program's exit status and the experiment's folder. Raises ConfigError if there is nothing left to do.
+    """
+    starts = starting_points(spec, restored, run)
 
     def prepare(folder: Path) -> None:
         for index, ((source, row), config) in enumerate(zip(starts, spec.configs, strict=True)):

@@ -1,8 +1,11 @@
 """An experiment from its start or its continuation to its end, for sweeps and single runs alike."""
 
+import contextlib
 import dataclasses
+import math
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import ray
@@ -12,12 +15,14 @@ from experiments.ask.budget import Budget
 from experiments.ask.flags import RunFlags
 from experiments.plan.learners import Learner
 from experiments.plan.plan import require_fits
+from experiments.read.confirmations import SUFFIX, state_with_confirmation
 from experiments.read.next_command import next_command
 from experiments.read.restored import RestoredTrial, all_over, describe, restore
+from experiments.read.trials import read_experiment
 from experiments.record import folders, mirror
 from experiments.record.lock import exclusive
 from experiments.record.mirror import Remote
-from experiments.record.spec import ExperimentSpec
+from experiments.record.spec import ALL_DONE, GAVE_UP, INTERRUPTED, TIME_BUDGET, ExperimentSpec
 from experiments.run.cluster import require_shared
 from experiments.run.console import SweepView, UpdateLines
 from experiments.run.disk import DiskGuard, require_disk
@@ -36,6 +41,22 @@ UNFINISHED = 3
 """Exit status of an experiment that ended before its trials did."""
 
 
+def require_possible(learner: Learner, spec: ExperimentSpec, run: RunFlags) -> int:
+    """The most bytes that a new experiment's checkpoints take.
+
+    Raises ConfigError if its name exists, or that of the confirmation to come, if the disk has no room, or if the
+    learner cannot play its environment.
+    """
+    if run.name and mirror.taken(run, run.name):
+        raise ConfigError(f"--name {run.name!r} exists already in {run.storage_path}; --resume {run.name} continues it")
+    if run.name and spec.confirm and mirror.taken(run, again := run.name + SUFFIX):
+        raise ConfigError(f"--confirm needs the name {again!r}, which exists already in {run.storage_path}")
+    try:
+        return require_disk(run.folder, learner, spec)
+    except ValueError as error:  # an environment of another form than the learner takes
+        raise ConfigError(str(error)) from None
+
+
 def start(
     learner: Learner, spec: ExperimentSpec, run: RunFlags, prepare: Callable[[Path], None] | None = None
 ) -> tuple[int, Path]:
@@ -44,13 +65,10 @@ def start(
     Returns the program's exit status and the experiment's folder. Raises ConfigError if it cannot start.
     """
     require_internals()
-    if run.name and mirror.taken(run, run.name):
-        raise ConfigError(f"--name {run.name!r} exists already in {run.storage_path}; --resume {run.name} continues it")
-    if run.uri:
-        start_ray(run.address, run.verbose)
+    require_possible(learner, spec, run)
     if run.uri or run.address:
+        start_ray(run.address, run.verbose)
         require_shared(run.uri or str(run.folder.absolute()))
-    require_disk(run.folder, learner, spec)
     folder = folders.create(run.folder, run.name, learner.name, spec.to_dict())
     with exclusive(folder):
         if prepare:
@@ -62,91 +80,117 @@ def start(
         return _run(learner, folder, spec, run.verbose), folder
 
 
-def resume(learner: Learner, run: RunFlags, budget: Budget | None = None) -> tuple[int, Path]:
-    """Continue the experiment that ``--resume`` names, or the one to which ``--extend`` gives a larger ``budget``.
+def resume(learner: Learner, run: RunFlags, more: Budget | None = None) -> tuple[int, Path]:
+    """Continue the experiment that ``--resume`` names, or the one to which ``--extend`` gives ``more``.
 
     Returns the program's exit status and the experiment's folder. Raises ConfigError if there is no such experiment of
-    this learner, if another program runs it, or if its files contradict each other.
+    this learner, and as ``go_on`` does.
+    """
+    folder = mirror.find(run, run.resume or run.extend or "", learner.name)
+    return go_on(learner, folder, run, more if run.extend else None), folder
+
+
+def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) -> int:
+    """Continue an experiment; with ``more``, its trials have larger limits. Returns the program's exit status.
+
+    Raises ConfigError if another program runs it, if its files contradict each other or cannot be changed, or if its
+    budget cannot be extended so, or to no avail.
     """
     require_internals()
-    folder = mirror.find(run, run.resume or run.extend or "", learner.name)
     with exclusive(folder):
-        spec = ExperimentSpec.read(folder)
-        if run.extend:
-            assert budget
-            spec = _extended(spec, folder, budget)
+        before = ExperimentSpec.read(folder)
+        spec = before.with_more(more) if more else before
         restored = restore(folder, spec)
+        over = all_over(restored, spec)
+        if more and over:
+            raise ConfigError(f"--extend {folder.name}: {_why_over(restored, spec)}")
         print(f"Going on with {folders.display(folder)}, {spec.budget} a trial")
         print("\n".join(describe(restored.values())))
-        if all_over(restored, spec):
-            print(f"Every trial has come to its end: --extend with more --{spec.budget.unit} goes further.")
+        if over:
+            print("Every trial has come to its end: --extend goes further.")
         home = Remote.of(folder)
         resources = start_ray(run.address, run.verbose)
         for config in spec.configs:
             require_fits(learner.config_class.from_dict(config), resources)
         if run.address or home:
             require_shared(home.uri if home else str(folder))
-        if run.extend:  # only now that it can begin: a budget cannot be given twice
-            spec.update(folder)
-            if home:
-                home.push(folder / folders.RECORD)
-        return _run(learner, folder, spec, run.verbose), folder
+        spec = dataclasses.replace(spec, ended=None)
+        if spec != before:  # only now that it can begin: a budget cannot be given twice
+            try:
+                _write(spec, folder)
+            except OSError as error:
+                with contextlib.suppress(OSError):
+                    before.update(folder)
+                raise ConfigError(f"{folder / folders.RECORD} cannot be changed: {error}") from None
+        return _run(learner, folder, spec, run.verbose)
 
 
-def _extended(spec: ExperimentSpec, folder: Path, budget: Budget) -> ExperimentSpec:
-    unit, before = spec.budget.unit, spec.budget.limits[spec.budget.time_attr]
-    now = budget.limits.get(spec.budget.time_attr)
-    if now is None:
-        raise ConfigError(f"--extend {folder.name}: its trials have {spec.budget}; give more --{unit}")
-    if now <= before:
-        raise ConfigError(f"--{unit} {now}: {folder.name} has {before} already; --extend needs more of them")
-    return dataclasses.replace(
-        spec, iterations=budget.iterations, timesteps=budget.timesteps, extended=[*spec.extended, before]
-    )
+def _why_over(restored: Mapping[str, RestoredTrial], spec: ExperimentSpec) -> str:
+    """Why no trial has anything to do, although the budget was extended."""
+    if spent := {flag for trial in restored.values() for flag in spec.budget.spent(trial.rows[-1])}:
+        return f"its trials ended by their other limit; give more {' and '.join(sorted(spent))}"
+    return "its trials were stopped early, and stay so; --fork starts anew from their best checkpoints"
+
+
+def _write(spec: ExperimentSpec, folder: Path) -> None:
+    """Change an experiment's record, also where it lives. Raises OSError if that is out of reach."""
+    spec.update(folder)
+    if home := Remote.of(folder):
+        home.push(folder / folders.RECORD)
 
 
 def _run(learner: Learner, folder: Path, spec: ExperimentSpec, verbose: bool) -> int:
-    """Run to the end and print what came out; return the program's exit status."""
+    """Run to the end, note why it ended, and print what came out; return the program's exit status."""
     print(f"Look:    tensorboard --logdir {folders.display(folder)}\n", flush=True)
     signals = StopSignals()
-    results = _results(learner, folder, spec, signals, verbose)
+    deadline = time.monotonic() + (spec.time_budget_s or math.inf)
+    whole = _fit_until(deadline, learner, folder, spec, signals, verbose)
+    spent = time.monotonic() >= deadline
     home = Remote.of(folder)
     settled = not home or home.settle()  # first: Tune writes errors there, and the summary is read here
-    status = summarise(folder) if results else UNFINISHED
+    status = summarise(folder) if whole else UNFINISHED
     over = all_over(restore(folder, spec), spec)
+    ending = ALL_DONE if over or not spent else TIME_BUDGET
+    ending = INTERRUPTED if signals.received else ending if whole else GAVE_UP
+    try:
+        _write(dataclasses.replace(spec, ended=ending), folder)
+    except OSError as error:
+        print(f"{folder} cannot be sent: {error}. --resume sends it.", file=sys.stderr)
+        settled = False
+    over &= state_with_confirmation(read_experiment(folder, running=False)) != "unconfirmed"
     if command := next_command(folder, spec.to_dict(), over):
         print(f"{'Extend' if over else 'Resume'}:  {command}")
     return signals.status or (status if settled else UNFINISHED)
 
 
-def _results(
-    learner: Learner, folder: Path, spec: ExperimentSpec, signals: StopSignals, verbose: bool
-) -> tune.ResultGrid | None:
-    """What Tune makes of the experiment; where it gives up, it is started again from the last checkpoints.
+def _fit_until(
+    deadline: float, learner: Learner, folder: Path, spec: ExperimentSpec, signals: StopSignals, verbose: bool
+) -> bool:
+    """Have Tune run the experiment; where it gives up, go on from the last checkpoints in the time that is left.
 
-    None if it was stopped as it gave up, or gave up each time.
+    ``deadline`` is in seconds of ``time.monotonic``. Returns False if Tune was stopped as it gave up, or gave up each
+    time.
     """
     for restarts in range(RESTARTS + 1):
+        left = deadline - time.monotonic()
+        if restarts and left <= 0:
+            return True
         if restarts:
             print("Going on from the last checkpoints.", file=sys.stderr, flush=True)
         try:
-            return _fit(learner, folder, spec, restore(folder, spec), signals, verbose)
+            in_time = dataclasses.replace(spec, time_budget_s=spec.time_budget_s and left)
+            _fit(learner, folder, in_time, signals, verbose)
+            return True
         except (RuntimeError, tune.TuneError, ray.exceptions.RayError) as error:
             reason = str(error).strip().splitlines()[-1:] or [type(error).__name__]
             print(f"Ray Tune gave up: {reason[0]}", file=sys.stderr, flush=True)
             if signals.received:
                 break
-    return None
+    return False
 
 
-def _fit(
-    learner: Learner,
-    folder: Path,
-    spec: ExperimentSpec,
-    restored: dict[str, RestoredTrial],
-    signals: StopSignals,
-    verbose: bool,
-) -> tune.ResultGrid:
+def _fit(learner: Learner, folder: Path, spec: ExperimentSpec, signals: StopSignals, verbose: bool) -> None:
+    restored = restore(folder, spec)
     for old in folder.glob(folders.TUNE_STATES):
         old.unlink()  # of an earlier run: nobody reads it again
     view = UpdateLines(spec.budget) if len(spec.configs) == 1 else SweepView(spec)
@@ -154,6 +198,7 @@ def _fit(
     if home := Remote.of(folder):
         callbacks.append(Uploads(home))
     try:
-        return make_tuner(learner, folder, spec, restored, callbacks, verbose).fit()
+        make_tuner(learner, folder, spec, restored, callbacks, verbose).fit()
     finally:
         view.on_experiment_end([])  # which Tune leaves out where it gives up
+        signals.release()

@@ -23,6 +23,12 @@ class StopSignals(tune.Callback):
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._handle)
 
+    @staticmethod
+    def release() -> None:
+        """Until another experiment runs, a signal ends the program, with the same status: there is nothing to save."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _exit)
+
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.received:
             print("Stopped at once.", file=sys.stderr, flush=True)
@@ -41,3 +47,8 @@ class StopSignals(tune.Callback):
     def status(self) -> int | None:
         """The exit status of a program that was stopped, as shells have it; None if it was not."""
         return self.received and 128 + self.received
+
+
+def _exit(number: int, frame: FrameType | None) -> None:
+    print(f"\n{signal.Signals(number).name}: stopped.", file=sys.stderr, flush=True)
+    sys.exit(128 + number)

@@ -4,26 +4,24 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
+from experiments.ask.budget import Budget
 from experiments.ask.command_line import clean_exit, parse, program
-from experiments.ask.flags import RunFlags, SweepFlags, refuse_settled
+from experiments.ask.flags import RunFlags, SweepFlags
+from experiments.ask.modes import EXTEND, FORK, RESUME, require_counted
 from experiments.ask.words import duration
 from experiments.plan import population
 from experiments.plan.learners import Learner
 from experiments.plan.plan import Plan, draw, require_fits
-from experiments.plan.resources import ClusterResources
+from experiments.read.restored import RestoredTrial
 from experiments.record.spec import ExperimentSpec
-from experiments.run import lifecycle
-from experiments.run.confirm import confirm, require_free
 from experiments.run.console import say
-from experiments.run.disk import require_disk
-from experiments.run.fork import changed, fork, forked
+from experiments.run.fork import changed, forked
 from experiments.run.ray_session import resources_for
 from experiments.run.schedulers import decision_interval
+from experiments.run.task import Task, beginning, continuation, perform
 from experiments.show.table import print_table
 from experiments.show.tables import plan_table
-from trainables.config import Config
 
 
 @dataclass(frozen=True)
@@ -38,58 +36,50 @@ class Arguments:
 def main(learner: Learner, description: str) -> None:
     """Run a sweep from the command line, and end the program with its status."""
     arguments = parse(Arguments, description)
-    run = arguments.run
-    folder: Path | None
-    if run.resume or run.extend:
-        refuse_settled(run, arguments.sweep, SweepFlags())
-        refuse_settled(run, run, RunFlags())
-        status, folder = lifecycle.resume(learner, run, arguments.sweep.budget)
-    elif run.fork:
-        status, folder = _fork(learner, arguments)
-    else:
-        status, folder = _start(learner, arguments)
-    if folder and status in (0, 1):
-        status = max(status, confirm(learner, folder, run.verbose))
-    sys.exit(status)
+    task, plan = prepare(learner, arguments, sys.argv[1:])
+    if plan:
+        _show(plan, task, arguments.sweep)
+    sys.exit(0 if arguments.sweep.dry_run else perform(task))
 
 
-def _start(learner: Learner, arguments: Arguments) -> tuple[int, Path | None]:
-    sweep, run = arguments.sweep, arguments.run
-    plan = _plan(learner, sweep, resources_for(run))
-    if sweep.confirm:
-        require_free(run)
-    spec = _spec(learner, arguments, plan.configs, plan.swept)
-    _show(plan, sweep)
-    print(f"Checkpoints take {require_disk(run.folder, learner, spec) / 1e6:,.0f} MB at most.")
-    if sweep.dry_run:
-        return 0, None
-    return lifecycle.start(learner, spec, run)
+def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tuple[Task, Plan | None]:
+    """What the ``words`` of a command line, read into ``arguments``, ask for; with its plan if it starts anew.
 
-
-def _fork(learner: Learner, arguments: Arguments) -> tuple[int, Path]:
-    sweep, run = arguments.sweep, arguments.run
-    origin, restored = forked(learner, run)
-    settings = sweep.settings(learner.batch_field)
-    configs = [changed(trial, settings, learner.config_class) for trial in restored]
+    Raises ConfigError if it cannot be, or if one of the flags would be ignored.
+    """
+    sweep, run = arguments.sweep.settled, arguments.run
+    mode = require_counted([run, arguments.sweep], words)
+    if mode in (RESUME, EXTEND):
+        return continuation(learner, run, Budget(sweep.iterations, sweep.timesteps)), None
     resources = resources_for(run)
-    for config in configs:
-        require_fits(config, resources)
-    swept = [name for name in origin.swept if name not in settings]
-    return fork(learner, _spec(learner, arguments, configs, swept), restored, run)
+    settings = sweep.settings(learner.batch_field)
+    origin: Sequence[RestoredTrial] = ()
+    if mode == FORK:
+        forked_from, origin = forked(learner, run)
+        configs = [changed(trial, settings, learner.config_class) for trial in origin]
+        swept = [name for name in forked_from.swept if name not in settings]
+        notes = ["Trials start from the best checkpoints of their origin, whose steps count towards the limit."]
+        for config in configs:
+            require_fits(config, resources)
+    else:
+        configs, swept, notes = draw(learner, sweep.preset, settings, sweep.num_samples, sweep.seed, resources)
+    if sweep.scheduler == "pbt":
+        notes += population.notes(learner, configs, swept)
+    plan = Plan(learner, configs, swept, sweep.budget, resources, sweep.max_concurrent, notes)
+    return beginning(learner, run, _spec(plan, sweep, run), origin), plan
 
 
-def _spec(learner: Learner, arguments: Arguments, configs: Sequence[Config], swept: list[str]) -> ExperimentSpec:
-    sweep, run = arguments.sweep, arguments.run
+def _spec(plan: Plan, sweep: SweepFlags, run: RunFlags) -> ExperimentSpec:
     return ExperimentSpec(
-        learner=learner.name,
+        learner=plan.learner.name,
         command=[program(), *sys.argv[1:]],
         iterations=sweep.budget.iterations,
         timesteps=sweep.budget.timesteps,
-        swept=swept,
-        configs=[config.to_dict() for config in configs],
+        swept=plan.swept,
+        configs=[config.to_dict() for config in plan.configs],
         checkpoint_frequency=run.checkpoint_frequency,
         interval=decision_interval(sweep.budget, sweep.scheduler),
-        scheduler="fifo" if sweep.smoke_test else sweep.scheduler,
+        scheduler=sweep.scheduler,
         max_concurrent=sweep.max_concurrent,
         time_budget_s=sweep.time_budget_s,
         storage_uri=run.uri,
@@ -97,16 +87,7 @@ def _spec(learner: Learner, arguments: Arguments, configs: Sequence[Config], swe
     )
 
 
-def _plan(learner: Learner, sweep: SweepFlags, resources: ClusterResources) -> Plan:
-    preset = "smoke" if sweep.smoke_test else sweep.preset
-    samples = 2 if sweep.smoke_test else sweep.num_samples
-    configs, swept, notes = draw(learner, preset, sweep.settings(learner.batch_field), samples, sweep.seed, resources)
-    if sweep.scheduler == "pbt" and not sweep.smoke_test:
-        notes += population.notes(learner, configs, swept)
-    return Plan(learner, configs, swept, sweep.budget, resources, sweep.max_concurrent, notes)
-
-
-def _show(plan: Plan, sweep: SweepFlags) -> None:
+def _show(plan: Plan, task: Task, sweep: SweepFlags) -> None:
     print(f"{len(plan.configs)} trials of {plan.budget}")
     print_table(plan_table(plan))
     print()
@@ -127,3 +108,8 @@ def _show(plan: Plan, sweep: SweepFlags) -> None:
             f"Then the best {best} again, {sweep.seeds} fresh seeds each: {runs_again} trials of {plan.budget},"
             f" about {duration(seconds / len(plan.configs) * runs_again)} more, beyond the time budget."
         )
+    where = f"{task.run.storage_path}/{task.run.name or f'{plan.learner.name}-DATE-TIME'}"
+    say(
+        f"Scheduler {task.spec.scheduler}; a checkpoint every {task.spec.checkpoint_frequency} iterations, at most"
+        f" {task.checkpoint_bytes / 1e6:,.0f} MB of them in {where}."
+    )

@@ -39,16 +39,22 @@ def marginal_means(values: Sequence[float], scores: Sequence[float]) -> list[Mea
 
 
 def comparable(trials: Sequence[TrialResult]) -> tuple[int, list[TrialResult], list[float]]:
-    """Agent steps that all ended trials came to, the trials that came so far, and their mean returns then.
+    """Agent steps to compare trials at, the trials that have a return there, and their mean returns then.
 
-    The latest returns of trials that a scheduler stopped are low because they are early, whatever their settings. A
-    trial that diverged keeps its latest return.
+    As a rule that is as far as all ended trials came. One that ended before another one's first result cannot be
+    compared with it: then it is where most trials have a return. The latest returns of trials that a scheduler stopped
+    are low because they are early, whatever their settings. A trial that diverged keeps its latest return.
     """
     trials = [trial for trial in trials if trial.rows]
-    reached = [trial for trial in trials if trial.state in ("finished", "stopped")] or trials
-    steps = min(trial.rows[-1]["timesteps_total"] for trial in reached)
-    fair = [trial for trial in trials if trial.diverged or trial.rows[-1]["timesteps_total"] >= steps]
+    ends = [trial.rows[-1]["timesteps_total"] for trial in trials if trial.state in ("finished", "stopped")]
+    ends = ends or [trial.rows[-1]["timesteps_total"] for trial in trials]
+    steps = max(ends, key=lambda end: (sum(_has_score(trial, end) for trial in trials), end))
+    fair = [trial for trial in trials if trial.diverged or _has_score(trial, steps)]
     return steps, fair, [trial.last if trial.diverged else trial.score_at("timesteps_total", steps) for trial in fair]
+
+
+def _has_score(trial: TrialResult, steps: int) -> bool:
+    return trial.rows[0]["timesteps_total"] <= steps <= trial.rows[-1]["timesteps_total"]
 
 
 def effects_figure(trials: Sequence[TrialResult], scores: Sequence[float], names: Sequence[str]) -> Figure:

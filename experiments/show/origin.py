@@ -4,9 +4,9 @@ import json
 import shlex
 from typing import Any
 
+from experiments.ask.budget import Budget
 from experiments.read import policies
 from experiments.read.trials import Experiment
-from experiments.record.spec import budgets
 from experiments.show.text import block, code
 from trainables.sampling.console import pong_settings
 
@@ -31,9 +31,8 @@ def origin(experiment: Experiment) -> str:
         f"- Seeds: {', '.join(map(str, seeds))}",
         f"- Same in all trials: {', '.join(code(f'{k}={json.dumps(v)}') for k, v in same.items())}",
     ]
-    if earlier := record.get("extended"):
-        budget, _ = budgets(record)
-        lines.insert(1, f"- Extended: to {budget} a trial, after {', '.join(f'{limit:,}' for limit in earlier)}")
+    if earlier := Budget.before(record):
+        lines.insert(1, f"- Extended: to {Budget.of_record(record)} a trial, after {', '.join(map(str, earlier))}")
     program, *words = record.get("command") or ["unknown"]
     return block(shlex.join(["python", f"experiments/{program}", *words])) + "\n" + "\n".join(lines) + "\n"
 

@@ -3,6 +3,7 @@
 import pytest
 
 from experiments.ask.budget import Budget
+from trainables.checks import ConfigError
 
 
 def row(iteration, steps=0):
@@ -36,3 +37,31 @@ def test_trials_are_compared_by_steps_where_steps_are_limited():
         "timesteps_total",
     ]
     assert str(Budget(None, 2_000_000)) == "2,000,000 agent steps"
+
+
+def test_of_both_limits_any_can_be_extended_where_only_the_steps_could():
+    both = Budget(10, 10**6)
+    assert both.extended(Budget(20)) == Budget(20, 10**6)
+    assert both.extended(Budget(None, 2 * 10**6)) == Budget(10, 2 * 10**6)
+    assert both.extended(Budget(20, 2 * 10**6)) == both.doubled == Budget(20, 2 * 10**6)
+    assert both.doubled.flags == ["--timesteps", "2000000", "--iterations", "20"]
+    assert both.spent(row(10, 999)) == ["--iterations"]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (Budget(None), "needs --iterations or --timesteps"),
+        (Budget(10), "--iterations 10: trials have 10 already"),
+        (Budget(20, 5), "--timesteps 5: trials have 10 iterations; give more --iterations"),
+    ],
+)
+def test_what_is_no_extension_is_refused_with_what_would_be(more, message):
+    with pytest.raises(ConfigError, match=message):
+        Budget(10).extended(more)
+
+
+def test_what_a_budget_was_is_read_from_records_of_before_and_of_now():
+    now = {"iterations": 20, "timesteps": None}
+    assert Budget.before(now) == []
+    assert Budget.before(now | {"extended": [5, {"iterations": 10, "timesteps": None}]}) == [Budget(5), Budget(10)]

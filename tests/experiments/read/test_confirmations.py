@@ -1,7 +1,10 @@
 """What fresh seeds say of a sweep's best, with numbers that can be reckoned by hand."""
 
+import numpy as np
+import pytest
+
 from experiments.read.configurations import best_configurations
-from experiments.read.confirmations import confirmations, verdict
+from experiments.read.confirmations import confirmations, state_with_confirmation, verdict, wanted
 from experiments.read.trials import read_experiment
 from tests.helpers.written_experiments import write_experiment
 
@@ -20,3 +23,44 @@ def test_a_drop_is_counted_at_the_iteration_where_the_sweeps_trial_ended(tmp_pat
     assert [chosen.config["gamma"] for chosen in best_configurations(read_experiment(sweep), 1)] == [0.9]
     assert verdict([first]) == ""
     assert verdict([first, second]).startswith("By the end of its fresh seeds g=")
+
+
+def test_seeds_with_one_iteration_were_compared_with_a_whole_sweep(tmp_path):
+    """A report during a confirmation claimed a drop of 20."""
+    sweep = write_experiment(tmp_path, "sweep", "pg", [({}, [-20, -10, 0], None)])
+
+    def compared(name, *curves):
+        seeds = [({"seed": seed}, returns, ending) for seed, (returns, ending) in enumerate(curves, 1)]
+        return confirmations(
+            read_experiment(sweep), read_experiment(write_experiment(tmp_path, name, "pg", seeds, confirms="sweep"))
+        )
+
+    assert compared("young", ([-20], "running"), ([-20, -12], "running")) == []
+    (found,) = compared("one", ([-20], "running"), ([-20, -12, -3, 5], "running"))
+    assert (found.end, found.sweep, list(found.fresh), found.drop) == (3, 0, [-3], 3)
+    assert np.isnan(found.final).all(), "it is not the end yet"
+    assert verdict([found, found]) == ""
+    (found,) = compared("both", ([-20, -12, -4], None), ([-20, -12, -3, 5], None))
+    assert (list(found.fresh), list(found.final)) == ([-4, -3], [-4, 5])
+
+
+def test_a_sweep_that_went_on_is_compared_where_its_fresh_seeds_ended(tmp_path):
+    sweep = write_experiment(tmp_path, "sweep", "pg", [({}, [-20, -10, 0, 5], None)], iterations=4)
+    fresh = [({"seed": seed}, [-20, -12], None) for seed in (1, 2)]
+    confirm = write_experiment(tmp_path, "sweep-confirm", "pg", fresh, iterations=2, confirms="sweep")
+    (found,) = confirmations(read_experiment(sweep), read_experiment(confirm))
+    assert (found.end, found.sweep, list(found.fresh)) == (2, -10, [-12, -12])
+
+
+@pytest.mark.parametrize(
+    ("ended", "can_begin"),
+    [("time budget", True), ("all done", True), ("interrupted", False), ("gave up", False), (None, False)],
+)
+def test_a_time_budget_that_ended_a_sweep_before_all_trials_were_made_cost_its_confirmation(tmp_path, ended, can_begin):
+    """It was left out in silence."""
+    asked = {"best": 1, "seeds": 2}
+    trials = [({}, [-20, -19], "running")]
+    folder = write_experiment(tmp_path, "sweep", "pg", trials, planned=3, confirm=asked, ended=ended)
+    experiment = read_experiment(folder, running=False)
+    assert wanted(experiment) == (asked if can_begin else None)
+    assert state_with_confirmation(experiment) == ("unconfirmed" if can_begin else "interrupted")

@@ -22,6 +22,11 @@ def in_an_empty_folder(tmp_path, monkeypatch):
         ({"command": ["sweep_pong.py", "--seed", "1"]}, False, "sweep_pong.py --resume results/a"),
         ({"command": ["sweep_trpo.py"], "confirms": "b"}, False, "sweep_trpo.py --resume results/b"),
         ({"command": ["train.py", "pg"], "iterations": 8}, True, "train.py pg --extend results/a --iterations 16"),
+        (
+            {"command": ["train.py", "pg"], "timesteps": 9, "iterations": 8},
+            True,
+            "train.py pg --extend results/a --timesteps 18 --iterations 16",
+        ),
         ({"command": ["sweep_pong.py"], "timesteps": 9}, True, "sweep_pong.py --extend results/a --timesteps 18"),
     ],
 )

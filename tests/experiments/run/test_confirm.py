@@ -10,11 +10,14 @@ import time
 import numpy as np
 import pytest
 
-from experiments.run.confirm import require_free
+from experiments.plan.learners import PG
+from experiments.record.spec import ExperimentSpec
+from experiments.run.lifecycle import require_possible
 from tests.helpers.programs import ROOT, SWEEPS, command, run
-from tests.helpers.small_experiments import flags, rows, trial_folders
+from tests.helpers.small_experiments import flags, rows, small_spec, trial_folders
 from tests.helpers.written_experiments import write_experiment
 from trainables.checks import ConfigError
+from trainables.config import PGConfig
 
 RESULTS = ROOT / "experiments" / "results.py"
 FLAGS = ["--scheduler", "fifo", "--num-samples", 2, "--iterations", 2, "--batch-size", 2, "--num-workers", 1]
@@ -29,7 +32,6 @@ def confirmed(tmp_path_factory):
 
 @pytest.mark.ray
 @pytest.mark.slow
-@pytest.mark.ray
 def test_the_best_configuration_runs_again_with_seeds_that_the_sweep_did_not_use(confirmed):
     results, output = confirmed
     assert "Then the best 1 again, 2 fresh seeds each: 2 trials of 2 iterations, about" in output
@@ -49,7 +51,6 @@ def test_the_best_configuration_runs_again_with_seeds_that_the_sweep_did_not_use
 
 @pytest.mark.ray
 @pytest.mark.slow
-@pytest.mark.ray
 def test_the_table_compares_the_sweeps_score_with_the_mean_of_the_fresh_seeds(confirmed):
     results, output = confirmed
     before = max(rows(trial)[-1]["episode_reward_mean"] for trial in trial_folders(results / "real"))
@@ -63,7 +64,6 @@ def test_the_table_compares_the_sweeps_score_with_the_mean_of_the_fresh_seeds(co
 
 @pytest.mark.ray
 @pytest.mark.slow
-@pytest.mark.ray
 def test_results_reads_what_the_real_sweep_wrote(confirmed):
     results, _ = confirmed
     output = run(RESULTS, "list", cwd=results.parent)
@@ -77,15 +77,15 @@ def test_results_reads_what_the_real_sweep_wrote(confirmed):
 
 
 def test_a_name_that_the_confirmation_would_find_taken_is_refused_at_the_start(tmp_path):
-    require_free(flags(tmp_path, name="sweep"))
+    spec, run = small_spec("pg", [PGConfig()], confirm={"best": 1, "seeds": 2}), flags(tmp_path, name="sweep")
+    require_possible(PG, spec, run)
     write_experiment(tmp_path, "sweep-confirm", "pg", [({}, [-20], None)])
     with pytest.raises(ConfigError, match="'sweep-confirm', which exists already"):
-        require_free(flags(tmp_path, name="sweep"))
+        require_possible(PG, spec, run)
 
 
 @pytest.mark.ray
 @pytest.mark.slow
-@pytest.mark.ray
 def test_a_confirmation_that_was_killed_goes_on_with_its_sweep(tmp_path):
     with (tmp_path / "log").open("w") as log:
         program = subprocess.Popen(
@@ -109,3 +109,22 @@ def test_a_confirmation_that_was_killed_goes_on_with_its_sweep(tmp_path):
     output = run(SWEEPS["pg"], "--resume", resume[1], cwd=tmp_path)
     assert "the sweep's, and fresh seeds' there" in output
     assert [len({row["training_iteration"] for row in rows(trial)}) for trial in trial_folders(again)] == [2, 2]
+
+
+@pytest.mark.ray
+@pytest.mark.slow
+def test_the_confirmation_comes_where_a_time_budget_ended_the_sweep_before_all_trials_were_made(tmp_path):
+    """It was left out, with status 0."""
+    cartpole = ["env_id=CartPole-v1", "reset_on_reward=false", "coarse_coding=false", "hidden_sizes=8", "max_kl=0.02"]
+    settings = [word for setting in cartpole for word in ("--set", setting)]
+    length = ["--iterations", 100, "--batch-size", 300, "--num-samples", 9, "--max-concurrent", 1, "--num-workers", 1]
+    promise = ["--scheduler", "fifo", "--time-budget-s", 40, "--confirm", 1, "--seeds", 2, "--name", "short"]
+    output = run(SWEEPS["trpo"], *settings, *length, *promise, cwd=tmp_path)
+    sweep, again = (tmp_path / "results" / name for name in ("short", "short-confirm"))
+    assert ExperimentSpec.read(sweep).ended == "time budget"
+    assert 1 <= len(trial_folders(sweep)) < 9
+    assert [len(rows(trial)) for trial in trial_folders(again)] == [100, 100]
+    assert "the sweep's, and fresh seeds' there" in output
+    listed = run(RESULTS, "list", cwd=tmp_path)
+    assert re.search(r"^short\s+finished", listed, re.MULTILINE)
+    assert "Resume" not in listed

@@ -144,14 +144,20 @@ def test_when_tune_gives_up_in_mid_run_the_experiment_goes_on_from_its_checkpoin
     assert_as_undisturbed(folder, undisturbed)
 
 
-def test_extending_gives_finished_trials_more_iterations_without_a_gap(ray_cluster, undisturbed, tmp_path):
-    _, folder = lifecycle.start(TRPO, dataclasses.replace(SIX_ITERATIONS, iterations=3), flags(tmp_path, name="short"))
+def test_trials_with_both_limits_go_on_without_a_gap_where_no_extend_was_accepted(ray_cluster, undisturbed, tmp_path):
+    spec = dataclasses.replace(SIX_ITERATIONS, iterations=3, timesteps=10**6)
+    _, folder = lifecycle.start(TRPO, spec, flags(tmp_path, name="short"))
+    assert ExperimentSpec.read(folder).ended == "all done"
+    with pytest.raises(ConfigError, match="its trials ended by their other limit; give more --iterations"):
+        lifecycle.resume(TRPO, flags(tmp_path, extend="short"), Budget(None, 2 * 10**6))
+    assert ExperimentSpec.read(folder).budget == Budget(3, 10**6)
     status, _ = lifecycle.resume(TRPO, flags(tmp_path, extend="short"), Budget(6))
     assert status == 0
     assert_as_undisturbed(folder, undisturbed)
-    assert ExperimentSpec.read(folder).extended == [3]
-    assert "- Extended: to 6 iterations a trial, after 3\n" in origin(read_experiment(folder))
-    with pytest.raises(ConfigError, match="has 6 already"):
+    assert ExperimentSpec.read(folder).budgets_before == [Budget(3, 10**6)]
+    before, now = (f"1,000,000 agent steps or {iterations} iterations" for iterations in (3, 6))
+    assert f"- Extended: to {now} a trial, after {before}\n" in origin(read_experiment(folder))
+    with pytest.raises(ConfigError, match="have 6 already"):
         lifecycle.resume(TRPO, flags(tmp_path, extend="short"), Budget(6))
 
 
@@ -164,7 +170,7 @@ def test_steps_are_a_budget_too_and_can_be_extended(ray_cluster, undisturbed, tm
     assert all_over(restore(folder, spec), spec)
     for trial, end in zip(trial_folders(folder), ends, strict=True):
         assert len(rows(trial)) == 1 + sum(steps < first for steps in end)
-    with pytest.raises(ConfigError, match=f"has {first} already"):
+    with pytest.raises(ConfigError, match=f"have {first} already"):
         lifecycle.resume(TRPO, flags(tmp_path, extend="steps"), Budget(None, first))
     with pytest.raises(ConfigError, match="give more --timesteps"):
         lifecycle.resume(TRPO, flags(tmp_path, extend="steps"), Budget(9))

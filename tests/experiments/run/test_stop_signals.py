@@ -1,0 +1,39 @@
+"""Ctrl-C while no experiment runs: between a sweep and its confirmation."""
+
+import os
+import signal
+
+import pytest
+
+from experiments.run.stop_signals import StopSignals
+
+
+@pytest.fixture(autouse=True)
+def handlers():
+    """Those of before."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_between_a_sweep_and_its_confirmation_said_saving_and_was_lost(number, status, capsys):
+    signals = StopSignals()
+    signals.setup()
+    signals.release()
+    with pytest.raises(SystemExit) as stop:
+        os.kill(os.getpid(), number)
+    assert stop.value.code == status
+    assert "saving" not in capsys.readouterr().err
+    assert not signals.received
+
+
+def test_a_signal_to_an_experiment_that_runs_is_kept_for_its_end(capsys):
+    signals = StopSignals()
+    told = []
+    signal.signal(signal.SIGINT, lambda number, frame: told.append(number))  # as Tune does
+    signals.setup()
+    os.kill(os.getpid(), signal.SIGTERM)
+    assert (signals.status, told) == (143, [signal.SIGTERM])
+    assert "SIGTERM: saving" in capsys.readouterr().err
