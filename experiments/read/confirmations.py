@@ -12,7 +12,6 @@ from experiments.read.bootstrap import probability_of_higher_mean
 from experiments.read.configurations import Configuration, best_configurations, by_configuration, varied
 from experiments.read.trials import Experiment, read_experiment
 from experiments.record import folders
-from experiments.record.spec import ALL_DONE, TIME_BUDGET
 from trainables.checks import ConfigError
 
 SUFFIX = "-confirm"
@@ -84,23 +83,15 @@ def verdict(found: Sequence[Confirmation], mark: Callable[[str], str] = str) -> 
     )
 
 
-def settled(sweep: Experiment) -> bool:
-    """Whether a sweep has come to its end: that of all its trials, or of its time budget."""
-    return sweep.over or (not sweep.running and sweep.record.get("ended") in (ALL_DONE, TIME_BUDGET))
-
-
 def wanted(sweep: Experiment) -> dict[str, int] | None:
     """The confirmation that a sweep was started with, ``{"best": n, "seeds": k}``, once it can begin."""
-    return sweep.record.get("confirm") if settled(sweep) and best_configurations(sweep, 1) else None
+    return sweep.record.get("confirm") if sweep.settled and best_configurations(sweep, 1) else None
 
 
 def state_with_confirmation(experiment: Experiment) -> str:
     """An experiment's state; "confirming" or "unconfirmed" while it is over, but not the confirmation it promised."""
-    state = experiment.state
-    if state == "interrupted" and settled(experiment):
-        state = "finished"  # by its time budget
     if experiment.running or not wanted(experiment):
-        return state
+        return experiment.state
     again = experiment.folder.with_name(experiment.name + SUFFIX)
     try:
         confirm = read_experiment(again) if os.path.isfile(again / folders.RECORD) else None
@@ -108,4 +99,4 @@ def state_with_confirmation(experiment: Experiment) -> str:
         confirm = None
     if confirm and confirm.running:
         return "confirming"
-    return state if confirm and confirm.over else "unconfirmed"
+    return experiment.state if confirm and confirm.over else "unconfirmed"

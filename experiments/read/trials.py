@@ -16,7 +16,7 @@ from experiments.read.over import is_over
 from experiments.read.rows import lines, read_json, read_rows
 from experiments.record import folders, lock, names
 from experiments.record.sound import matches
-from experiments.record.spec import SETTINGS, sound_record
+from experiments.record.spec import ALL_DONE, SETTINGS, TIME_BUDGET, sound_record
 from trainables import checkpoints
 from trainables.checks import ConfigError, check_settings, unknown
 from trainables.config import upgraded
@@ -111,9 +111,14 @@ class Experiment:
         """Running now, interrupted, failed (ended, with a failed trial) or finished."""
         if self.running:
             return "running"
-        if not self.over:
+        if not self.settled:
             return "interrupted"
         return "failed" if any(trial.state == "failed" for trial in self.trials) else "finished"
+
+    @property
+    def settled(self) -> bool:
+        """Whether it has come to its end: that of all its trials, or of its time budget."""
+        return self.over or (not self.running and self.record.get("ended") in (ALL_DONE, TIME_BUDGET))
 
     @cached_property
     def best(self) -> TrialResult | None:

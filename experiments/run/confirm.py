@@ -9,7 +9,7 @@ from experiments.ask.command_line import neighbour
 from experiments.ask.flags import RunFlags
 from experiments.plan.learners import Learner
 from experiments.read.configurations import best_configurations, varied
-from experiments.read.confirmations import SUFFIX, confirmations, settled, verdict, wanted
+from experiments.read.confirmations import SUFFIX, confirmations, verdict, wanted
 from experiments.read.trials import Experiment, read_experiment
 from experiments.record import folders, mirror
 from experiments.record.spec import ExperimentSpec
@@ -39,7 +39,7 @@ def confirm(learner: Learner, folder: Path, run: RunFlags) -> int:
         return 0
     again, begun = folder.with_name(folder.name + SUFFIX), _begun(folder, spec, run)
     if not begun and not wanted(sweep):
-        raise ConfigError("no trial has a result" if settled(sweep) else "the sweep has not come to its end")
+        raise ConfigError("no trial has a result" if sweep.settled else "the sweep has not come to its end")
     print(f"\nThe best {asked['best']} again, with fresh seeds: {folders.display(again)}", flush=True)
     flags = _flags(folder, spec, run)
     if begun:
