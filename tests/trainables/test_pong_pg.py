@@ -52,6 +52,7 @@ def test_two_and_three_workers_give_the_results_of_one_bit_for_bit(make_trial, r
         assert_same(trial.arrays, expected_arrays)
 
 
+@pytest.mark.slow
 @REINFORCE
 def test_blocks_give_bit_identical_results_for_any_number_of_workers_and_fewer_bytes(make_trial, run):
     *_, settings = run

@@ -43,7 +43,11 @@ def make_trial(make_trial):
     return partial(make_trial, PongTRPO, SMALL)
 
 
-@pytest.mark.parametrize(("settings", "counts"), [(SMALL, (1, 3)), (PONG, (1, 2))], ids=["CartPole", "Pong"])
+@pytest.mark.parametrize(
+    ("settings", "counts"),
+    [pytest.param(SMALL, (1, 3), marks=pytest.mark.slow), (PONG, (1, 2))],
+    ids=["CartPole", "Pong"],
+)
 def test_any_number_of_workers_gives_bit_identical_results(make_trial, settings, counts):
     defaults = TRPOConfig().to_dict() | settings
     runs = [trained(make_trial(**defaults | {"num_workers": n, "cpus_per_worker": 0.5}), 2) for n in counts]
@@ -66,6 +70,7 @@ def test_save_restore_step_equals_step(make_trial, tmp_path):
     assert len(untimed(first)) > 20
 
 
+@pytest.mark.slow
 def test_tunes_own_check_of_save_and_restore(home, ray_cluster):
     assert validate_save_restore(PongTRPO, SMALL, num_gpus=0)
 

@@ -55,6 +55,7 @@ def lose_the_machine():
     shutil.rmtree("results")
 
 
+@pytest.mark.slow
 def test_an_interrupted_experiment_goes_on_from_its_uri_on_another_machine(storage, undisturbed):
     folder = Path("results/interrupted").absolute()
     folder.mkdir(parents=True)

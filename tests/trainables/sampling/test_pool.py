@@ -130,6 +130,7 @@ def test_a_worker_that_dies_or_freezes_is_replaced_and_its_game_replayed(
         np.testing.assert_array_equal(result.experience[0].trajectory.obs_nd, expected.obs_nd)
 
 
+@pytest.mark.slow
 def test_a_game_that_always_hangs_ends_in_an_error_with_worker_game_and_cause(make_pool, weights):
     pool = make_pool(partial(FaultyWorker, CARTPOLE, faults.hang, (0, 3), None), 1, game_timeout_s=0.5)
     message = (
@@ -161,6 +162,7 @@ def stillborn(marker):
     return CARTPOLE()
 
 
+@pytest.mark.slow
 def test_a_pool_whose_only_worker_cannot_be_replaced_ends_in_an_error(make_pool, weights, tmp_path):
     pool = make_pool(partial(stillborn, tmp_path / "marker"), 1)
     (tmp_path / "marker").touch()
