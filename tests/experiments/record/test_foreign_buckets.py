@@ -12,7 +12,7 @@ from experiments.ask.flags import RunFlags
 from experiments.record import mirror
 from tests.helpers.audit import watched
 from tests.helpers.foreign_experiments import NAMES, NASTY
-from tests.helpers.s3 import s3_server
+from tests.helpers.s3 import put, s3_server
 from trainables.checks import ConfigError
 
 STEPS = [*("..", ".", "", "00000_x", "checkpoint_000000", "\\..", "a\x1b[31m", ".incoming", ".lock", "%2e%2e"), *NAMES]
@@ -50,7 +50,7 @@ def test_a_bucket_with_any_keys_is_fetched_into_its_mirror_or_refused(s3, tmp_pa
             client.delete_object(Bucket="bucket", Key=old["Key"])
         for key, body in [("experiment.json", b'{"learner": "pg"}'), ("00000_x/result.json", b"{}"), *keys]:
             with contextlib.suppress(Exception):  # no key at all
-                client.put_object(Bucket="bucket", Key=f"deep/pong/x/{key}", Body=body)
+                put(client, f"deep/pong/x/{key}", body)
         with watched(tmp_path / "work" / "results") as found, contextlib.suppress(ConfigError):
             mirror.find(RunFlags(storage_path=uri), "x", "pg")
         assert not found
