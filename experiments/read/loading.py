@@ -34,7 +34,7 @@ def sound_state(folder: Path) -> dict[str, Any]:
     """A checkpoint's ``state.json``, of the types that it is read by. Raises CheckpointError."""
     state = checkpoints.load_state(folder)
     wrong = wrong_entry(state, STATE_TYPES) or wrong_entry(state.get("episodes", {}), EPISODE_TYPES)
-    if state.get("learner") not in LEARNERS:
+    if not wrong and state.get("learner") not in LEARNERS:
         wrong = f"learner {state.get('learner')!r} is none of {', '.join(LEARNERS)}"
     if wrong or not 0 <= state["iteration"] < MAX_COUNT or "recent_returns" not in state.get("episodes", {}):
         raise CheckpointError(f"{folder}: {STATE} is not from this program ({wrong or 'it lacks counters'})")

@@ -1,12 +1,15 @@
 """An S3 server of one's own, with one bucket. ``tests/conftest.py`` sets the credentials that it takes."""
 
 import contextlib
+import http.client
 import os
+import posixpath
+from urllib.parse import quote
 
 
 @contextlib.contextmanager
 def s3_server():
-    """Yields the URI of a folder in the bucket ``bucket``, and a client that writes any key."""
+    """Yields the URI of a folder in the bucket ``bucket``, and a client."""
     import boto3  # slow to import, and needed by few tests
     from moto.server import ThreadedMotoServer
 
@@ -21,3 +24,15 @@ def s3_server():
         yield f"s3://bucket/deep/pong?endpoint_override={host}:{port}&scheme=http&region=us-east-1", client
     finally:
         server.stop()
+
+
+def put(client, key, body):
+    """Write an object under any key, also one with dots, which S3 libraries take for a path and shorten.
+
+    It lies at the shortened key too, where they look for it once it was listed.
+    """
+    client.put_object(Bucket="bucket", Key=posixpath.normpath(key), Body=body)
+    connection = http.client.HTTPConnection(client.meta.endpoint_url.removeprefix("http://"))
+    connection.request("PUT", "/bucket/" + quote(key).replace(".", "%2E"), body)
+    connection.getresponse()  # refused where the object is there already, which is as good
+    connection.close()

@@ -12,13 +12,13 @@ from experiments.ask.flags import RunFlags
 from experiments.record import mirror
 from tests.helpers.audit import watched
 from tests.helpers.foreign_experiments import NAMES, NASTY
-from tests.helpers.s3 import s3_server
+from tests.helpers.s3 import put, s3_server
 from trainables.checks import ConfigError
 
 STEPS = [*("..", ".", "", "00000_x", "checkpoint_000000", "\\..", "a\x1b[31m", ".incoming", ".lock", "%2e%2e"), *NAMES]
 PARTS = st.one_of(st.sampled_from([step for step in STEPS + NASTY if len(step) < 50]), st.text(max_size=5))
 KEYS = st.lists(PARTS, min_size=1, max_size=4).map("/".join)
-EXAMPLES = int(os.environ.get("FUZZ_BUCKETS", "25"))
+EXAMPLES = int(os.environ.get("FUZZ_BUCKETS", "10"))
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_a_bucket_with_any_keys_is_fetched_into_its_mirror_or_refused(s3, tmp_pa
         max_examples=EXAMPLES,
         deadline=None,
         database=None,
-        derandomize=EXAMPLES == 25,
+        derandomize=EXAMPLES == 10,
         suppress_health_check=[*HealthCheck],
     )
     @given(st.lists(st.tuples(KEYS, st.binary(max_size=20)), max_size=5), st.booleans())
@@ -50,7 +50,7 @@ def test_a_bucket_with_any_keys_is_fetched_into_its_mirror_or_refused(s3, tmp_pa
             client.delete_object(Bucket="bucket", Key=old["Key"])
         for key, body in [("experiment.json", b'{"learner": "pg"}'), ("00000_x/result.json", b"{}"), *keys]:
             with contextlib.suppress(Exception):  # no key at all
-                client.put_object(Bucket="bucket", Key=f"deep/pong/x/{key}", Body=body)
+                put(client, f"deep/pong/x/{key}", body)
         with watched(tmp_path / "work" / "results") as found, contextlib.suppress(ConfigError):
             mirror.find(RunFlags(storage_path=uri), "x", "pg")
         assert not found

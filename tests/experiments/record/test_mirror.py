@@ -11,7 +11,7 @@ from experiments.ask.flags import RunFlags
 from experiments.record import mirror
 from experiments.record.lock import exclusive
 from experiments.record.mirror import Remote
-from tests.helpers.s3 import s3_server
+from tests.helpers.s3 import put, s3_server
 from tests.helpers.written_experiments import write_experiment
 from trainables.checks import ConfigError
 
@@ -105,8 +105,8 @@ def test_a_key_with_dots_wrote_outside_of_the_mirror(key, s3, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path / "work")
     name = f"x{abs(hash(key))}"
     for good in ("experiment.json", "00000_x/result.json", "00000_x/checkpoint_000000/state.json"):
-        client.put_object(Bucket="bucket", Key=f"deep/pong/{name}/{good}", Body=b'{"learner": "pg"}')
-    client.put_object(Bucket="bucket", Key=f"deep/pong/{name}/{key}", Body=b"evil")
+        put(client, f"deep/pong/{name}/{good}", b'{"learner": "pg"}')
+    put(client, f"deep/pong/{name}/{key}", b"evil")
     with contextlib.suppress(ConfigError):  # it is refused, or the file system's own listing leaves it out
         folder = mirror.find(RunFlags(storage_path=uri), name, "pg")
         assert (folder / "00000_x" / "checkpoint_000000" / "state.json").is_file()
