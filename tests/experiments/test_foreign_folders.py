@@ -44,11 +44,17 @@ def sound(tmp_path_factory):
         work = tmp_path_factory.mktemp("warm") / "work"
         shutil.copytree(folder, work)
         patch.chdir(work)
-        patch.setattr(ray, "init", begin)
+        stop_before_ray(patch)
         for learner in SWEEPS:
             for argv in calls(learner):
                 assert run(patch, argv) in (0, None), argv
     return folder
+
+
+def stop_before_ray(patch):
+    """Have programs end where they would start a Ray, also where this process has one for other tests."""
+    patch.setattr(ray, "init", begin)
+    patch.setattr(ray, "is_initialized", lambda: False)
 
 
 def begin(*args, **options):
@@ -131,7 +137,7 @@ def ready(sound, tmp_path, monkeypatch, capsys):
     (tmp_path / "outside" / "precious").write_text("precious")
     (tmp_path / "evil_module.py").write_text("raise SystemExit('imported')")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(ray, "init", begin)
+    stop_before_ray(monkeypatch)
     return sound, tmp_path, monkeypatch, capsys
 
 
