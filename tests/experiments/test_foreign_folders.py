@@ -25,6 +25,8 @@ from experiments.run import sweep
 from tests.helpers.audit import watched
 from tests.helpers.foreign_experiments import damage, make_sound
 
+pytestmark = pytest.mark.ray  # runs whole programs for seconds
+
 CPU_S, MEMORY = 30, 4 * 2**30
 """What a program may take: seconds of a core, and bytes beyond what it has."""
 
