@@ -26,8 +26,8 @@ def wait_until(condition, complaint, seconds=60):
 
 
 def untimed(result):
-    """The metrics that a seed decides: all but clocks, process numbers and speed."""
-    varying = ("perf/", "time", "timestamp", "pid", "date", "iterations_since", "trial_id", "config")
+    """The metrics that a seed decides: all but clocks, processes, addresses and speed."""
+    varying = ("perf/", "time", "timestamp", "pid", "node_ip", "date", "iterations_since", "trial_id", "config")
     return {key: value for key, value in result.items() if not key.startswith(varying)}
 
 
