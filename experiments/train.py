@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from experiments.ask.budget import Budget
 from experiments.ask.command_line import clean_exit, parse, program, subcommand
 from experiments.ask.flags import TrainFlags
-from experiments.ask.modes import EXTEND, RESUME, require_counted
+from experiments.ask.modes import EXTEND, RESUME, require_counted, typed
 from experiments.ask.words import duration
 from experiments.plan.learners import LEARNERS, Learner
 from experiments.plan.plan import require_fits
@@ -18,7 +18,7 @@ from experiments.run.fork import changed, forked
 from experiments.run.ray_session import resources_for
 from experiments.run.schedulers import decision_interval
 from experiments.run.task import Task, beginning, continuation, perform
-from trainables.checks import ConfigError
+from trainables.checks import ConfigError, require_used
 from trainables.config import Config
 
 DESCRIPTION = """Train one configuration on real Pong. Learners:
@@ -84,6 +84,7 @@ def prepare(learner: Learner, words: Sequence[str]) -> Task:
     config, run = arguments.config, arguments.run
     if require_counted([run, config], words) in (RESUME, EXTEND):
         return continuation(learner, run, Budget(run.iterations, run.timesteps))
+    require_used(config, typed(words, config.to_dict()))
     require_fits(config, resources_for(run))
     spec = ExperimentSpec(
         learner=learner.name,

@@ -33,6 +33,14 @@ class Bounds:
         return f"a number in {'[' if self.low_included else '('}{self.low:g}, {self.high:g}]"
 
 
+@dataclass(frozen=True)
+class Only:
+    """In a field's type: it means something only where another field has this value."""
+
+    setting: str
+    value: Any
+
+
 def unknown(kind: str, name: str, known: typing.Iterable[str]) -> str:
     """One line about a name that does not exist: what was probably meant, and what does exist."""
     known = sorted(known)
@@ -56,6 +64,16 @@ def check_settings(kind: type, settings: typing.Mapping[str, Any]) -> None:
     hints = typing.get_type_hints(kind, include_extras=True)
     for name in settings.keys() & hints.keys():
         _checked(name, settings[name], hints[name])
+
+
+def require_used(settings: Any, given: typing.Iterable[str]) -> None:
+    """Raise ConfigError if one of the fields that were ``given`` would be ignored, by its ``Only``."""
+    hints = typing.get_type_hints(type(settings), include_extras=True)
+    for name in given:
+        for extra in getattr(hints.get(name), "__metadata__", ()):
+            if isinstance(extra, Only) and (other := getattr(settings, extra.setting)) != extra.value:
+                only, value = f"{extra.setting}={extra.value}", getattr(settings, name)
+                raise ConfigError(f"{name}={value} means nothing with {extra.setting}={other}: it is for {only}")
 
 
 def _checked(name: str, value: Any, hint: Any) -> Any:

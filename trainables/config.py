@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from trainables.checks import Bounds, ConfigError, check_fields, unknown
+from trainables.checks import Bounds, ConfigError, Only, check_fields, unknown
 from trainables.sampling.console import pong_settings
 
 Count = Annotated[int, Bounds(1)]
 Positive = Annotated[float, Bounds(0, low_included=False)]
+PPO_ONLY = Only("method", "ppo")
 Discount = Annotated[float, Bounds(0, 1, low_included=False)]
 
 
@@ -133,23 +134,23 @@ class PGConfig(Config):
     optimiser: Literal["rmsprop", "adam"] = "adam"
     """Gradient ascent rule."""
 
-    rmsprop_decay: Annotated[float, Bounds(0, 0.999999)] = 0.99
+    rmsprop_decay: Annotated[float, Bounds(0, 0.999999), Only("optimiser", "rmsprop")] = 0.99
     """How much of RMSProp's mean square survives an update."""
 
-    epochs: Count = 4
+    epochs: Annotated[int, Bounds(1), PPO_ONLY] = 4
     """Passes over a batch (ppo)."""
 
-    minibatch_size: Count = 2500
+    minibatch_size: Annotated[int, Bounds(1), PPO_ONLY] = 2500
     """Agent steps for each step of the optimiser, about: a batch is cut into equal parts (ppo)."""
 
-    clip: Positive = 0.2
+    clip: Annotated[float, Bounds(0, low_included=False), PPO_ONLY] = 0.2
     """How far the probability of an action may move in an update, as a ratio, before more of it is worth nothing
     (ppo)."""
 
-    gae_lambda: Annotated[float, Bounds(0, 1)] = 0.95
+    gae_lambda: Annotated[float, Bounds(0, 1), PPO_ONLY] = 0.95
     """GAE's lambda: 1 trusts returns alone (no bias), 0 the value alone (little variance) (ppo)."""
 
-    entropy_bonus: Annotated[float, Bounds(0)] = 0.01
+    entropy_bonus: Annotated[float, Bounds(0), PPO_ONLY] = 0.01
     """What a nat of entropy is worth in the objective (ppo)."""
 
     def __post_init__(self) -> None:

@@ -22,6 +22,7 @@ from experiments.run.schedulers import decision_interval
 from experiments.run.task import Task, beginning, continuation, perform
 from experiments.show.table import print_table
 from experiments.show.tables import plan_table
+from trainables.checks import require_used
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
             require_fits(config, resources)
     else:
         configs, swept, notes = draw(learner, sweep.preset, settings, sweep.num_samples, sweep.seed, resources)
+    require_used(configs[0], settings)
     if sweep.scheduler == "pbt":
         notes += population.notes(learner, configs, swept)
     plan = Plan(learner, configs, swept, sweep.budget, resources, sweep.max_concurrent, notes)

@@ -77,7 +77,10 @@ WAYS_ON["extend"] = WAYS_ON["resume"] | {"iterations", "timesteps"}
 ONE_WAY = {"resume", "extend", "fork", "smoke_test"}
 REFUSED = {
     # way to run: flags that train.py would ignore, or cannot change; and those that a sweep would
-    "fork": ({"preset", *PGConfig.ARCHITECTURE_FIELDS} | ONE_WAY, {"num_samples", "preset", "seed"} | ONE_WAY),
+    "fork": (
+        {"preset", "rmsprop_decay", *PGConfig.ARCHITECTURE_FIELDS} | ONE_WAY,
+        {"num_samples", "preset", "seed"} | ONE_WAY,
+    ),
     "smoke_test": (set(), {"num_samples", "preset", "scheduler", "iterations", "timesteps"} | ONE_WAY),
 }
 
@@ -86,6 +89,8 @@ def words(examples, *names):
     flags = [["--" + name.replace("_", "-"), examples[name]] for name in names]
     if "extend" in names and not {"iterations", "timesteps"} & {*names}:
         flags.append(["--timesteps", "60000"])  # it is nothing without one of them
+    if "rmsprop_decay" in names and "optimiser" not in names:
+        flags.append(["--optimiser", "rmsprop"])
     return [word for flag in flags for word in flag if word is not None]
 
 

@@ -44,6 +44,10 @@ CASES = {
         "--num-workers 2 --set num_workers=4",
         "--set num_workers=4 comes on top of num_workers=2: give it once",
     ),
+    "a setting of the other method": (
+        "--preset karpathy --set epochs=2",
+        "epochs=2 means nothing with method=reinforce: it is for method=ppo",
+    ),
     "a setting twice": ("--set gamma=0.9 --set gamma=0.8", "gamma=0.8 comes on top of gamma=0.9"),
     "seeds of no confirmation": ("--seeds 4", "--seeds means nothing without --confirm"),
     "extend by nothing": (
@@ -119,6 +123,8 @@ def test_bad_input_to_a_sweep_is_answered_in_one_line(case, storage, monkeypatch
         ("trpo --hidden-sizes 64 0", "hidden_sizes=0"),
         ("pg --num-workers 4000", "num_workers=4000 needs 4000 CPUs"),
         ("pg --preset karpaty", "unknown preset 'karpaty'; did you mean 'karpathy'?"),
+        ("pg --method reinforce --clip 0.1", "clip=0.1 means nothing with method=reinforce: it is for method=ppo"),
+        ("pg --rmsprop-decay 0.5", "rmsprop_decay=0.5 means nothing with optimiser=adam: it is for optimiser=rmsprop"),
         ("pg --resume first --seed 3", "--seed does not count with --resume"),
         ("pg --resume third", "Known: first, second"),
     ],
