@@ -27,6 +27,8 @@ from tests.helpers.foreign_experiments import damage, make_sound
 
 pytestmark = pytest.mark.ray  # runs whole programs for seconds
 
+FUZZ_MINUTES = float(os.environ.get("FUZZ_MINUTES", "1"))
+
 CPU_S, MEMORY = 30, 4 * 2**30
 """What a program may take: seconds of a core, and bytes beyond what it has."""
 
@@ -156,10 +158,10 @@ def test_whatever_was_done_to_an_experiments_files_a_program_ends_with_one_line(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(0)
+@pytest.mark.timeout(60 * FUZZ_MINUTES + 600)
 def test_many_more_foreign_experiments(ready):
     findings, made, capsys = {}, Counter(), ready[-1]
-    until = time.monotonic() + 60 * float(os.environ.get("FUZZ_MINUTES", "2"))
+    until = time.monotonic() + 60 * FUZZ_MINUTES
 
     @settings(max_examples=20, phases=[Phase.generate], **OPTIONS)
     @given(st.data())
