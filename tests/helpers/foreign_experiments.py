@@ -91,8 +91,10 @@ def _value(draw, target, paths, outside):
     lines = target.read_text().splitlines() if target.name == "result.json" else [target.read_text()]
     index = draw(st.integers(0, len(lines) - 1))
     content = json.loads(lines[index])
+    if not isinstance(content, dict):  # it was replaced by something else before
+        return
     _replace(draw, content)
-    if target.name == "state.json" and isinstance(content, dict):
+    if target.name == "state.json":
         content.pop("state_sha256", None)
         content["state_sha256"] = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
     lines[index] = json.dumps(content)
