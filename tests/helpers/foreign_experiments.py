@@ -89,6 +89,8 @@ def _value(draw, target, paths, outside):
     if target.stat().st_size > 10**6:
         return
     lines = target.read_text().splitlines() if target.name == "result.json" else [target.read_text()]
+    if not lines:
+        return
     index = draw(st.integers(0, len(lines) - 1))
     content = json.loads(lines[index])
     if not isinstance(content, dict):  # it was replaced by something else before
