@@ -145,8 +145,15 @@ def _rename(draw, target, paths, outside):
 
 
 def _copy(draw, target, paths, outside):
-    copied = target.with_name(draw(st.sampled_from([*NAMES, target.name + ".bak"])))
+    copied = _plain(target.with_name(draw(st.sampled_from([*NAMES, target.name + ".bak"]))))
     shutil.copytree(target, copied) if target.is_dir() else shutil.copy(target, copied)
+
+
+def _plain(path):
+    """A path that can be written to, without following a link or waiting at a pipe."""
+    if path.is_symlink() or path.is_fifo():
+        path.unlink()
+    return path
 
 
 def _link(draw, target, paths, outside):
@@ -167,7 +174,7 @@ def _pipe(draw, target, paths, outside):
 def _pickle(draw, target, paths, outside):
     folder = target if target.is_dir() else target.parent
     name = draw(st.sampled_from(["tuner.pkl", "error.pkl", "x.pkl", "params.pkl", "arrays.npz", "state.json"]))
-    (folder / name).write_bytes(pickle.dumps(Trap(outside / "sprung")))
+    _plain(folder / name).write_bytes(pickle.dumps(Trap(outside / "sprung")))
 
 
 def _grow(draw, target, paths, outside):
