@@ -36,7 +36,8 @@ def sound_state(folder: Path) -> dict[str, Any]:
     wrong = wrong_entry(state, STATE_TYPES) or wrong_entry(state.get("episodes", {}), EPISODE_TYPES)
     if not wrong and state.get("learner") not in LEARNERS:
         wrong = f"learner {state.get('learner')!r} is none of {', '.join(LEARNERS)}"
-    if wrong or not 0 <= state["iteration"] < MAX_COUNT or "recent_returns" not in state.get("episodes", {}):
+    lacks = not wrong and {"games", "steps", "recent_returns"} - state.get("episodes", {}).keys()
+    if wrong or lacks or not 0 <= state["iteration"] < MAX_COUNT:
         raise CheckpointError(f"{folder}: {STATE} is not from this program ({wrong or 'it lacks counters'})")
     return state
 

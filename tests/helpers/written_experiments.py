@@ -65,6 +65,9 @@ def write_checkpoint(trial, learner, iteration, mean_return, evaluated):
     folder = trial / f"checkpoint_{iteration:06d}"
     folder.mkdir()
     state = {"format_version": 1, "learner": learner, "iteration": iteration}
-    state |= {"episodes": {"recent_returns": [mean_return]}, "evaluation": {"eval/iteration": evaluated}}
+    state |= {
+        "episodes": {"games": 1, "steps": 1000, "recent_returns": [mean_return]},
+        "evaluation": {"eval/iteration": evaluated},
+    }
     (folder / "state.json").write_text(json.dumps(state), encoding="utf-8")
     return folder
