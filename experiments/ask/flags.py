@@ -13,7 +13,7 @@ from experiments.ask.modes import ALWAYS, EXTEND, FORK, NEW, RESUME, SMOKE_TEST,
 from experiments.ask.storage import MIRRORS, is_uri, locate
 from trainables.checks import Bounds, ConfigError, check_fields
 
-SchedulerName = Literal["asha", "fifo", "pbt"]
+SchedulerName = Literal["halving", "asha", "fifo", "pbt"]
 
 LENGTH = Counts((NEW, FORK, EXTEND))
 """How long trials train: --extend gives more of it."""
@@ -110,8 +110,9 @@ class SweepFlags:
     time_budget_s: Annotated[float, Bounds(0, low_included=False)] = 1800.0
     """Seconds after which the sweep ends, whatever is left to do. --resume has as many again."""
 
-    scheduler: Annotated[SchedulerName, Counts((NEW, FORK))] = "asha"
-    """asha stops trials that lag, pbt copies those that lead, fifo runs every trial to its end."""
+    scheduler: Annotated[SchedulerName, Counts((NEW, FORK))] = "halving"
+    """halving compares all trials at a few rungs and lets the best third go on; asha stops trials that lag behind
+    those that came before them, pbt copies those that lead, fifo runs every trial to its end."""
 
     preset: Annotated[str, Counts((NEW,)), tyro.conf.arg(metavar="NAME")] = "default"
     """Named settings, and the search space around them."""
@@ -152,7 +153,9 @@ class SweepFlags:
         check_fields(self)
         _require_positive(self, "iterations", "timesteps", "num_workers", "batch_size", "max_concurrent")
         if self.confirm and self.scheduler == "pbt":
-            raise ConfigError("--confirm runs fixed settings again, which pbt's trials do not have; use asha or fifo")
+            raise ConfigError(
+                "--confirm runs fixed settings again, and pbt's trials have none; use halving, asha or fifo"
+            )
 
     @property
     def settled(self) -> "SweepFlags":

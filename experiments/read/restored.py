@@ -5,6 +5,7 @@ checkpoints, Tune starts again without a word if it is damaged, and to read it i
 are text and arrays, and say all that is needed.
 """
 
+import dataclasses
 import itertools
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from experiments.read.loading import load, parameters
 from experiments.read.over import is_over
 from experiments.read.trials import TrialResult, read_experiment
 from experiments.record import names
+from experiments.record.decisions import DECISIONS, dropped, read_decisions
 from experiments.record.exchanges import read_exchanges
 from experiments.record.folders import RECORD
 from experiments.record.spec import ExperimentSpec
@@ -50,7 +52,7 @@ def restore(folder: Path, spec: ExperimentSpec) -> dict[str, RestoredTrial]:
     """Every trial that has a folder, by its number.
 
     Raises ConfigError if the trials' folders and ``experiment.json`` contradict each other, if a setting is impossible,
-    if a fork was cut off before all its checkpoints were there, or if the file of exchanges is damaged.
+    if a fork was cut off before all its checkpoints were there, or if a file of exchanges or decisions is damaged.
     """
     experiment = read_experiment(folder)
     for config in spec.configs:
@@ -60,6 +62,9 @@ def restore(folder: Path, spec: ExperimentSpec) -> dict[str, RestoredTrial]:
             raise ConfigError(f"{folder / RECORD}: {error}") from None
     changing = mutations(LEARNERS[experiment.learner], spec.swept) if spec.scheduler == "pbt" else {}
     read_exchanges(folder)
+    decisions = read_decisions(folder)
+    if len(decisions) >= len(spec.rungs or [1]) or {len(each.scores) for each in decisions} - {len(spec.configs)}:
+        raise ConfigError(f"{folder / DECISIONS} is damaged: it does not fit {RECORD}")
     restored = {}
     for trial in experiment.trials:
         number = number_in_name(trial.name)
@@ -67,7 +72,8 @@ def restore(folder: Path, spec: ExperimentSpec) -> dict[str, RestoredTrial]:
             raise ConfigError(f"{folder / trial.name} belongs to no trial in {folder / RECORD}")
         config = spec.configs[int(number)]
         _require_same({name: value for name, value in config.items() if name not in changing}, trial, folder)
-        restored[number] = _restore(trial, spec, config, changing)
+        found = _restore(trial, spec, config, changing)
+        restored[number] = dataclasses.replace(found, over=True) if dropped(decisions, int(number)) else found
     if spec.fork_of and sum(bool(trial.checkpoints) for trial in restored.values()) < len(spec.configs):
         raise ConfigError(f"{folder} lacks a checkpoint that it was forked from: delete it, and fork again")
     return restored

@@ -1,6 +1,7 @@
 """Experiments as they lie on disk, running, killed or finished: only text is read, and nothing is unpickled."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,11 +11,12 @@ import numpy as np
 
 from experiments.ask.budget import Budget
 from experiments.plan.learners import LEARNERS
-from experiments.plan.trial_names import number_in_id
+from experiments.plan.trial_names import number_in_id, number_in_name
 from experiments.read.bootstrap import area_under
 from experiments.read.over import is_over
 from experiments.read.rows import lines, read_json, read_rows
 from experiments.record import folders, lock, names
+from experiments.record.decisions import Decision, dropped, passed, read_decisions
 from experiments.record.sound import matches
 from experiments.record.spec import ALL_DONE, SETTINGS, TIME_BUDGET, sound_record
 from trainables import checkpoints
@@ -27,7 +29,7 @@ OVER = ("TERMINATED", "ERROR")
 """What Tune calls trials that it will not touch again unless it is told to."""
 
 ENDED = ("finished", "stopped", "diverged", "failed")
-"""States of trials that have come to their end."""
+"""States of trials that have come to their end: that of the budget, or before it."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,9 @@ class TrialResult:
     learner: str
     config: dict[str, Any]
     rows: list[dict[str, Any]]  # one per iteration, in order
-    state: str  # waiting, running, finished, stopped (before its budget was spent), diverged, failed, interrupted
+    state: str  # waiting, paused (at a rung), running, interrupted, or one of ENDED
     error: str | None  # the last line of what went wrong
+    rung: int = 0  # rungs of halving at which it was among those that go on
 
     @property
     def name(self) -> str:
@@ -95,6 +98,7 @@ class Experiment:
     trials: list[TrialResult]
     running: bool  # a program holds its lock
     over: bool  # every trial has come to its end
+    decisions: Sequence[Decision] = ()  # of halving
 
     @property
     def name(self) -> str:
@@ -122,8 +126,15 @@ class Experiment:
 
     @cached_property
     def best(self) -> TrialResult | None:
-        """The trial with the best latest return: the one that Tune names at the end."""
-        return max((trial for trial in self.trials if trial.rows), key=lambda trial: trial.last, default=None)
+        """The trial with the best latest return; under halving of those that went furthest, which are compared where
+        they last met."""
+        played = [trial for trial in self.trials if trial.rows]
+        furthest = max((trial.rung for trial in played), default=0)
+        leading = [trial for trial in played if trial.rung == furthest]
+        if furthest and not all(trial.state in ENDED and trial.state != "stopped" for trial in leading):
+            kept = self.decisions[furthest - 1].kept  # the best first
+            return min(leading, key=lambda trial: kept.index(int(number_in_name(trial.name))))
+        return max(leading, key=lambda trial: trial.last, default=None)
 
 
 def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
@@ -136,34 +147,47 @@ def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
     if record.get("learner") not in LEARNERS:
         raise ConfigError(f"{folder / folders.RECORD}: {unknown('learner', str(record.get('learner')), LEARNERS)}")
     running = lock.is_held(folder) if running is None else running
-    statuses = _statuses(folder)
+    statuses, decisions = _statuses(folder), read_decisions(folder)
     trials = [
-        _read_trial(path, record, running, statuses.get(number), number)
+        _read_trial(path, record, running, statuses.get(number), number, decisions)
         for number, path in names.trials(folder).items()
     ]
     planned = len(record.get("configs", trials))
     over = all(trial.state in ENDED for trial in trials) and (
         (len(statuses) >= planned and all(status in OVER for status in statuses.values())) or len(trials) >= planned > 0
     )
-    return Experiment(folder, record, trials, running, over)
+    return Experiment(folder, record, trials, running, over, decisions)
 
 
-def _read_trial(folder: Path, record: dict[str, Any], running: bool, status: str | None, number: str) -> TrialResult:
+def _read_trial(
+    folder: Path,
+    record: dict[str, Any],
+    running: bool,
+    status: str | None,
+    number: str,
+    decisions: Sequence[Decision],
+) -> TrialResult:
     rows = read_rows(folder / folders.RESULTS)
     config = _config(folder, record, int(number))
     errors = lines(folder / folders.ERROR)
     error = errors[-1].strip() if errors else None
     budget, before = Budget.of_record(record), Budget.before(record)
     done = bool(rows and rows[-1].get("done"))
-    if error and not done and status in (None, "ERROR"):  # else it failed once, and went on
-        state = "failed"
+    out = dropped(decisions, int(number))
+    if error and not done and (status in (None, "ERROR") if out is None else out.score(int(number)) is None):
+        state = "failed"  # else it failed once, and went on
+    elif out and not done:
+        state = "stopped"
     elif is_over(rows, budget, before, _saved(folder)) if done else status in OVER:
         state = _ending(rows, budget)
     elif running and status == "PENDING" and not rows:
         state = "waiting"
+    elif running and status == "PAUSED":
+        state = "paused" if rows else "waiting"
     else:
         state = "running" if running else "interrupted"
-    return TrialResult(folder, record["learner"], config, rows, state, error if state == "failed" else None)
+    rung = passed(decisions, int(number))
+    return TrialResult(folder, record["learner"], config, rows, state, error if state == "failed" else None, rung)
 
 
 def _config(folder: Path, record: dict[str, Any], number: int) -> dict[str, Any]:

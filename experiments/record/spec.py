@@ -40,7 +40,8 @@ class ExperimentSpec:
     configs: list[dict[str, Any]]  # of every trial, in order
     checkpoint_frequency: int
     interval: int  # before asha first cuts, and between pbt's exchanges; in the budget's time_attr
-    scheduler: Literal["asha", "fifo", "pbt"] = "fifo"
+    scheduler: Literal["halving", "asha", "fifo", "pbt"] = "fifo"
+    rungs: list[int] | None = None  # where halving compares trials, ascending to the budget's end, in its time_attr
     max_concurrent: int | None = None
     time_budget_s: float | None = None
     timesteps: int | None = None  # agent steps of a trial that is not stopped early; None if iterations are counted
@@ -64,6 +65,8 @@ class ExperimentSpec:
             raise ConfigError(f"{folder / RECORD} is damaged or older than this program ({error})") from None
         if not spec.budget.limits:
             raise ConfigError(f"{folder / RECORD} is damaged: it has neither iterations nor timesteps")
+        if spec.scheduler == "halving" and not spec.has_sound_rungs:
+            raise ConfigError(f"{folder / RECORD} is damaged: rungs={spec.rungs} do not lead to {spec.budget}")
         return spec
 
     @property
@@ -76,10 +79,18 @@ class ExperimentSpec:
         """What the budget was before it was extended."""
         return Budget.before(vars(self))
 
+    @property
+    def has_sound_rungs(self) -> bool:
+        """Whether the rungs ascend to the end of the budget."""
+        rungs = self.rungs or []
+        return rungs == sorted({0, *rungs})[1:] and rungs[-1:] == [self.budget.limits[self.budget.time_attr]]
+
     def with_more(self, more: Budget) -> "ExperimentSpec":
         """What it is to do once its budget is extended. Raises ConfigError as ``Budget.extended`` does."""
-        now = dataclasses.asdict(self.budget.extended(more))
-        return dataclasses.replace(self, **now, extended=[*self.extended, dataclasses.asdict(self.budget)])
+        now = self.budget.extended(more)
+        rungs = self.rungs and [*self.rungs[:-1], now.limits[now.time_attr]]
+        before = [*self.extended, dataclasses.asdict(self.budget)]
+        return dataclasses.replace(self, **dataclasses.asdict(now), rungs=rungs, extended=before)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain types, for ``experiment.json``."""

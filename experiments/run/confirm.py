@@ -76,6 +76,7 @@ def _spec(spec: ExperimentSpec, sweep: Experiment, asked: dict[str, int]) -> Exp
         swept=[*varied(chosen), "seed"],
         configs=[c.config | {"seed": seed} for c, seed in itertools.product(chosen, seeds)],
         scheduler="fifo",
+        rungs=None,
         time_budget_s=None,
         confirm=None,
         ended=None,

@@ -11,6 +11,7 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from pyarrow.fs import copy_files
@@ -60,7 +61,7 @@ class Population(Rounds):
         if self._exchanges:
             self._carry_out(trials)
 
-    def decide(self, waiting: Mapping[int, Trial]) -> None:
+    def decide(self, tune_controller: Any, waiting: Mapping[int, Trial]) -> None:
         """Decide, write it down, and copy."""
         results = {index: self.result_of(trial) for index, trial in waiting.items()}
         scores = [results[index][METRIC] if index in results else None for index in range(len(self._spec.configs))]

@@ -27,7 +27,7 @@ class Rounds(FIFOScheduler):
         """The value of ``time_attr`` at which a trial waits for the others; infinity to run on to its end."""
 
     @abstractmethod
-    def decide(self, waiting: Mapping[int, Trial]) -> None:
+    def decide(self, tune_controller: Any, waiting: Mapping[int, Trial]) -> None:
         """Decide about the trials that have not ended, by index: all of them wait, and afterwards the next round is on.
 
         Called again at once if all of them still wait.
@@ -53,12 +53,18 @@ class Rounds(FIFOScheduler):
         if not self._started:
             self._started = True
             self.before_the_first(trials)
-        alive = {index: trials[index] for index in sorted(trials) if not trials[index].is_finished()}
+        alive = _alive(trials)
         if alive and all(map(self._waits, alive.values())):
-            self.decide(alive)
+            self.decide(tune_controller, alive)
+            alive = _alive(trials)
         running = sum(trial.status != Trial.PAUSED for trial in alive.values())
         ready = (trial for trial in alive.values() if trial.status == Trial.PAUSED and not self._waits(trial))
         return next(ready, None) if running < self._max_concurrent else None
 
     def _waits(self, trial: Trial) -> bool:
         return trial.status == Trial.PAUSED and self.result_of(trial).get(self._time_attr, 0) >= self.round_end(trial)
+
+
+def _alive(trials: Mapping[int, Trial]) -> dict[int, Trial]:
+    """The trials that have not ended, in order."""
+    return {index: trials[index] for index in sorted(trials) if not trials[index].is_finished()}

@@ -1,7 +1,7 @@
 """Schedulers by name: who stops a trial early, or changes it on the way.
 
 Tune forgets what a scheduler knows when a program ends. Here a trial that had results before brings them along, so
-ASHA's rungs are after ``--resume`` what they were. ``population.py`` has PBT.
+ASHA's rungs are after ``--resume`` what they were. ``halving.py`` and ``population.py`` have the others.
 """
 
 from collections.abc import Mapping
@@ -15,6 +15,7 @@ from experiments.ask.budget import Budget
 from experiments.plan.learners import Learner
 from experiments.read.restored import RestoredTrial
 from experiments.record.spec import ExperimentSpec
+from experiments.run.halving import Halving
 from experiments.run.population import Population
 from experiments.run.tune_trials import trial_number
 
@@ -31,7 +32,11 @@ def decision_interval(budget: Budget, scheduler: str = "fifo") -> int:
 def make_scheduler(
     learner: Learner, folder: Path, spec: ExperimentSpec, restored: Mapping[str, RestoredTrial]
 ) -> TrialScheduler:
-    """ASHA (Li et al. 2020) stops trials that lag, PBT (Jaderberg et al. 2017) copies those that lead, FIFO neither."""
+    """The scheduler that ``spec`` names.
+
+    Halving (Jamieson and Talwalkar 2016) and ASHA (Li et al. 2020) stop trials that lag, PBT (Jaderberg et al. 2017)
+    copies those that lead, FIFO neither.
+    """
     time_attr = spec.budget.time_attr
     if spec.scheduler == "asha":
         return RememberingASHA(
@@ -41,6 +46,8 @@ def make_scheduler(
             grace_period=spec.interval,
             reduction_factor=3,
         )
+    if spec.scheduler == "halving":
+        return Halving(folder, spec)
     if spec.scheduler == "pbt":
         return Population(learner, folder, spec)
     return FIFOScheduler()

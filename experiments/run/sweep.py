@@ -13,10 +13,11 @@ from experiments.ask.words import duration
 from experiments.plan import population
 from experiments.plan.learners import Learner
 from experiments.plan.plan import Plan, draw, require_fits
+from experiments.plan.rungs import rungs
 from experiments.read.restored import RestoredTrial
 from experiments.record.spec import ExperimentSpec
 from experiments.run.console import say
-from experiments.run.fork import changed, forked
+from experiments.run.fork import best_checkpoint, changed, forked
 from experiments.run.ray_session import resources_for
 from experiments.run.schedulers import decision_interval
 from experiments.run.task import Task, beginning, continuation, perform
@@ -68,10 +69,13 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
     if sweep.scheduler == "pbt":
         notes += population.notes(learner, configs, swept)
     plan = Plan(learner, configs, swept, sweep.budget, resources, sweep.max_concurrent, notes)
-    return beginning(learner, run, _spec(plan, sweep, run), origin), plan
+    return beginning(learner, run, _spec(plan, sweep, run, origin), origin), plan
 
 
-def _spec(plan: Plan, sweep: SweepFlags, run: RunFlags) -> ExperimentSpec:
+def _spec(plan: Plan, sweep: SweepFlags, run: RunFlags, origin: Sequence[RestoredTrial] = ()) -> ExperimentSpec:
+    limits, time_attr = sweep.budget.limits, sweep.budget.time_attr
+    start = max((int(best_checkpoint(trial)[1][time_attr]) for trial in origin), default=0)
+    halved = rungs(len(plan.configs), limits[time_attr], min(start, limits[time_attr] - 1))
     return ExperimentSpec(
         learner=plan.learner.name,
         command=[program(), *sys.argv[1:]],
@@ -82,6 +86,7 @@ def _spec(plan: Plan, sweep: SweepFlags, run: RunFlags) -> ExperimentSpec:
         checkpoint_frequency=run.checkpoint_frequency,
         interval=decision_interval(sweep.budget, sweep.scheduler),
         scheduler=sweep.scheduler,
+        rungs=halved if sweep.scheduler == "halving" else None,
         max_concurrent=sweep.max_concurrent,
         time_budget_s=sweep.time_budget_s,
         storage_uri=run.uri,

@@ -37,7 +37,7 @@ CASES = {
     "CPUs that are NaN": ("--set cpus_per_worker=NaN", "cpus_per_worker=nan: accepted is a number > 0"),
     "confirm none or more": ("--confirm -1", "confirm=-1: accepted is a number >= 0"),
     "an interval of one seed": ("--confirm 1 --seeds 1", "seeds=1: accepted is a number >= 2"),
-    "confirm a schedule": ("--confirm 1 --scheduler pbt", "use asha or fifo"),
+    "confirm a schedule": ("--confirm 1 --scheduler pbt", "use halving, asha or fifo"),
     "a flag twice": ("--seed 1 --seed 2", "--seed stands there 2 times: once is accepted"),
     "an empty name": ("--name=", "--name is empty"),
     "a setting in two ways": (

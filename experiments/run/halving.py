@@ -1,0 +1,111 @@
+"""Successive halving: at each rung the best third goes on, decided once all trials are there.
+
+Tune's ASHA promotes whoever comes first, so who wins depends on the cores. Here a decision depends on nothing but the
+results at the rung and the trials' order, and holds from the moment at which it is written down.
+"""
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ray.tune.experiment import Trial
+
+from experiments.ask.words import duration
+from experiments.plan.rungs import trials_of_round
+from experiments.record.decisions import DECISIONS, Decision, dropped, read_decisions, write_decisions
+from experiments.record.mirror import Remote
+from experiments.record.spec import ExperimentSpec
+from experiments.run.rounds import Rounds
+from experiments.run.tune_trials import trial_number
+from trainables.metrics import METRIC
+
+
+class Halving(Rounds):
+    """Pauses all trials at each rung, and stops all but the best."""
+
+    def __init__(self, folder: Path, spec: ExperimentSpec) -> None:
+        super().__init__(len(spec.configs), spec.budget.time_attr, spec.max_concurrent)
+        assert spec.rungs
+        self._folder, self._spec, self._rungs = folder, spec, spec.rungs
+        self._decisions = read_decisions(folder)
+        self._pace = _Pace(spec.time_budget_s or math.inf)
+
+    def round_end(self, trial: Trial) -> float:
+        """The rung of the present round; none in the last round, which the budget ends."""
+        return (*self._rungs[:-1], math.inf)[min(len(self._decisions), len(self._rungs) - 1)]
+
+    def before_the_first(self, trials: Mapping[int, Trial]) -> None:
+        """Begin to measure how fast all of them are together."""
+        self._pace.begin(self._steps(trials))
+
+    def decide(self, tune_controller: Any, waiting: Mapping[int, Trial]) -> None:
+        """Decide, write it down, stop all but the best; and these too if the next round would take too long."""
+        trials = {int(trial_number(trial)): trial for trial in tune_controller.get_trials()}
+        scores = [self._score(trials[index]) for index in range(len(self._spec.configs))]
+        kept = best(scores, trials_of_round(len(scores), len(self._decisions) + 1))
+        decision = Decision(self._rungs[len(self._decisions)], scores, kept)
+        self._write([*self._decisions, decision])
+        steps = (self._rungs[len(self._decisions)] - decision.at) * len(kept)
+        too_long = len(kept) > 1 and self._pace.too_long(self._steps(trials), steps)
+        for index, trial in waiting.items():
+            if too_long or index not in kept:
+                tune_controller.stop_trial(trial)
+        if too_long:
+            print(
+                f"The next round of {len(kept)} trials would take about {duration(self._pace.seconds(steps))}, and"
+                f" {duration(self._pace.left)} are left: the sweep ends here. --resume goes on.",
+                flush=True,
+            )
+
+    def _score(self, trial: Trial) -> float | None:
+        """A trial's score at the present rung; None if it was stopped before, or counts as the worst of all.
+
+        A trial that has come to an end of its budget before the others has no more to do, and a score.
+        """
+        result = self.result_of(trial) if trial.status == Trial.PAUSED else trial.last_result
+        out = dropped(self._decisions, int(trial_number(trial))) or trial.status == Trial.ERROR
+        return None if out or result.get("diverged") else result.get(METRIC)
+
+    def _write(self, decisions: Sequence[Decision]) -> None:
+        """Write the decisions down. Raises RuntimeError, at which the experiment goes on from its checkpoints."""
+        try:
+            write_decisions(self._folder, decisions)
+            if home := Remote.of(self._folder):
+                home.push(self._folder / DECISIONS)
+        except OSError as error:
+            raise RuntimeError(f"What was decided at a rung cannot be written: {error}") from error
+        self._decisions = [*decisions]
+
+    def _steps(self, trials: Mapping[int, Trial]) -> float:
+        return sum(trial.last_result.get(self._time_attr, 0) for trial in trials.values())
+
+
+class _Pace:
+    """How fast all trials are together, and what time there is left."""
+
+    def __init__(self, seconds: float) -> None:
+        self._deadline = time.monotonic() + seconds
+        self._steps = self._rate = 0.0
+
+    def begin(self, steps: float) -> None:
+        self._began, self._steps = time.monotonic(), steps
+
+    @property
+    def left(self) -> float:
+        return self._deadline - time.monotonic()
+
+    def seconds(self, steps: float) -> float:
+        """Of so many more steps at the pace so far; 0 if nothing was played yet."""
+        return steps / self._rate if self._rate else 0.0
+
+    def too_long(self, so_far: float, steps: float) -> bool:
+        self._rate = (so_far - self._steps) / (time.monotonic() - self._began)
+        return self.seconds(steps) > self.left
+
+
+def best(scores: Sequence[float | None], count: int) -> list[int]:
+    """The trials with the highest scores, at most ``count``, the best first. Of equals the first trial is best."""
+    scored = [(-score, index) for index, score in enumerate(scores) if score is not None]
+    return [index for _, index in sorted(scored)[:count]]
