@@ -94,6 +94,7 @@ def perf_metrics(clock: Stopwatch, games: Sequence[GameSummary], num_workers: in
     rollout_s, update_s = clock.seconds["rollout"], clock.seconds["update"]
     busy_s = sum(game.seconds for game in games)
     return {
+        "perf/workers": float(num_workers),
         "perf/rollout_s": rollout_s,
         "perf/update_s": update_s,
         "perf/idle_s": max(0.0, rollout_s * num_workers - busy_s),

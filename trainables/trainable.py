@@ -72,10 +72,17 @@ class PongTrainable(tune.Trainable):
         set_malloc_thresholds()
         self.pool = RolloutPool(
             self.worker_factory(self.settings),
-            self.settings.num_workers,
+            self.num_workers,
             self.settings.cpus_per_worker,
             self.settings.game_timeout_s,
         )
+
+    @property
+    def num_workers(self) -> int:
+        """Rollout actors: as many as Tune has reserved CPUs for, which a scheduler may change; else as asked for."""
+        if not self.trial_resources:
+            return self.settings.num_workers
+        return round(self.trial_resources.required_resources["CPU"] / self.settings.cpus_per_worker)
 
     @classmethod
     def untrained(cls, settings: Config) -> Self:
@@ -135,12 +142,12 @@ class PongTrainable(tune.Trainable):
         clock, algorithm = Stopwatch(), self.algorithm
         with clock.measure("rollout", rollout.began):
             batch, games = algorithm.collect(self.arrays, rollout.blocks, rollout.play)
-        paused = pause(waited, games, self.settings.num_workers)
+        paused = pause(waited, games, self.num_workers)
         clock.seconds["rollout"] -= paused
         with clock.measure("update"):
             rng = self.rng(self.updates, UPDATE_STREAM)
             self.arrays, metrics = algorithm.update(self.arrays, batch, self.decay(), rng)
-        return self.episodes.add(games) | metrics | perf_metrics(clock, games, self.settings.num_workers), paused
+        return self.episodes.add(games) | metrics | perf_metrics(clock, games, self.num_workers), paused
 
     @property
     def plays_ahead(self) -> bool:

@@ -11,12 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from ray.tune.experiment import Trial
+from ray.tune.schedulers import TrialScheduler
 
 from experiments.ask.words import duration
+from experiments.plan.learners import Learner
 from experiments.plan.rungs import trials_of_round
 from experiments.record.decisions import DECISIONS, Decision, dropped, read_decisions, write_decisions
 from experiments.record.mirror import Remote
 from experiments.record.spec import ExperimentSpec
+from experiments.run.lending import Lending
+from experiments.run.ray_session import cluster_resources
 from experiments.run.rounds import Rounds
 from experiments.run.tune_trials import trial_number
 from trainables.metrics import METRIC
@@ -25,12 +29,13 @@ from trainables.metrics import METRIC
 class Halving(Rounds):
     """Pauses all trials at each rung, and stops all but the best."""
 
-    def __init__(self, folder: Path, spec: ExperimentSpec) -> None:
+    def __init__(self, learner: Learner, folder: Path, spec: ExperimentSpec) -> None:
         super().__init__(len(spec.configs), spec.budget.time_attr, spec.max_concurrent)
         assert spec.rungs
         self._folder, self._spec, self._rungs = folder, spec, spec.rungs
         self._decisions = read_decisions(folder)
         self._pace = _Pace(spec.time_budget_s or math.inf)
+        self._lending = Lending(learner)
 
     def round_end(self, trial: Trial) -> float:
         """The rung of the present round; none in the last round, which the budget ends."""
@@ -39,6 +44,23 @@ class Halving(Rounds):
     def before_the_first(self, trials: Mapping[int, Trial]) -> None:
         """Begin to measure how fast all of them are together."""
         self._pace.begin(self._steps(trials))
+
+    def choose(self, ready: Sequence[Trial], running: Sequence[Trial]) -> Trial | None:
+        """The next trial for which a core is free, with its workers."""
+        return self._lending.next(ready, running, cluster_resources())
+
+    def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
+        """Pause the trial at a rung, and where it can go on with more workers: no other waits for a core."""
+        decision = super().on_trial_result(tune_controller, trial, result)
+        alive = [other for other in tune_controller.get_trials() if not other.is_finished()]
+        running = [other for other in alive if other.status != Trial.PAUSED]
+        if decision == TrialScheduler.PAUSE or not all(map(self.waits, {*alive} - {*running})):
+            return decision
+        end = min(self.round_end(trial), self._rungs[-1]) - result[self._time_attr]
+        made = result["timesteps_this_iter"] if self._time_attr == "timesteps_total" else 1
+        seconds = end / made * result["time_this_iter_s"]
+        gains = self._lending.gains(trial, seconds, running, cluster_resources())
+        return TrialScheduler.PAUSE if gains else decision
 
     def decide(self, tune_controller: Any, waiting: Mapping[int, Trial]) -> None:
         """Decide, write it down, stop all but the best; and these too if the next round would take too long."""

@@ -110,7 +110,7 @@ def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) ->
             print("Every trial has come to its end: --extend goes further.")
         home = Remote.of(folder)
         resources = start_ray(run.address, run.verbose)
-        for config in spec.configs:
+        for config in spec.configs if spec.scheduler != "halving" else ():  # whose trials have what there is
             require_fits(learner.config_class.from_dict(config), resources)
         if run.address or home:
             require_shared(home.uri if home else str(folder))

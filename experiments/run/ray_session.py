@@ -38,6 +38,11 @@ def start_ray(address: str | None, verbose: bool) -> ClusterResources:
             start_local(local_cpus(), **quiet)
         else:
             attach(address, **quiet)
+    return cluster_resources()
+
+
+def cluster_resources() -> ClusterResources:
+    """The nodes of the Ray that this program has, as they are now."""
     return ClusterResources(tuple(node["Resources"].get("CPU", 0.0) for node in ray.nodes() if node["Alive"]))
 
 

@@ -1,7 +1,7 @@
 """Trials that wait for each other, so that what is decided depends on their results and not on who was first."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ray.tune.experiment import Trial
@@ -54,14 +54,19 @@ class Rounds(FIFOScheduler):
             self._started = True
             self.before_the_first(trials)
         alive = _alive(trials)
-        if alive and all(map(self._waits, alive.values())):
+        if alive and all(map(self.waits, alive.values())):
             self.decide(tune_controller, alive)
             alive = _alive(trials)
-        running = sum(trial.status != Trial.PAUSED for trial in alive.values())
-        ready = (trial for trial in alive.values() if trial.status == Trial.PAUSED and not self._waits(trial))
-        return next(ready, None) if running < self._max_concurrent else None
+        running = [trial for trial in alive.values() if trial.status != Trial.PAUSED]
+        ready = [trial for trial in alive.values() if trial.status == Trial.PAUSED and not self.waits(trial)]
+        return self.choose(ready, running) if ready and len(running) < self._max_concurrent else None
 
-    def _waits(self, trial: Trial) -> bool:
+    def choose(self, ready: Sequence[Trial], running: Sequence[Trial]) -> Trial | None:
+        """The trial to start of those that may play on; None to start none now."""
+        return ready[0]
+
+    def waits(self, trial: Trial) -> bool:
+        """Whether a trial has come to its round's end."""
         return trial.status == Trial.PAUSED and self.result_of(trial).get(self._time_attr, 0) >= self.round_end(trial)
 
 

@@ -47,7 +47,7 @@ def make_scheduler(
             reduction_factor=3,
         )
     if spec.scheduler == "halving":
-        return Halving(folder, spec)
+        return Halving(learner, folder, spec)
     if spec.scheduler == "pbt":
         return Population(learner, folder, spec)
     return FIFOScheduler()

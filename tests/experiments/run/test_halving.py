@@ -1,6 +1,7 @@
 """Successive halving: who goes on depends on results alone. Real Ray, and TRPO on CartPole, which plays in
 milliseconds."""
 
+import json
 import os
 import signal
 
@@ -50,6 +51,15 @@ def test_one_of_three_goes_on_and_the_others_are_stopped(halved):
     assert [trial.state for trial in experiment.trials] == ["finished" if i == winner else "stopped" for i in range(3)]
     assert experiment.over
     assert experiment.best is experiment.trials[winner]
+
+
+def test_a_core_idled_while_trials_that_ask_for_one_worker_ran_alone(halved):
+    """There are four."""
+    (decision,) = read_decisions(halved)
+    workers = [[row["perf/workers"] for row in rows(trial)] for trial in trial_folders(halved)]
+    assert sorted(sum(found[:2], 0) for found in workers) == [2, 2, 4], workers
+    assert workers[decision.kept[0]][2:] == [3, 3], "as many as it can use"
+    assert all(json.loads((trial / "params.json").read_text())["num_workers"] == 1 for trial in trial_folders(halved))
 
 
 class KillOnce(tune.Callback):

@@ -1,0 +1,88 @@
+"""Cores that are never idle: a trial starts with the workers it asks for, or with what there is, or with what is left
+over. How many it has changes no result.
+
+What a trial asks for stays in its settings; what it has, its rows say (``perf/workers``).
+"""
+
+import math
+from collections.abc import Sequence
+
+from ray.tune.experiment import Trial
+
+from experiments.plan.learners import Learner
+from experiments.plan.resources import ClusterResources
+from trainables.sampling.resources import workers_that_fit
+
+GAME_STEPS = 1000
+"""Agent steps of a short game."""
+
+WORTH_S = 60.0
+"""Seconds that a trial has to have before it to be started anew with more workers, which takes some 5 s."""
+
+
+class Lending:
+    """Gives trials their workers as they start."""
+
+    def __init__(self, learner: Learner) -> None:
+        self._learner = learner
+
+    def next(self, ready: Sequence[Trial], running: Sequence[Trial], resources: ClusterResources) -> Trial | None:
+        """The trial to start now, with the resources that are its; None if nothing is free.
+
+        It is the first one that has what it asks for, or else the first one.
+        """
+        free = resources.cpus - sum(map(cpus, running))
+        fitting = [trial for trial in ready if _asked(trial) <= _fitting(free, trial)]
+        chosen = next(iter([*fitting, *ready]))
+        others = [trial for trial in ready if trial is not chosen]
+        if not (workers := self.workers(chosen, others, running, resources)):
+            return None
+        config = chosen.config | {"num_workers": workers}
+        chosen.update_resources(self._learner.trainable.default_resource_request(config))
+        return chosen
+
+    def workers(
+        self, trial: Trial, others: Sequence[Trial], running: Sequence[Trial], resources: ClusterResources
+    ) -> int:
+        """How many workers a trial that starts now has, while ``others`` are about to start and some are ``running``.
+
+        What it asks for, if that is free. What is left when the others have theirs is shared by all that can use more.
+        """
+        free = resources.cpus - sum(map(cpus, running))
+        mine = min(_asked(trial), _fitting(free, trial))
+        left = free - mine * _each(trial) - sum(_asked(other) * _each(other) for other in others)
+        if left > 0:
+            sharers = 1 + len(others) + sum(cpus(other) < self._most(other) * _each(other) for other in running)
+            mine = min(mine + math.ceil(_fitting(left, trial) / sharers), self._most(trial))
+        return min(mine, resources.workers(_each(trial)))
+
+    def gains(self, trial: Trial, seconds: float, running: Sequence[Trial], resources: ClusterResources) -> bool:
+        """Whether it pays to start a running trial anew, from a checkpoint of now, with more workers.
+
+        ``seconds`` are those that it has before it. None but those that are ``running`` need cores.
+        """
+        others = [other for other in running if other is not trial]
+        return seconds > WORTH_S and self.workers(trial, [], others, resources) * _each(trial) > cpus(trial) + 1e-9
+
+    def _most(self, trial: Trial) -> int:
+        """How many workers a trial can use: one for each game of an iteration, of a thousand steps; or as it asks."""
+        config = self._learner.config_class.from_dict(trial.config)
+        return max(_asked(trial), int(self._learner.iteration_steps(config, GAME_STEPS) // GAME_STEPS))
+
+
+def cpus(trial: Trial) -> float:
+    """The CPUs that a trial reserves."""
+    assert trial.placement_group_factory
+    return trial.placement_group_factory.required_resources.get("CPU", 0.0)
+
+
+def _asked(trial: Trial) -> int:
+    return trial.config["num_workers"]
+
+
+def _each(trial: Trial) -> float:
+    return trial.config["cpus_per_worker"]
+
+
+def _fitting(cpus_: float, trial: Trial) -> int:
+    return max(0, workers_that_fit(cpus_, _each(trial)))
