@@ -15,6 +15,9 @@ from trainables.checks import Bounds, ConfigError, check_fields
 
 SchedulerName = Literal["halving", "asha", "fifo", "pbt"]
 
+SAMPLES = 8
+"""Trials of a sweep whose scheduler makes no plan of its own."""
+
 LENGTH = Counts((NEW, FORK, EXTEND))
 """How long trials train: --extend gives more of it."""
 
@@ -97,18 +100,21 @@ class TrainFlags(RunFlags):
 class SweepFlags:
     """What is swept, how far, and how trials are stopped."""
 
-    num_samples: Annotated[int, Counts((NEW,)), Bounds(1)] = 8
-    """Trials, whose settings are drawn so that they cover the search space evenly."""
+    num_samples: Annotated[int | None, Counts((NEW,)), _shown("N", "default: what time allows")] = None
+    """Trials, whose settings are drawn so that they cover the search space evenly. Without it halving begins as many
+    as it has time for, and other schedulers 8."""
 
     iterations: Annotated[int | None, LENGTH, _shown("N", "default: no limit")] = None
     """Updates of a trial that is not stopped early."""
 
-    timesteps: Annotated[int | None, LENGTH, _shown("N", f"default: {TIMESTEPS}, or what --iterations takes")] = None
-    """Agent steps of a trial that is not stopped early. asha and pbt compare trials at equal steps, which is fair to
-    trials of different batches; with --iterations alone, at equally many updates."""
+    timesteps: Annotated[int | None, LENGTH, _shown("N", "default: what time allows")] = None
+    """Agent steps of a trial that is not stopped early. Trials are compared at equal steps, which is fair to trials of
+    different batches; with --iterations alone, at equally many updates. Without either halving gives the last trial as
+    many steps as it has time for, and other schedulers give each a million."""
 
     time_budget_s: Annotated[float, Bounds(0, low_included=False)] = 1800.0
-    """Seconds after which the sweep ends, whatever is left to do. --resume has as many again."""
+    """Seconds that halving plans for, and after which any sweep ends, whatever is left to do. --resume has as many
+    again."""
 
     scheduler: Annotated[SchedulerName, Counts((NEW, FORK))] = "halving"
     """halving compares all trials at a few rungs and lets the best third go on; asha stops trials that lag behind
@@ -151,7 +157,7 @@ class SweepFlags:
     def __post_init__(self) -> None:
         """Check every flag."""
         check_fields(self)
-        _require_positive(self, "iterations", "timesteps", "num_workers", "batch_size", "max_concurrent")
+        _require_positive(self, "num_samples", "iterations", "timesteps", "num_workers", "batch_size", "max_concurrent")
         if self.confirm and self.scheduler == "pbt":
             raise ConfigError(
                 "--confirm runs fixed settings again, and pbt's trials have none; use halving, asha or fifo"

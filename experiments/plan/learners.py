@@ -14,6 +14,9 @@ from trainables.sampling.evaluation import measure
 from trainables.sampling.rollout import GameNumber
 from trainables.trainable import PongPG, PongTrainable, PongTRPO
 
+GAME_STEPS = 1000
+"""Agent steps of a short game of Pong."""
+
 
 @dataclass(frozen=True)
 class Learner:
@@ -42,6 +45,10 @@ class Learner:
         seconds = (time.perf_counter() - start) / game.length
         steps = {"timesteps_total": 1.0, "training_iteration": self.iteration_steps(config, game.length)}
         return seconds * min(limit * steps[name] for name, limit in budget.limits.items())
+
+    def most_workers(self, config: Config) -> int:
+        """How many rollout actors a trial can use: one for each game of an iteration, if games are short."""
+        return max(1, int(self.iteration_steps(config, GAME_STEPS) // GAME_STEPS))
 
     def preset(self, name: str) -> dict[str, Any]:
         """The settings of a preset. Raises ConfigError if there is none of this name."""

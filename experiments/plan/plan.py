@@ -1,6 +1,6 @@
 """The plan of a sweep: every trial's configuration, drawn and checked before anything starts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ from ray.tune.search.sample import Categorical, Domain, Float, loguniform, unifo
 from scipy.stats import qmc
 
 from experiments.ask.budget import Budget
+from experiments.plan.capacity import Round
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
 from trainables.checks import ConfigError
@@ -29,6 +30,7 @@ class Plan:
     resources: ClusterResources  # of the machine or cluster
     max_concurrent: int | None
     notes: list[str]
+    rounds: Sequence[Round] = ()  # of halving, in the budget's unit
 
     def concurrent(self) -> int:
         """How many trials run at once."""

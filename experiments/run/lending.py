@@ -13,9 +13,6 @@ from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
 from trainables.sampling.resources import workers_that_fit
 
-GAME_STEPS = 1000
-"""Agent steps of a short game."""
-
 WORTH_S = 60.0
 """Seconds that a trial has to have before it to be started anew with more workers, which takes some 5 s."""
 
@@ -65,9 +62,8 @@ class Lending:
         return seconds > WORTH_S and self.workers(trial, [], others, resources) * _each(trial) > cpus(trial) + 1e-9
 
     def _most(self, trial: Trial) -> int:
-        """How many workers a trial can use: one for each game of an iteration, of a thousand steps; or as it asks."""
-        config = self._learner.config_class.from_dict(trial.config)
-        return max(_asked(trial), int(self._learner.iteration_steps(config, GAME_STEPS) // GAME_STEPS))
+        """How many workers a trial can use, or asks for."""
+        return max(_asked(trial), self._learner.most_workers(self._learner.config_class.from_dict(trial.config)))
 
 
 def cpus(trial: Trial) -> float:

@@ -1,28 +1,25 @@
 """The sweep program, for any learner."""
 
-import json
+import dataclasses
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from experiments.ask.budget import Budget
 from experiments.ask.command_line import clean_exit, parse, program
-from experiments.ask.flags import RunFlags, SweepFlags
+from experiments.ask.flags import SAMPLES, RunFlags, SweepFlags
 from experiments.ask.modes import EXTEND, FORK, RESUME, require_counted
-from experiments.ask.words import duration
 from experiments.plan import population
 from experiments.plan.learners import Learner
 from experiments.plan.plan import Plan, draw, require_fits
 from experiments.plan.rungs import rungs
 from experiments.read.restored import RestoredTrial
 from experiments.record.spec import ExperimentSpec
-from experiments.run.console import say
 from experiments.run.fork import best_checkpoint, changed, forked
+from experiments.run.planning import capacity_for, filled, rounds, show
 from experiments.run.ray_session import resources_for
 from experiments.run.schedulers import decision_interval
 from experiments.run.task import Task, beginning, continuation, perform
-from experiments.show.table import print_table
-from experiments.show.tables import plan_table
 from trainables.checks import require_used
 
 
@@ -40,7 +37,7 @@ def main(learner: Learner, description: str) -> None:
     arguments = parse(Arguments, description)
     task, plan = prepare(learner, arguments, sys.argv[1:])
     if plan:
-        _show(plan, task, arguments.sweep)
+        show(plan, task, arguments.sweep)
     sys.exit(0 if arguments.sweep.dry_run else perform(task))
 
 
@@ -55,6 +52,7 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
         return continuation(learner, run, Budget(sweep.iterations, sweep.timesteps)), None
     resources = resources_for(run)
     settings = sweep.settings(learner.batch_field)
+    capacity = capacity_for(learner, sweep, settings, resources) if sweep.scheduler == "halving" else None
     origin: Sequence[RestoredTrial] = ()
     if mode == FORK:
         forked_from, origin = forked(learner, run)
@@ -64,12 +62,15 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
         for config in configs:
             require_fits(config, resources)
     else:
-        configs, swept, notes = draw(learner, sweep.preset, settings, sweep.num_samples, sweep.seed, resources)
+        sweep = filled(sweep, capacity) if capacity else sweep
+        count = sweep.num_samples or SAMPLES
+        configs, swept, notes = draw(learner, sweep.preset, settings, count, sweep.seed, resources)
     require_used(configs[0], settings)
     if sweep.scheduler == "pbt":
         notes += population.notes(learner, configs, swept)
     plan = Plan(learner, configs, swept, sweep.budget, resources, sweep.max_concurrent, notes)
-    return beginning(learner, run, _spec(plan, sweep, run, origin), origin), plan
+    task = beginning(learner, run, _spec(plan, sweep, run, origin), origin)
+    return task, dataclasses.replace(plan, rounds=rounds(capacity, task.spec)) if capacity else plan
 
 
 def _spec(plan: Plan, sweep: SweepFlags, run: RunFlags, origin: Sequence[RestoredTrial] = ()) -> ExperimentSpec:
@@ -91,32 +92,4 @@ def _spec(plan: Plan, sweep: SweepFlags, run: RunFlags, origin: Sequence[Restore
         time_budget_s=sweep.time_budget_s,
         storage_uri=run.uri,
         confirm={"best": sweep.confirm, "seeds": sweep.seeds} if sweep.confirm else None,
-    )
-
-
-def _show(plan: Plan, task: Task, sweep: SweepFlags) -> None:
-    print(f"{len(plan.configs)} trials of {plan.budget}")
-    print_table(plan_table(plan))
-    print()
-    fixed = {name: value for name, value in plan.configs[0].to_dict().items() if name not in {*plan.swept, "seed"}}
-    say("Same in all: " + ", ".join(f"{name}={json.dumps(value)}" for name, value in fixed.items()))
-    for note in plan.notes:
-        say(f"Note: {note}")
-    seconds = plan.seconds()
-    say(
-        f"{plan.concurrent()} at once on {plan.resources}, which leaves {plan.idle():g} idle."
-        f" About {duration(seconds)} at an untrained policy's pace if no trial is stopped early; games grow two- to"
-        f" fivefold as play improves. Ends after {duration(sweep.time_budget_s)} in any case (--time-budget-s)."
-    )
-    if sweep.confirm:
-        best = min(sweep.confirm, len(plan.configs))
-        runs_again = best * sweep.seeds
-        say(
-            f"Then the best {best} again, {sweep.seeds} fresh seeds each: {runs_again} trials of {plan.budget},"
-            f" about {duration(seconds / len(plan.configs) * runs_again)} more, beyond the time budget."
-        )
-    where = f"{task.run.storage_path}/{task.run.name or f'{plan.learner.name}-DATE-TIME'}"
-    say(
-        f"Scheduler {task.spec.scheduler}; a checkpoint every {task.spec.checkpoint_frequency} iterations, at most"
-        f" {task.checkpoint_bytes / 1e6:,.0f} MB of them in {where}."
     )

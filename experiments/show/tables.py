@@ -11,6 +11,7 @@ from pathlib import Path
 from rich import filesize
 
 from experiments.ask.words import duration, short
+from experiments.plan.capacity import Round
 from experiments.plan.plan import Plan
 from experiments.read.bootstrap import mean_interval
 from experiments.read.configurations import Configuration, varied
@@ -127,6 +128,19 @@ def _size(folder: Path) -> int:
             with contextlib.suppress(OSError):  # it is gone meanwhile
                 total += os.lstat(os.path.join(parent, name)).st_size
     return total
+
+
+def round_table(rounds: Sequence[Round], unit: str) -> Rows:
+    """The rounds of halving: how many trials play, from where to where, and how long that takes."""
+    return [
+        {
+            "round": str(index),
+            "trials": str(each.trials),
+            f"{unit} of each": f"{each.begin:,} to {each.end:,}",
+            "about": duration(each.seconds),
+        }
+        for index, each in enumerate(rounds, 1)
+    ]
 
 
 def plan_table(plan: Plan) -> Rows:

@@ -1,0 +1,130 @@
+"""How many trials begin, and how far the last one goes, so that halving ends within the time that it is given."""
+
+import dataclasses
+import functools
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+from experiments.ask.budget import Budget
+from experiments.plan.learners import GAME_STEPS, Learner
+from experiments.plan.resources import ClusterResources
+from experiments.plan.rungs import ETA, MAX_RUNGS, rungs, trials_of_round
+from trainables.checks import ConfigError
+from trainables.config import Config
+
+LAST_STEPS = 4_000_000
+"""Agent steps of the trial that goes to the end, if there is time for them: most seeds play well above even by then.
+What time is left is for more trials."""
+
+FIRST_STEPS = 100_000
+"""Agent steps before trials are first compared, at least: before, good settings and bad ones are in an order that is
+luck. With time for less there are fewer rungs."""
+
+MOST_TRIALS = 270
+"""Of a plan that nobody asked for: their checkpoints take up to 20 GB."""
+
+USED = 0.9
+"""Share of the time budget that is planned with; the rest is for the start, the end, and what the plan has wrong."""
+
+PACE = 0.45
+"""Agent steps a second of a core in a sweep over those of an untrained policy's game alone: updates, evaluations, and
+cores that wait for the last game of a batch."""
+
+LENT = 0.8
+"""Share of a core's worth that a second or later worker of a trial brings: one waits for the longest game."""
+
+START_S = 6.0
+"""Seconds from a trial's start, or its going on from a checkpoint, to its first game."""
+
+
+class Round(NamedTuple):
+    """A round of halving."""
+
+    trials: int
+    begin: int  # steps of each
+    end: int
+    seconds: float  # of all, about
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """What a machine can play."""
+
+    cores: int
+    steps_per_s: float  # of a core, in a game
+    most_workers: int  # that a trial can use
+    iteration_steps: float  # of a trial
+
+    @classmethod
+    def of(cls, learner: Learner, config: Config, resources: ClusterResources) -> Self:
+        """That of some machines, each as fast as this one, on which a game of an untrained policy is measured.
+
+        Raises ConfigError as ``Learner.seconds`` does.
+        """
+        same: dict[str, Any] = {"num_workers": 1, "cpus_per_worker": 1.0, "seed": 0, "gamma": 0.99}
+        same[learner.batch_field] = 8  # nothing of this matters to a game
+        seconds = _seconds_per_step(learner, dataclasses.replace(config, **same))
+        cores = max(1, resources.workers(config.cpus_per_worker))
+        return cls(cores, 1 / seconds, learner.most_workers(config), learner.iteration_steps(config, GAME_STEPS))
+
+    def rounds(self, num_trials: int, at: Sequence[int]) -> list[Round]:
+        """The rounds of a sweep with the rungs ``at``, in steps."""
+        found = []
+        for index, (begin, end) in enumerate(itertools.pairwise([0, *at])):
+            trials = trials_of_round(num_trials, index)
+            found.append(Round(trials, begin, end, self._seconds(trials, end - begin)))
+        return found
+
+    def seconds(self, num_trials: int, steps: int) -> float:
+        """Of a whole sweep whose last trial has so many steps."""
+        return sum(each.seconds for each in self.rounds(num_trials, rungs(num_trials, steps)))
+
+    def steps(self, num_trials: int, seconds: float) -> int:
+        """How many steps the last trial can have in that time, in two digits; a thousand, a game's, at least."""
+        start, million = self.seconds(num_trials, 0), 10**6
+        found = int(million * (seconds - start) / max(self.seconds(num_trials, million) - start, 1e-9))
+        digit = 10 ** max(0, len(str(found)) - 2)
+        return max(1000, min(found // digit * digit, LAST_STEPS))
+
+    def _seconds(self, num_trials: int, steps: int) -> float:
+        """Of a round. Trials that are left over when all cores have had as many share the cores."""
+        waves, rest = divmod(num_trials, self.cores)
+        found = waves * (START_S + steps / self._pace(1))
+        return found + (START_S + steps / self._pace(min(self.cores // rest, self.most_workers)) if rest else 0)
+
+    def _pace(self, workers: int) -> float:
+        return PACE * self.steps_per_s * (1 + LENT * (workers - 1))
+
+
+@functools.cache
+def _seconds_per_step(learner: Learner, config: Config) -> float:
+    return learner.seconds(config, Budget(None, 1))
+
+
+def choose(capacity: Capacity, seconds: float, num_trials: int | None, steps: int | None) -> tuple[int, int]:
+    """How many trials begin and how many steps the last one has, as far as they are not given.
+
+    Raises ConfigError if there is no time for anything.
+    """
+    seconds *= USED
+    if num_trials and steps:
+        return num_trials, steps
+    if num_trials:
+        return num_trials, capacity.steps(num_trials, seconds)
+    if capacity.steps(1, seconds) <= 1000 and not steps:
+        raise ConfigError(f"--time-budget-s {seconds / USED:g} is too short for a trial: give more, or --timesteps")
+    begins = [begin for begin in _begins() if not steps or steps >= begin[1] or begin[0] <= ETA ** (MAX_RUNGS - 1)]
+    possible = [count for count, least in begins if capacity.seconds(count, steps or least) <= seconds]
+    found = max(possible, default=1)
+    return found, steps or capacity.steps(found, seconds)
+
+
+def _begins() -> Iterator[tuple[int, int]]:
+    """Numbers of trials that begin, ascending, and the steps that the last one should have with so many."""
+    for levels in range(2, MAX_RUNGS + 1):
+        yield ETA ** (levels - 1), FIRST_STEPS * sum(ETA**level for level in range(levels))
+    most = ETA ** (MAX_RUNGS - 1)
+    for count in range(2 * most, MOST_TRIALS + 1, most):
+        yield count, LAST_STEPS

@@ -1,0 +1,110 @@
+"""What a sweep's flags leave open, and its plan in words."""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from experiments.ask.flags import SweepFlags
+from experiments.ask.words import duration
+from experiments.plan.capacity import Capacity, Round, choose
+from experiments.plan.learners import Learner
+from experiments.plan.plan import Plan
+from experiments.plan.resources import ClusterResources
+from experiments.record.spec import ExperimentSpec
+from experiments.run.console import say
+from experiments.run.task import Task
+from experiments.show.table import print_table
+from experiments.show.tables import plan_table, round_table
+
+SHOWN = 27
+"""Trials that are listed."""
+
+UNITS = {"timesteps": "agent steps", "iterations": "iterations"}
+"""What a budget counts, in words."""
+
+
+def capacity_for(
+    learner: Learner, sweep: SweepFlags, settings: Mapping[str, Any], resources: ClusterResources
+) -> Capacity:
+    """What these machines can play of what is asked for. Raises ConfigError for impossible settings."""
+    return Capacity.of(learner, learner.config_class.from_dict({**learner.preset(sweep.preset), **settings}), resources)
+
+
+def filled(sweep: SweepFlags, capacity: Capacity) -> SweepFlags:
+    """The flags with as many trials and steps as halving has time for, where they do not say.
+
+    Raises ConfigError if there is no time for anything.
+    """
+    asked = sweep.timesteps or (sweep.iterations and round(sweep.iterations * capacity.iteration_steps))
+    num_samples, steps = choose(capacity, sweep.time_budget_s, sweep.num_samples, asked)
+    return dataclasses.replace(sweep, num_samples=num_samples, timesteps=sweep.timesteps if sweep.iterations else steps)
+
+
+def rounds(capacity: Capacity, spec: ExperimentSpec) -> list[Round]:
+    """The rounds of halving, in the unit of the budget."""
+    steps = capacity.iteration_steps if spec.budget.unit == "iterations" else 1
+    found = capacity.rounds(len(spec.configs), [round(rung * steps) for rung in spec.rungs or ()])
+    return [each._replace(begin=round(each.begin / steps), end=round(each.end / steps)) for each in found]
+
+
+def show(plan: Plan, task: Task, sweep: SweepFlags) -> None:
+    """Print the plan."""
+    if plan.rounds:
+        print(f"{_in_words([each.trials for each in plan.rounds])}: at most {plan.budget} a trial")
+        print_table(round_table(plan.rounds, UNITS[plan.budget.unit]))
+        print()
+    else:
+        print(f"{len(plan.configs)} trials of {plan.budget}")
+    print_table(plan_table(plan)[:SHOWN])
+    if hidden := len(plan.configs) - SHOWN if len(plan.configs) > SHOWN else 0:
+        print(f"and {hidden} more")
+    print()
+    fixed = {name: value for name, value in plan.configs[0].to_dict().items() if name not in {*plan.swept, "seed"}}
+    say("Same in all: " + ", ".join(f"{name}={json.dumps(value)}" for name, value in fixed.items()))
+    for note in plan.notes:
+        say(f"Note: {note}")
+    say(_time_of(plan, sweep) if plan.rounds else _time_of_all(plan, sweep))
+    if sweep.confirm:
+        say(_confirmation(plan, sweep))
+    where = f"{task.run.storage_path}/{task.run.name or f'{plan.learner.name}-DATE-TIME'}"
+    say(
+        f"Scheduler {task.spec.scheduler}; a checkpoint every {task.spec.checkpoint_frequency} iterations, at most"
+        f" {task.checkpoint_bytes / 1e6:,.0f} MB of them in {where}."
+    )
+
+
+def _in_words(trials: Sequence[int]) -> str:
+    """``9 trials begin, 3 go on, 1 goes to the end``."""
+    first, *others = trials
+    if not others:
+        return f"{first} {'trial' if first == 1 else 'trials'} to the end"
+    *between, last = others
+    words = [f"{first} trials begin", *(f"{count} go on" for count in between)]
+    return ", ".join([*words, f"{last} {'goes' if last == 1 else 'go'} to the end"])
+
+
+def _time_of(plan: Plan, sweep: SweepFlags) -> str:
+    return (
+        f"About {duration(sum(each.seconds for each in plan.rounds))} on {plan.resources}, by the speed of a game that"
+        f" was played now. A round of several trials that does not fit into what is left of"
+        f" {duration(sweep.time_budget_s)} (--time-budget-s) is not begun; then the sweep ends."
+    )
+
+
+def _time_of_all(plan: Plan, sweep: SweepFlags) -> str:
+    return (
+        f"{plan.concurrent()} at once on {plan.resources}, which leaves {plan.idle():g} idle."
+        f" About {duration(plan.seconds())} at an untrained policy's pace if no trial is stopped early; games grow two-"
+        f" to fivefold as play improves. Ends after {duration(sweep.time_budget_s)} in any case (--time-budget-s)."
+    )
+
+
+def _confirmation(plan: Plan, sweep: SweepFlags) -> str:
+    best = min(sweep.confirm, len(plan.configs))
+    runs = best * sweep.seeds
+    seconds = plan.seconds() / len(plan.configs) * runs
+    return (
+        f"Then the best {best} again, {sweep.seeds} fresh seeds each: {runs} trials of {plan.budget},"
+        f" about {duration(seconds)} more, beyond the time budget."
+    )
