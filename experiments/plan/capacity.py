@@ -83,8 +83,9 @@ class Capacity:
 
     def steps(self, num_trials: int, seconds: float) -> int:
         """How many steps the last trial can have in that time, in two digits; a thousand, a game's, at least."""
-        start, million = self.seconds(num_trials, 0), 10**6
-        found = int(million * (seconds - start) / max(self.seconds(num_trials, million) - start, 1e-9))
+        million = 10**6
+        one, two = self.seconds(num_trials, million), self.seconds(num_trials, 2 * million)
+        found = max(0, int(million * (1 + (seconds - one) / (two - one))))  # it grows evenly
         digit = 10 ** max(0, len(str(found)) - 2)
         return max(1000, min(found // digit * digit, LAST_STEPS))
 

@@ -50,6 +50,11 @@ class TrialResult:
         return self.folder.name
 
     @property
+    def number(self) -> int:
+        """Its place in the experiment, counted from 0."""
+        return int(number_in_name(self.name))
+
+    @property
     def iterations(self) -> int:
         """Updates made."""
         return self.rows[-1]["training_iteration"] if self.rows else 0
@@ -133,7 +138,7 @@ class Experiment:
         leading = [trial for trial in played if trial.rung == furthest]
         if furthest and not all(trial.state in ENDED and trial.state != "stopped" for trial in leading):
             kept = self.decisions[furthest - 1].kept  # the best first
-            return min(leading, key=lambda trial: kept.index(int(number_in_name(trial.name))))
+            return min(leading, key=lambda trial: kept.index(trial.number))
         return max(leading, key=lambda trial: trial.last, default=None)
 
 

@@ -14,9 +14,9 @@ from experiments.read.trials import Experiment, read_experiment
 from experiments.record import folders, mirror
 from experiments.record.spec import ExperimentSpec
 from experiments.run import lifecycle
-from experiments.run.console import say
 from experiments.show.table import print_table
 from experiments.show.tables import confirmation_table
+from experiments.show.text import say
 from trainables.checks import ConfigError
 
 

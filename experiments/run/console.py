@@ -30,11 +30,6 @@ STATES = {Trial.RUNNING: "running", Trial.ERROR: "failed", Trial.TERMINATED: "do
 """What Tune's states are called here, the most telling first; in all others a trial is "waiting"."""
 
 
-def say(text: str) -> None:
-    """Print prose: no word is cut at a terminal's edge, and a file gets whole lines."""
-    Console(markup=False, highlight=False).print(text, soft_wrap=not sys.stdout.isatty())
-
-
 class UpdateLines(tune.Callback):
     """One line per update of a single trial, with the time left."""
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import itertools
 import math
 import sys
 import time
@@ -15,11 +16,13 @@ from experiments.ask.budget import Budget
 from experiments.ask.flags import RunFlags
 from experiments.plan.learners import Learner
 from experiments.plan.plan import require_fits
+from experiments.plan.trial_names import number_of
 from experiments.read.confirmations import SUFFIX, state_with_confirmation
 from experiments.read.next_command import next_command
 from experiments.read.restored import RestoredTrial, all_over, describe, restore
 from experiments.read.trials import read_experiment
 from experiments.record import folders, mirror
+from experiments.record.decisions import read_decisions
 from experiments.record.lock import exclusive
 from experiments.record.mirror import Remote
 from experiments.record.spec import ALL_DONE, GAVE_UP, INTERRUPTED, TIME_BUDGET, ExperimentSpec
@@ -150,7 +153,7 @@ def _run(learner: Learner, folder: Path, spec: ExperimentSpec, verbose: bool) ->
     settled = not home or home.settle()  # first: Tune writes errors there, and the summary is read here
     status = summarise(folder) if whole else UNFINISHED
     over = all_over(restore(folder, spec), spec)
-    ending = ALL_DONE if over or not spent else TIME_BUDGET
+    ending = TIME_BUDGET if not over and (spent or _ended_at_a_rung(folder, spec)) else ALL_DONE
     ending = INTERRUPTED if signals.received else ending if whole else GAVE_UP
     try:
         _write(dataclasses.replace(spec, ended=ending), folder)
@@ -161,6 +164,14 @@ def _run(learner: Learner, folder: Path, spec: ExperimentSpec, verbose: bool) ->
     if command := next_command(folder, spec.to_dict(), over):
         print(f"{'Extend' if over else 'Resume'}:  {command}")
     return signals.status or (status if settled else UNFINISHED)
+
+
+def _ended_at_a_rung(folder: Path, spec: ExperimentSpec) -> bool:
+    """Whether halving left trials that are among the best, since there was no time for their next round."""
+    kept = [decision.kept for decision in read_decisions(folder)[-1:]]
+    restored = restore(folder, spec)
+    failed = {trial.number for trial in read_experiment(folder, running=False).trials if trial.state == "failed"}
+    return any(number not in failed and not restored[number_of(number)].over for number in itertools.chain(*kept))
 
 
 def _fit_until(

@@ -12,10 +12,10 @@ from experiments.plan.learners import Learner
 from experiments.plan.plan import Plan
 from experiments.plan.resources import ClusterResources
 from experiments.record.spec import ExperimentSpec
-from experiments.run.console import say
 from experiments.run.task import Task
 from experiments.show.table import print_table
 from experiments.show.tables import plan_table, round_table
+from experiments.show.text import say
 
 SHOWN = 27
 """Trials that are listed."""

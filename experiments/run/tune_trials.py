@@ -59,6 +59,7 @@ class PlannedTrials(BasicVariantGenerator):
         trial = super().next_trial()
         if trial and self._paused:
             trial.set_status(Trial.PAUSED)
+            trial.init_local_path()  # without a folder's name Tune fails where it stops a trial that never began
         if trial and (old := self._restored.get(trial_number(trial))):
             rows = old.rows if old.over else [row for _, row in old.checkpoints]
             give_back(trial, old.checkpoints, old.newest_index, rows[-1] if rows else {})

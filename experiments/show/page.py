@@ -15,6 +15,7 @@ from experiments.read.trials import Experiment, TrialResult
 from experiments.show import tables
 from experiments.show.effects import comparable, effects_figure
 from experiments.show.figures import learning_curves
+from experiments.show.halving import rung_table, winner_lines
 from experiments.show.lineage import lineage
 from experiments.show.origin import origin
 from experiments.show.speed import speed_figure, speeds
@@ -62,6 +63,7 @@ def report(experiments: Sequence[Experiment]) -> Page:
     _seeds(page, configurations)
     _confirmations(page, experiments)
     page.text += "".join(map(lineage, experiments))
+    _halvings(page, experiments)
     page.add("## Trials")
     rows = tables.trial_table(trials)
     page.add(to_markdown(rows if len(experiments) > 1 else without(rows, "experiment")))
@@ -184,6 +186,14 @@ def _confirmations(page: Page, experiments: Sequence[Experiment]) -> None:
             )
             page.add(to_markdown(tables.confirmation_table(found)))
             page.add(verdict(found, code))
+
+
+def _halvings(page: Page, experiments: Sequence[Experiment]) -> None:
+    for experiment in experiments:
+        if lines := winner_lines(experiment, code):
+            page.add(f"## Who went on in {code(experiment.name)}")
+            page.add(to_markdown(rung_table(experiment)))
+            page.add("\n\n".join(lines))
 
 
 def _failures(page: Page, trials: Sequence[TrialResult]) -> None:

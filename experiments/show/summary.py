@@ -8,9 +8,10 @@ from experiments.ask.command_line import neighbour
 from experiments.read import policies
 from experiments.read.trials import read_experiment
 from experiments.record.folders import display
+from experiments.show.halving import rung_table, winner_lines
 from experiments.show.table import print_table, without
 from experiments.show.tables import trial_table
-from experiments.show.text import line
+from experiments.show.text import line, say
 from trainables.texts import printable
 
 
@@ -23,8 +24,14 @@ def summarise(folder: Path) -> int:
     experiment = read_experiment(folder, running=False)  # this program holds the lock, but runs it no longer
     print_table(without(trial_table(experiment.trials), "experiment", "steps/s", "best", "area"))
     line()
+    if found := winner_lines(experiment):
+        print_table(rung_table(experiment))
+        line()
+        for text in found:
+            say(text)
     if best := experiment.best:
-        line(f"Best trial: {best.name}, mean return of its last 100 games {best.last:.1f}")
+        if not found:
+            line(f"Best trial: {best.name}, mean return of its last 100 games {best.last:.1f}")
         if checkpoints := policies.of_trial(best.folder):
             line(f"Checkpoint: {display(checkpoints[-1].folder)}")
     failed = [trial for trial in experiment.trials if trial.state == "failed"]

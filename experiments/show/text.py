@@ -1,9 +1,13 @@
 """Numbers as text, and text from files made harmless: one way into a page, and one to the terminal.
 
-``code`` and ``block`` are how a text from a file comes into a page, ``line`` how it comes to the terminal.
+``code`` and ``block`` are how a text from a file comes into a page, ``line`` and
+``say`` how it comes to the terminal.
 """
 
 import math
+import sys
+
+from rich.console import Console
 
 from trainables.texts import printable
 
@@ -27,3 +31,8 @@ def block(text: str) -> str:
 def line(text: str = "") -> None:
     """Print a line, whatever is in it."""
     print(printable(text), flush=True)
+
+
+def say(text: str) -> None:
+    """Print prose, whatever is in it: no word is cut at a terminal's edge, and a file gets whole lines."""
+    Console(markup=False, highlight=False).print(printable(text), soft_wrap=not sys.stdout.isatty())

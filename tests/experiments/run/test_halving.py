@@ -1,6 +1,7 @@
 """Successive halving: who goes on depends on results alone. Real Ray, and TRPO on CartPole, which plays in
 milliseconds."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -60,6 +61,10 @@ def test_a_core_idled_while_trials_that_ask_for_one_worker_ran_alone(halved):
     assert sorted(sum(found[:2], 0) for found in workers) == [2, 2, 4], workers
     assert workers[decision.kept[0]][2:] == [3, 3], "as many as it can use"
     assert all(json.loads((trial / "params.json").read_text())["num_workers"] == 1 for trial in trial_folders(halved))
+
+
+def test_tune_gave_up_where_the_time_budget_ended_trials_that_had_not_begun(ray_cluster, tmp_path):
+    fit(TRPO, tmp_path / "short", dataclasses.replace(three(), time_budget_s=0.5))
 
 
 class KillOnce(tune.Callback):
