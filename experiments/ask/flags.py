@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from experiments.ask.budget import ITERATIONS, TIMESTEPS, Budget
-from experiments.ask.modes import ALWAYS, EXTEND, FORK, NEW, RESUME, SMOKE_TEST, Counts
+from experiments.ask.modes import ALWAYS, EXTEND, FORK, NEW, RESUME, SMOKE_TEST, STARTS, Counts
 from experiments.ask.storage import MIRRORS, is_uri, locate
 from trainables.checks import Bounds, ConfigError, check_fields
 
@@ -142,10 +142,11 @@ class SweepFlags:
     ] = ()
     """Fix any setting of the learner's configuration in all trials."""
 
-    confirm: Annotated[int, Bounds(0)] = 0
-    """Afterwards run the best N configurations again with fresh seeds: how much of their scores was luck?"""
+    confirm: Annotated[int, Counts((*STARTS, RESUME)), Bounds(0)] = 0
+    """Afterwards, or with --resume of a sweep that has ended, run the best N configurations again with fresh seeds: how
+    much of their scores was luck?"""
 
-    seeds: Annotated[int, Counts(beside="confirm"), Bounds(2)] = 3
+    seeds: Annotated[int, Counts((*STARTS, RESUME), beside="confirm"), Bounds(2)] = 3
     """Fresh seeds of each configuration that --confirm runs again."""
 
     smoke_test: Annotated[bool, Counts((SMOKE_TEST,))] = False
@@ -169,6 +170,11 @@ class SweepFlags:
         if not self.smoke_test:
             return self
         return dataclasses.replace(self, preset="smoke", scheduler="fifo", num_samples=2, iterations=2)
+
+    @property
+    def confirmation(self) -> dict[str, int] | None:
+        """What --confirm asks for."""
+        return {"best": self.confirm, "seeds": self.seeds} if self.confirm else None
 
     @property
     def budget(self) -> Budget:

@@ -77,8 +77,9 @@ def by_configuration(experiments: Iterable[Experiment]) -> list[Configuration]:
 
 
 def best_configurations(sweep: Experiment, count: int) -> list[Configuration]:
-    """At most ``count`` of the configurations that have results, the best first."""
-    return [configuration for configuration in by_configuration([sweep]) if len(configuration.scores)][:count]
+    """At most ``count`` of the configurations that have results, the best first, or those that halving kept longest."""
+    found = [configuration for configuration in by_configuration([sweep]) if len(configuration.scores)]
+    return sorted(found, key=lambda c: max(trial.rung for trial in c.trials), reverse=True)[:count]
 
 
 def varied(configurations: Iterable[Configuration]) -> list[str]:

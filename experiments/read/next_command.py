@@ -33,6 +33,30 @@ def next_command(folder: Path, record: Mapping[str, Any], over: bool) -> str:
     return f"{neighbour(program)} {shlex.join([*learner, *flags])}"
 
 
+def confirm_command(folder: Path, record: Mapping[str, Any]) -> str:
+    """The command that runs the best of a sweep again with fresh seeds; its flag alone where no program is named."""
+    program, *_ = [*map(str, record.get("command", [])), ""]
+    flags = "--confirm 3"
+    return f"{neighbour(program)} --resume {shlex.quote(display(folder))} {flags}" if program in PROGRAMS else flags
+
+
+def plan_command(record: Mapping[str, Any]) -> str:
+    """The command that makes a halved sweep's plan on any machine: as it was typed, with its trials and its limit.
+
+    Empty for a record that names no program of ours, for a fork, and after an extension, which no new sweep repeats.
+    """
+    program, *words = [*map(str, record.get("command", [])), ""]
+    if program not in PROGRAMS or record.get("fork_of") or record.get("extended"):
+        return ""
+    words = [word for word, before in zip(words, ["", *words], strict=False) if "--name" not in (word, before)]
+    words = [word for word in words if word and not word.startswith("--name=")]
+    typed = {word.partition("=")[0] for word in words}
+    flags = ["--num-samples", str(len(record.get("configs", []))), *Budget.of_record(record).flags]
+    for flag, value in zip(flags[::2], flags[1::2], strict=True):
+        words += [] if flag in typed else [flag, value]
+    return f"{neighbour(program)} {shlex.join(words)}"
+
+
 def train_command(learner: str, config: Config, budget: Budget) -> str:
     """The command that trains a configuration; it names only what differs from train.py's defaults."""
     words: list[str] = []

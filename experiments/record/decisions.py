@@ -42,6 +42,8 @@ def read_decisions(folder: Path) -> list[Decision]:
     """All decisions of an experiment so far, in order. Raises ConfigError if the file is damaged."""
     try:
         content = parse_json(read_text(folder / DECISIONS, MAX_JSON_BYTES))
+        if not isinstance(content, list):
+            raise TypeError
         return [_decision(**entry) for entry in content]
     except FileNotFoundError:
         return []

@@ -128,6 +128,18 @@ def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) ->
         return _run(learner, folder, spec, run.verbose)
 
 
+def promise(folder: Path, spec: ExperimentSpec) -> None:
+    """Write down the confirmation that ``spec`` promises of an experiment from now on.
+
+    Raises ConfigError if another program runs the experiment, or if its record cannot be changed.
+    """
+    with exclusive(folder):
+        try:
+            _write(spec, folder)
+        except OSError as error:
+            raise ConfigError(f"{folder / folders.RECORD} cannot be changed: {error}") from None
+
+
 def _why_over(restored: Mapping[str, RestoredTrial], spec: ExperimentSpec) -> str:
     """Why no trial has anything to do, although the budget was extended."""
     if spent := {flag for trial in restored.values() for flag in spec.budget.spent(trial.rows[-1])}:
@@ -171,7 +183,10 @@ def _ended_at_a_rung(folder: Path, spec: ExperimentSpec) -> bool:
     kept = [decision.kept for decision in read_decisions(folder)[-1:]]
     restored = restore(folder, spec)
     failed = {trial.number for trial in read_experiment(folder, running=False).trials if trial.state == "failed"}
-    return any(number not in failed and not restored[number_of(number)].over for number in itertools.chain(*kept))
+    return any(
+        number not in failed and (name := number_of(number)) in restored and not restored[name].over
+        for number in itertools.chain(*kept)
+    )
 
 
 def _fit_until(

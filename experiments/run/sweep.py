@@ -49,7 +49,7 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
     sweep, run = arguments.sweep.settled, arguments.run
     mode = require_counted([run, arguments.sweep], words)
     if mode in (RESUME, EXTEND):
-        return continuation(learner, run, Budget(sweep.iterations, sweep.timesteps)), None
+        return continuation(learner, run, Budget(sweep.iterations, sweep.timesteps), sweep.confirmation), None
     resources = resources_for(run)
     settings = sweep.settings(learner.batch_field)
     capacity = capacity_for(learner, sweep, settings, resources) if sweep.scheduler == "halving" else None
@@ -91,5 +91,5 @@ def _spec(plan: Plan, sweep: SweepFlags, run: RunFlags, origin: Sequence[Restore
         max_concurrent=sweep.max_concurrent,
         time_budget_s=sweep.time_budget_s,
         storage_uri=run.uri,
-        confirm={"best": sweep.confirm, "seeds": sweep.seeds} if sweep.confirm else None,
+        confirm=sweep.confirmation,
     )

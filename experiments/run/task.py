@@ -1,5 +1,7 @@
 """What a command line asks for, once it is found to be possible: a new experiment, or one that goes on."""
 
+import dataclasses
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +10,7 @@ from pathlib import Path
 from experiments.ask.budget import Budget
 from experiments.ask.flags import RunFlags
 from experiments.plan.learners import Learner
+from experiments.read.confirmations import SUFFIX
 from experiments.read.restored import RestoredTrial
 from experiments.record import folders, mirror
 from experiments.record.spec import ExperimentSpec
@@ -30,13 +33,24 @@ class Task:
     checkpoint_bytes: int = 0  # at most; of a new experiment
 
 
-def continuation(learner: Learner, run: RunFlags, asked: Budget) -> Task:
-    """What --resume or --extend asks for. Raises ConfigError if it cannot be."""
+def continuation(learner: Learner, run: RunFlags, asked: Budget, confirm: dict[str, int] | None = None) -> Task:
+    """What --resume, with a confirmation or without, or --extend asks for. Raises ConfigError if it cannot be."""
     folder = mirror.find(run, run.resume or run.extend or "", learner.name)
     spec = ExperimentSpec.read(folder)
     if run.resume:
-        return Task(learner, run, spec, folder)
+        return Task(learner, run, _with_confirmation(spec, folder, confirm) if confirm else spec, folder)
     return Task(learner, run, spec.with_more(asked), folder, asked)
+
+
+def _with_confirmation(spec: ExperimentSpec, folder: Path, asked: dict[str, int]) -> ExperimentSpec:
+    """What an experiment is to do once a confirmation is asked for that it did not promise when it began."""
+    if spec.confirm and spec.confirm != asked:
+        raise ConfigError(f"--confirm: {folder.name} promises the best {spec.confirm['best']} already; leave it out")
+    if spec.confirms or spec.scheduler == "pbt":
+        raise ConfigError(f"--confirm: {folder.name} is {'a confirmation' if spec.confirms else 'a sweep of pbt'}")
+    if not spec.confirm and os.path.lexists(again := folder.with_name(folder.name + SUFFIX)):
+        raise ConfigError(f"--confirm needs the name {again.name!r}, which exists already in {again.parent}")
+    return dataclasses.replace(spec, confirm=asked)
 
 
 def beginning(learner: Learner, run: RunFlags, spec: ExperimentSpec, origin: Sequence[RestoredTrial] = ()) -> Task:
@@ -50,6 +64,8 @@ def beginning(learner: Learner, run: RunFlags, spec: ExperimentSpec, origin: Seq
 def perform(task: Task) -> int:
     """Do it, and the confirmation that it promises; return the program's exit status."""
     learner, run = task.learner, task.run
+    if task.folder and not task.more and task.spec.confirm != ExperimentSpec.read(task.folder).confirm:
+        lifecycle.promise(task.folder, task.spec)
     if task.folder and not task.more and due(task.folder, run):
         print(f"{folders.display(task.folder)} has come to its end, and stays as it is.")
         return confirm(learner, task.folder, run)

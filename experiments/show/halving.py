@@ -6,6 +6,7 @@ from experiments.ask.budget import Budget
 from experiments.ask.words import short
 from experiments.plan.trial_names import number_of
 from experiments.read.lead import Lead, lead
+from experiments.read.next_command import confirm_command, plan_command
 from experiments.read.trials import Experiment, TrialResult
 from experiments.show.table import Rows
 from experiments.show.text import number
@@ -49,15 +50,15 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
     lines.append(_play(best))
     if found := lead(experiment):
         lines.append(_certainty(found, experiment, mark))
+    if command := plan_command(experiment.record):
+        lines.append(f"The same plan on any machine: {mark(command)}")
     return lines
 
 
 def _play(best: TrialResult) -> str:
     """How the trial plays by its last evaluation, or by its training games where it has none."""
     row = best.rows[-1]
-    text = (
-        f"It has played {row['timesteps_total']:,} agent steps; its last 100 training games returned {best.last:.1f}."
-    )
+    text = f"After {row['timesteps_total']:,} agent steps its last 100 training games returned {best.last:.1f}."
     words = []
     for how in ("sampled", "greedy"):
         mean, low, high = (_number(row.get(f"eval/return_{how}_{key}")) for key in ("mean", "ci95_low", "ci95_high"))
@@ -79,7 +80,8 @@ def _certainty(found: Lead, experiment: Experiment, mark: Callable[[str], str]) 
     if spread:
         luck = "more" if found.points > found.spread else "no more"
         text += f" That is {luck} than the luck of the games alone, up to {spread} with 95%."
-    return text + " Each had one random seed, whose luck is larger still: --confirm plays the best again with others."
+    text += " Each had one random seed, and its luck is larger still; to play the best again with others:"
+    return f"{text} {mark(confirm_command(experiment.folder, experiment.record))}"
 
 
 def _number(value: object) -> str:

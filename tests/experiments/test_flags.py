@@ -74,6 +74,7 @@ TRAIN = SHARED | SETTINGS | {"preset": "smoke"}
 
 WAYS_ON = {"resume": {"storage_path", "address", "verbose"}}
 WAYS_ON["extend"] = WAYS_ON["resume"] | {"iterations", "timesteps"}
+WAYS_ON_OF_SWEEPS = {"resume": WAYS_ON["resume"] | {"confirm"}, "extend": WAYS_ON["extend"]}
 ONE_WAY = {"resume", "extend", "fork", "smoke_test"}
 REFUSED = {
     # way to run: flags that train.py would ignore, or cannot change; and those that a sweep would
@@ -98,7 +99,7 @@ def refused(pair, *, of_sweep):
     """Whether the documentation says that one of these flags does not count beside the other."""
     for flag, other in (pair, pair[::-1]):
         if flag in WAYS_ON:
-            return other not in WAYS_ON[flag]
+            return other not in (WAYS_ON_OF_SWEEPS if of_sweep else WAYS_ON)[flag]
         if flag in REFUSED:
             return other in REFUSED[flag][of_sweep] or other == "seeds"
     return "seeds" in pair and "confirm" not in pair
@@ -193,7 +194,7 @@ def test_a_fork_with_dry_run_really_started_and_did_not_look_whether_its_names_a
     before = sorted(storage.rglob("*"))
     code, output = call("--set", "gamma=0.9", "--name", "mine")
     assert code == 0
-    assert "1 trials of 1,000,000 agent steps" in output.out
+    assert "1 trial to the end: at most 1,000,000 agent steps" in output.out
     assert "Trials start from the best checkpoints of their origin" in output.out
     assert "gamma=0.9" in output.out
     assert "in results/mine" in output.out

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.read.next_command import next_command
+from experiments.read.next_command import next_command, plan_command
 
 
 @pytest.fixture(autouse=True)
@@ -42,3 +42,15 @@ def test_folders_with_blanks_are_quoted():
 @pytest.mark.parametrize("command", [[], ["../evil.py"], ["/elsewhere/evil.py", "pg"], ["benchmark.py", "tune"]])
 def test_no_command_is_proposed_that_starts_a_foreign_program(command):
     assert next_command(Path("results/first").absolute(), {"command": command}, over=False) == ""
+
+
+def test_a_plan_that_followed_from_a_machines_speed_is_typed_with_what_makes_it_anywhere():
+    record = {
+        "command": ["sweep_pong.py", "--name", "mine", "--seed", "3"],
+        "configs": [{}] * 9,
+        "timesteps": 1_300_000,
+    }
+    assert plan_command(record).endswith("sweep_pong.py --seed 3 --num-samples 9 --timesteps 1300000")
+    typed = {"command": ["sweep_pong.py", "--name=mine", "--num-samples=9", "--timesteps", "1300000"]}
+    assert plan_command(record | typed).endswith("sweep_pong.py --num-samples=9 --timesteps 1300000")
+    assert plan_command(record | {"fork_of": {"name": "other"}}) == ""

@@ -1,0 +1,67 @@
+"""What a halved sweep says of itself at its end and in its report."""
+
+import json
+import shutil
+
+import pytest
+
+from experiments.read.configurations import best_configurations
+from experiments.read.trials import read_experiment
+from experiments.record.decisions import Decision, write_decisions
+from experiments.show.halving import rung_table, winner_lines
+from experiments.show.page import report
+from experiments.show.summary import summarise
+from tests.helpers.written_experiments import write_checkpoint, write_experiment
+
+GREEDY = {"eval/return_greedy_mean": -3.0, "eval/return_greedy_ci95_low": -6.0, "eval/return_greedy_ci95_high": 0.0}
+
+
+@pytest.fixture
+def halved(tmp_path):
+    """Three trials of which one went on; a stopped one has the higher return."""
+    trials = [({"gamma": 0.97}, [-20, -15.0], "running"), ({"seed": 1}, [-19, -12, -16], None)]
+    trials.append(({"gamma": 0.98, "seed": 2}, [-20, -19], "running"))
+    record = {"scheduler": "halving", "rungs": [2, 10], "swept": ["seed"], "iterations": 10}
+    folder = write_experiment(tmp_path / "results", "halved", "pg", trials, **record)
+    write_decisions(folder, [Decision(2, [-15.0, -12.0, -19.0], [1])])
+    result = folder / "00001_seed=1" / "result.json"
+    rows = [json.loads(line) for line in result.read_text().splitlines()]
+    rows[-1] |= GREEDY | {"eval/iteration": 2}
+    result.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    checkpoint = write_checkpoint(folder / "00000_seed=0", "pg", 2, -15.0, 1)
+    state = json.loads((checkpoint / "state.json").read_text())
+    state["episodes"]["recent_returns"] = [-16.0, -14.0] * 50
+    (checkpoint / "state.json").write_text(json.dumps(state))
+    return folder
+
+
+def test_the_winner_went_furthest_and_need_not_have_the_highest_return(halved):
+    experiment = read_experiment(halved)
+    assert experiment.best.name == "00001_seed=1"
+    assert best_configurations(experiment, 1)[0].trials == [experiment.best]
+    assert [trial.state for trial in experiment.trials] == ["stopped", "stopped", "stopped"]
+
+
+def test_the_end_says_who_won_how_it_plays_and_how_sure_that_is(halved, capsys):
+    name, play, sure, *_ = winner_lines(read_experiment(halved))
+    assert name == "Winner: 00001_seed=1 with seed=1."
+    assert "After 3,000 agent steps its last 100 training games returned -16.0" in play
+    assert "after iteration 2 of 3: -3.0 with the most probable action (-6.0 to 0.0); 95% intervals" in play
+    assert "3 trials were last compared, at 2 iterations, it led 00000_seed=0 by 3.0 points" in sure
+    assert "more than the luck of the games alone, up to 0.3 with 95%" in sure
+    assert "--confirm 3" in sure
+    assert summarise(halved) == 0
+    output = capsys.readouterr().out
+    assert "Winner: 00001_seed=1" in output
+    assert "Best trial" not in output
+
+
+def test_the_report_shows_each_decision(halved):
+    (row,) = rung_table(read_experiment(halved))
+    assert list(row.values()) == ["2", "3", "1", "-12.0", "-12.0", "-15.0", "00001"]
+    assert "## Who went on in `halved`" in report([read_experiment(halved)]).text
+
+
+def test_without_decisions_nothing_is_said(halved):
+    shutil.move(halved / "rungs.json", halved / "elsewhere")
+    assert winner_lines(read_experiment(halved)) == []
