@@ -16,6 +16,7 @@ from rich.table import Table
 
 from experiments.ask.budget import Budget
 from experiments.ask.words import duration
+from experiments.plan.rungs import trials_of_round
 from experiments.record.spec import ExperimentSpec
 from experiments.run.tune_trials import trial_number
 from trainables.metrics import METRIC
@@ -27,7 +28,8 @@ TREND_ITERATIONS = 10
 """Iterations over which the live table says how a trial's return changed."""
 
 STATES = {Trial.RUNNING: "running", Trial.ERROR: "failed", Trial.TERMINATED: "done"}
-"""What Tune's states are called here, the most telling first; in all others a trial is "waiting"."""
+"""What Tune's states are called here, the most telling first. A trial in another one is "paused" at a rung or
+"waiting"."""
 
 
 class UpdateLines(tune.Callback):
@@ -61,7 +63,7 @@ class SweepView(tune.Callback):
     """A table that follows all trials: live in a terminal, else a status line now and then."""
 
     def __init__(self, spec: ExperimentSpec) -> None:
-        self.budget, self.time_budget_s = spec.budget, spec.time_budget_s or math.inf
+        self.budget, self.time_budget_s, self._rungs = spec.budget, spec.time_budget_s or math.inf, spec.rungs
         self._live: Live | None = None
         self._start = self._printed = 0.0
         self._restored: float | None = None  # what of all budgets a resumed experiment had used up when it went on
@@ -102,7 +104,8 @@ class SweepView(tune.Callback):
 
     def _status(self, trials: list[Trial]) -> str:
         scored = [trial for trial in trials if METRIC in trial.last_result]
-        best = max(scored, key=lambda trial: trial.last_result[METRIC], default=None)
+        racing = [trial for trial in scored if not trial.is_finished()] if self._rungs else []
+        best = max(racing or scored, key=lambda trial: trial.last_result[METRIC], default=None)
         parts = [f"after {duration(time.monotonic() - self._start)}: {_counts(trials)}"]
         if best:
             parts.append(f"best {best.last_result[METRIC]:.1f} ({trial_number(best)})")
@@ -112,9 +115,20 @@ class SweepView(tune.Callback):
     def _left(self, trials: list[Trial]) -> float:
         """Seconds if no trial is stopped early, at the pace so far, or until the time budget is spent."""
         elapsed = time.monotonic() - self._start
-        left = sum(1 - self._share(trial) for trial in trials if not trial.is_finished())
+        left = self._shares_left(trials)
         played = sum(map(self._share, trials)) - (self._restored or 0)
         return max(0.0, min(elapsed * left / played if played else 0.0, self.time_budget_s - elapsed))
+
+    def _shares_left(self, trials: list[Trial]) -> float:
+        """What is still to play, in budgets of a trial, if no trial is stopped early but at the rungs of halving."""
+        alive = [trial for trial in trials if not trial.is_finished()]
+        if not self._rungs or not alive:
+            return sum(1 - self._share(trial) for trial in alive)
+        counts = [trials_of_round(len(trials), round_) for round_ in range(len(self._rungs))]
+        now = max((round_ for round_, count in enumerate(counts) if count >= len(alive)), default=0)
+        ends = [rung / self._rungs[-1] for rung in self._rungs]
+        later = sum(counts[round_] * (ends[round_] - ends[round_ - 1]) for round_ in range(now + 1, len(ends)))
+        return sum(max(0.0, ends[now] - self._share(trial)) for trial in alive) + later
 
     def _progress(self, trial: Trial) -> str:
         if self.budget.timesteps:
@@ -131,7 +145,8 @@ class SweepView(tune.Callback):
             table.add_column(column, no_wrap=True)
         table.add_column("")  # the one that gives way where it is narrow
         progress = "steps" if self.budget.timesteps else "iteration"
-        for column in (progress, "return", f"in {TREND_ITERATIONS} it.", "steps/s"):
+        lent = bool(self._rungs) and console.width > 90  # halving gives a trial more workers than it asks for
+        for column in (progress, "return", f"in {TREND_ITERATIONS} it.", *["workers"] * lent, "steps/s"):
             table.add_column(column, justify="right", no_wrap=True)
         shown = _most_telling(trials, max(1, console.height - 5))  # header, rest, status, which may wrap
         for trial in shown:
@@ -143,6 +158,7 @@ class SweepView(tune.Callback):
                 self._progress(trial),
                 f"{result[METRIC]:.1f}" if METRIC in result else "",
                 f"{recent[-1] - recent[0]:+.1f}" if len(recent) > 1 else "",
+                *[f"{result['perf/workers']:.0f}" if "perf/workers" in result else ""] * lent,
                 # A trial that starts from another one's checkpoint has a return, but no speed yet.
                 f"{result['perf/steps_per_s']:.0f}" if "perf/steps_per_s" in result else "",
             )
@@ -152,13 +168,14 @@ class SweepView(tune.Callback):
 
 
 def _state(trial: Trial) -> str:
-    return STATES.get(trial.status, "waiting")
+    paused = trial.status == Trial.PAUSED and METRIC in trial.last_result
+    return "paused" if paused else STATES.get(trial.status, "waiting")
 
 
 def _counts(trials: Iterable[Trial]) -> str:
-    """``2 running, 5 done, 1 waiting``."""
+    """``2 running, 5 done, 1 paused, 1 waiting``."""
     found = Counter(map(_state, trials))
-    return ", ".join(f"{found[state]} {state}" for state in (*STATES.values(), "waiting") if found[state])
+    return ", ".join(f"{found[state]} {state}" for state in (*STATES.values(), "paused", "waiting") if found[state])
 
 
 def _most_telling(trials: list[Trial], count: int) -> list[Trial]:

@@ -152,17 +152,8 @@ def test_help_of_train_shows_a_presets_values(monkeypatch, capsys):
 
 def test_the_dry_run_prints_the_plan_and_writes_nothing(storage, monkeypatch, capsys):
     before = sorted(storage.rglob("*"))
-    flags = [
-        "--dry-run",
-        "--num-samples",
-        "3",
-        "--timesteps",
-        "400000",
-        "--set",
-        "gamma=0.97",
-        "--set",
-        "cpus_per_worker=0.5",
-    ]
+    given = "--num-samples=3 --timesteps=400000 --set=gamma=0.97 --set=cpus_per_worker=0.5"
+    flags = ["--dry-run", *given.split()]
     code, output = run(monkeypatch, capsys, lambda: sweep.main(PG, ""), "sweep_pong.py", *flags)
     assert code == 0
     assert "3 trials begin, 1 goes to the end: at most 400,000 agent steps a trial" in output.out

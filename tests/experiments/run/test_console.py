@@ -73,6 +73,18 @@ def test_every_trial_has_a_line_with_its_whole_name(frame, columns):
     assert max(map(len, (header, first, status))) <= columns
 
 
+def test_paused_trials_and_lent_workers_of_halving_are_shown(frame):
+    trials = make_trials(Trial.RUNNING, Trial.PAUSED, Trial.PAUSED)
+    trials[2].run_metadata.last_result = {}
+    trials[0].run_metadata.last_result |= {"perf/workers": 4.0}
+    header, first, second, third, status = frame(trials, 120, 24, scheduler="halving", rungs=[30, 150])
+    assert header.split()[-2:] == ["workers", "steps/s"]
+    assert re.search(r"running .* 4 +3000$", first)
+    assert " paused " in second
+    assert " waiting " in third
+    assert ": 1 running, 1 paused, 1 waiting |" in status
+
+
 def test_of_more_trials_than_lines_those_that_run_failed_or_lead_are_shown(frame):
     statuses = [Trial.TERMINATED] * 20 + [Trial.ERROR] + [Trial.RUNNING] * 2 + [Trial.PENDING] * 20
     _, *lines, more, status, wrapped = frame(make_trials(*statuses), 80, 10)
