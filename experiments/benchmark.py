@@ -13,6 +13,7 @@ from experiments.ask.command_line import clean_exit, parse, program, subcommand
 from experiments.benchmarks.measure import OutputFlags, RoundsFlags, Table, show
 from experiments.benchmarks.rollout import benchmark_emulator, benchmark_rollout
 from experiments.benchmarks.simulation import SimulateFlags, benchmark_simulate
+from experiments.benchmarks.sweep import SweepFlags, benchmark_sweep
 from experiments.benchmarks.trpo import TRPOFlags, benchmark_trpo
 from experiments.benchmarks.tune import TuneFlags, benchmark_tune
 from experiments.benchmarks.update import UpdateFlags, benchmark_update
@@ -35,6 +36,7 @@ BENCHMARKS: dict[str, tuple[type[OutputFlags], Benchmark]] = {
     "update": (UpdateFlags, benchmark_update),
     "trpo": (TRPOFlags, benchmark_trpo),
     "tune": (TuneFlags, benchmark_tune),
+    "sweep": (SweepFlags, benchmark_sweep),
     "simulate": (SimulateFlags, benchmark_simulate),
 }
 

@@ -6,7 +6,7 @@ from experiments.run.sweep import main
 DESCRIPTION = """Sweep a policy gradient (PPO; with --preset karpathy REINFORCE) on Pong's pixels with Ray Tune.
 
 Examples:
-  python experiments/sweep_pong.py                               8 trials, ASHA, at most 30 minutes
+  python experiments/sweep_pong.py                               as many trials as 30 minutes hold, the best go on
   python experiments/sweep_pong.py --smoke-test                  does everything work here?
   python experiments/sweep_pong.py --confirm 3 --seeds 3         and how much of the best scores was luck?
   python experiments/sweep_pong.py --scheduler fifo --num-samples 4 --set gamma=0.99 --name first

@@ -6,7 +6,7 @@ from experiments.run.sweep import main
 DESCRIPTION = """Sweep trust-region policy optimisation on Pong's memory with Ray Tune.
 
 Examples:
-  python experiments/sweep_trpo.py                               8 trials, ASHA, at most 30 minutes
+  python experiments/sweep_trpo.py                               as many trials as 30 minutes hold; the best go on
   python experiments/sweep_trpo.py --smoke-test                  does everything work here?
   python experiments/sweep_trpo.py --confirm 3 --seeds 3         and how much of the best scores was luck?
   python experiments/sweep_trpo.py --scheduler fifo --num-samples 4 --set max_kl=0.01 --name first

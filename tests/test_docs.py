@@ -215,5 +215,5 @@ def test_a_dry_run_prints_the_plan_and_leaves_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     status, printed, _ = run_here("sweep_pong.py", "--dry-run")
     assert status == 0
-    assert "go on, 1 goes to the end" in printed
+    assert "to the end: at most" in printed
     assert not [*tmp_path.iterdir()]

@@ -1,0 +1,110 @@
+"""A whole sweep, from the command to its end, against bare emulator loops on all cores before and after it."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import experiments
+from experiments.ask.flags import SchedulerName
+from experiments.benchmarks.measure import OutputFlags, Spread, Table, bare_emulators
+from experiments.plan.resources import local_cpus
+from experiments.read.trials import TrialResult, read_experiment
+from trainables.checks import Bounds, ConfigError
+
+FRAME_SKIP = 4
+"""Emulator frames of an agent step."""
+
+PROGRAMS = {"pg": "sweep_pong.py", "trpo": "sweep_trpo.py"}
+
+
+@dataclass(frozen=True)
+class SweepFlags(OutputFlags):
+    """Which sweep, and how long."""
+
+    learner: str = "pg"
+    """pg runs sweep_pong.py, trpo sweep_trpo.py."""
+
+    time_budget_s: Annotated[float, Bounds(0, low_included=False)] = 1800.0
+    """Seconds that the sweep is given; the default is its own."""
+
+    scheduler: SchedulerName = "halving"
+    """Who decides which trials go on."""
+
+    seed: Annotated[int, Bounds(0)] = 0
+    """Decides what is drawn."""
+
+    rounds: Annotated[int, Bounds(1)] = 5
+    """Times that the bare loops are measured before the sweep, and after it."""
+
+    def __post_init__(self) -> None:
+        """Check every flag."""
+        super().__post_init__()
+        if self.learner not in PROGRAMS:
+            raise ConfigError(f"learner={self.learner!r}: accepted are {', '.join(PROGRAMS)}")
+
+
+def benchmark_sweep(flags: SweepFlags) -> Iterator[Table]:
+    """A whole sweep from its command to its end: the share of what all cores could emulate."""
+    cores = local_cpus()
+    with bare_emulators(cores) as measure:
+        before = [measure() for _ in range(flags.rounds)]
+    with tempfile.TemporaryDirectory() as storage:
+        seconds, trials = _sweep(flags, Path(storage))
+        steps = sum(trial.rows[-1]["timesteps_total"] for trial in trials)
+        parts = _parts(trials, seconds * cores)
+        best = max(trial.last for trial in trials)
+    with bare_emulators(cores) as measure:
+        after = [measure() for _ in range(flags.rounds)]
+    bare = Spread.of([*before, *after])
+    rate = steps * FRAME_SKIP / seconds
+    row = {
+        "sweep": f"{PROGRAMS[flags.learner]} --scheduler {flags.scheduler}",
+        "minutes": seconds / 60,
+        "trials": len(trials),
+        "agent steps": steps,
+        "frames/s": rate,
+        "bare frames/s": bare,
+        "share of bare": rate / bare.middle,
+        "best return": best,
+    }
+    yield Table(f"A sweep of {flags.time_budget_s:g} s on {cores} cores", [row])
+    note = "Updates and evaluations hold all of a trial's cores. All else is starting, saving, cores without a trial."
+    yield Table("Where the cores' time goes", [{"part": part, "share": share} for part, share in parts.items()], note)
+
+
+def _sweep(flags: SweepFlags, storage: Path) -> tuple[float, Sequence[TrialResult]]:
+    """Run the sweep as a user does; return its seconds, and its trials that have results."""
+    program = Path(experiments.__file__).with_name(PROGRAMS[flags.learner])
+    words = ["--time-budget-s", flags.time_budget_s, "--scheduler", flags.scheduler, "--seed", flags.seed]
+    where = ["--storage-path", storage, "--name", "sweep"]
+    start = time.perf_counter()
+    subprocess.run([sys.executable, str(program), *map(str, [*words, *where])], check=True, stdout=subprocess.DEVNULL)
+    seconds = time.perf_counter() - start
+    return seconds, [trial for trial in read_experiment(storage / "sweep").trials if trial.rows]
+
+
+def _parts(trials: Sequence[TrialResult], core_seconds: float) -> dict[str, float]:
+    """Shares of the cores' time."""
+
+    def total(metric: str, workers: bool = True) -> float:
+        rows = (row for trial in trials for row in trial.rows)
+        return sum(_value(row, metric) * (_value(row, "perf/workers") if workers else 1) for row in rows)
+
+    idle = total("perf/idle_s", workers=False)
+    found = {
+        "games to learn from": total("perf/rollout_s") - idle,
+        "workers that wait for the last game": idle,
+        "updates": total("perf/update_s"),
+        "evaluations": total("perf/evaluation_s"),
+    }
+    shares = {part: seconds / core_seconds for part, seconds in found.items()}
+    return shares | {"all else": 1 - sum(shares.values())}
+
+
+def _value(row: dict[str, Any], metric: str) -> float:
+    return float(row.get(metric, 0.0))
