@@ -33,7 +33,7 @@ def lead(experiment: Experiment) -> Lead | None:
     at, scores = (decision.at, decision.scores) if decision else (0, [])
     last = [t for t in experiment.trials if t.rung == winner.rung and t.rows and t.state in ("finished", "diverged")]
     if len(last) > 1 and winner in last:  # several went to the end
-        at, ended = experiment.record["rungs"][-1], {trial.number: trial.last for trial in last}
+        at, ended = (experiment.record.get("rungs") or [0])[-1], {trial.number: trial.last for trial in last}
         scores = [ended.get(number) for number in range(len(experiment.trials))]
     found = [(score, trial) for trial in experiment.trials if (score := _at(scores, trial.number)) is not None]
     others = [(score, trial) for score, trial in found if trial is not winner]

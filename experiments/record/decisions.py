@@ -4,6 +4,7 @@ So what was decided holds after a kill, and for trials that come back to life la
 """
 
 import dataclasses
+import itertools
 import json
 import math
 from collections.abc import Sequence
@@ -62,8 +63,8 @@ def dropped(decisions: Sequence[Decision], number: int) -> Decision | None:
 
 
 def passed(decisions: Sequence[Decision], number: int) -> int:
-    """At how many rungs a trial was among those that go on."""
-    return sum(number in decision.kept for decision in decisions)
+    """At how many rungs a trial was among those that go on, before it was not."""
+    return len([*itertools.takewhile(lambda decision: number in decision.kept, decisions)])
 
 
 def _decision(at: Any, scores: Any, kept: Any) -> Decision:

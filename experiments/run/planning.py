@@ -85,10 +85,13 @@ def _in_words(trials: Sequence[int]) -> str:
 
 
 def _time_of(plan: Plan, sweep: SweepFlags) -> str:
+    seconds = sum(each.seconds for each in plan.rounds)
+    text = f"About {duration(seconds)} on {plan.resources}, by the speed of a game that was played now."
+    if seconds > sweep.time_budget_s:
+        return f"{text} That is more than the {duration(sweep.time_budget_s)} of --time-budget-s: --resume will go on."
     return (
-        f"About {duration(sum(each.seconds for each in plan.rounds))} on {plan.resources}, by the speed of a game that"
-        f" was played now. A round of several trials that does not fit into what is left of"
-        f" {duration(sweep.time_budget_s)} (--time-budget-s) is not begun; then the sweep ends."
+        f"{text} A round of several trials that would not fit into what is left of {duration(sweep.time_budget_s)}"
+        " (--time-budget-s) is not begun: the sweep then ends."
     )
 
 

@@ -44,9 +44,12 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
     best = experiment.best
     if best is None or not experiment.decisions:
         return []
+    leading = [trial for trial in experiment.trials if trial.rung == best.rung]
     swept = experiment.record.get("swept", [])
     settings = ", ".join(f"{name}={short(best.config.get(name))}" for name in swept if name in best.config)
     lines = [f"Winner: {mark(best.name)}" + (f" with {mark(settings)}" if settings else "") + "."]
+    if len(leading) > 1 and not all(trial.state in ("finished", "diverged", "failed") for trial in leading):
+        lines[0] += f" It led at the last rung that all came to; {len(leading)} trials had more to play."
     lines.append(_play(best))
     if found := lead(experiment):
         lines.append(_certainty(found, experiment, mark))

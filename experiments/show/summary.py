@@ -31,6 +31,8 @@ def summarise(folder: Path) -> int:
             say(text)
     if best := experiment.best:
         if not found:
+            if len(experiment.record.get("rungs") or []) > 1:
+                line("Not all trials came to the first rung, so they are not compared at equal steps yet.")
             line(f"Best trial: {best.name}, mean return of its last 100 games {best.last:.1f}")
         if checkpoints := policies.of_trial(best.folder):
             line(f"Checkpoint: {display(checkpoints[-1].folder)}")

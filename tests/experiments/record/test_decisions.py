@@ -15,6 +15,7 @@ def test_what_was_decided_is_read_back(tmp_path):
     write_decisions(tmp_path, TWO)
     assert read_decisions(tmp_path) == TWO
     assert [passed(TWO, number) for number in range(4)] == [0, 1, 0, 2]
+    assert passed(TWO[::-1], 1) == 0, "who was stopped does not come back"
     assert [dropped(TWO, number) for number in range(4)] == [TWO[0], TWO[1], TWO[0], None]
 
 
