@@ -43,13 +43,17 @@ class Lending:
     ) -> int:
         """How many workers a trial that starts now has, while ``others`` are about to start and some are ``running``.
 
-        What it asks for, if that is free. What is left when the others have theirs is shared by all that can use more.
+        What it asks for, if that is free. What is left when the others have theirs is shared by all that can use more,
+        running ones included if they have less than this one would have alone.
         """
         free = resources.cpus - sum(map(cpus, running))
         mine = min(_asked(trial), _fitting(free, trial))
         left = free - mine * _each(trial) - sum(_asked(other) * _each(other) for other in others)
         if left > 0:
-            sharers = 1 + len(others) + sum(cpus(other) < self._most(other) * _each(other) for other in running)
+            behind = (
+                min(mine * _each(trial) + left, self._most(other) * _each(other)) > cpus(other) for other in running
+            )
+            sharers = 1 + len(others) + sum(behind)
             mine = min(mine + math.ceil(_fitting(left, trial) / sharers), self._most(trial))
         return min(mine, resources.workers(_each(trial)))
 

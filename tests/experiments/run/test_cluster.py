@@ -58,7 +58,7 @@ def test_the_dry_run_plans_against_the_nodes_that_live(cluster, tmp_path, monkey
     node = cluster.add_node(num_cpus=8)
     cluster.remove_node(node, allow_graceful=False)  # Ray believes in it for a while
     plan = run(SWEEPS["pg"], *flags, cwd=tmp_path)
-    assert "at once on 6 CPUs of 4 nodes" in plan
+    assert "on 6 CPUs of 4 nodes" in plan
     assert "num_workers 8 left out" in plan
     complaint = refused(SWEEPS["pg"], *flags, "--num-workers", 2, "--set", "cpus_per_worker=3", cwd=tmp_path)
     assert "at most 0 workers of 3 CPU" in complaint
