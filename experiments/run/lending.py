@@ -50,10 +50,9 @@ class Lending:
         mine = min(_asked(trial), _fitting(free, trial))
         left = free - mine * _each(trial) - sum(_asked(other) * _each(other) for other in others)
         if left > 0:
-            behind = (
-                min(mine * _each(trial) + left, self._most(other) * _each(other)) > cpus(other) for other in running
-            )
-            sharers = 1 + len(others) + sum(behind)
+            mine_alone = mine * _each(trial) + left
+            behind = [other for other in running if cpus(other) < min(mine_alone, self._most(other) * _each(other))]
+            sharers = 1 + len(others) + len(behind)
             mine = min(mine + math.ceil(_fitting(left, trial) / sharers), self._most(trial))
         return min(mine, resources.workers(_each(trial)))
 
