@@ -35,10 +35,18 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Only:
-    """In a field's type: it means something only where another field has this value."""
+    """In a field's type: it means something only where another field has this value, or one within these bounds."""
 
     setting: str
     value: Any
+
+    def holds(self, settings: Any) -> bool:
+        """Whether the other field is as asked for."""
+        other = getattr(settings, self.setting)
+        return self.value.accepts(other) if isinstance(self.value, Bounds) else other == self.value
+
+    def __str__(self) -> str:
+        return f"{self.setting} {self.value}" if isinstance(self.value, Bounds) else f"{self.setting}={self.value}"
 
 
 def unknown(kind: str, name: str, known: typing.Iterable[str]) -> str:
@@ -71,9 +79,9 @@ def require_used(settings: Any, given: typing.Iterable[str]) -> None:
     hints = typing.get_type_hints(type(settings), include_extras=True)
     for name in given:
         for extra in getattr(hints.get(name), "__metadata__", ()):
-            if isinstance(extra, Only) and (other := getattr(settings, extra.setting)) != extra.value:
-                only, value = f"{extra.setting}={extra.value}", getattr(settings, name)
-                raise ConfigError(f"{name}={value} means nothing with {extra.setting}={other}: it is for {only}")
+            if isinstance(extra, Only) and not extra.holds(settings):
+                value, other = getattr(settings, name), getattr(settings, extra.setting)
+                raise ConfigError(f"{name}={value} means nothing with {extra.setting}={other}: it is for {extra}")
 
 
 def _checked(name: str, value: Any, hint: Any) -> Any:

@@ -5,14 +5,14 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy import sparse
+from trainables.learning.actor_critic import ActorCritic
+from trainables.sampling.packed_games import PackedGame
 
 from trainables.algorithms.ppo import PPO, VALUE_WEIGHT, Steps, clipped_objective, objective_gradient
 from trainables.config import PGConfig
-from trainables.learning.actor_critic import ActorCritic
 from trainables.learning.distributions import Categorical
 from trainables.learning.optimisers import Adam
 from trainables.learning.policies import PixelCategoricalPolicy
-from trainables.sampling.packed_games import PackedGame
 from trainables.sampling.pool import array_bytes
 from trainables.sampling.rollout import GameNumber
 
