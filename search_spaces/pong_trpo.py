@@ -72,6 +72,12 @@ SPACES = {
         "gamma": GAMMA,
         "num_workers": NUM_WORKERS,
     },
+    "cartpole": {
+        "max_kl": tune.loguniform(5e-3, 5e-2),
+        "hidden_sizes": HIDDEN_SIZES,
+        "timesteps_per_batch": tune.choice([1000, 2000, 4000]),
+        "num_workers": NUM_WORKERS,
+    },
     "smoke": {"max_kl": tune.loguniform(1e-2, 6e-2), "gamma": tune.choice([0.98, 0.99])},
 }
 

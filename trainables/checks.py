@@ -74,14 +74,19 @@ def check_settings(kind: type, settings: typing.Mapping[str, Any]) -> None:
         _checked(name, settings[name], hints[name])
 
 
+def ignored(settings: Any, name: str) -> Only | None:
+    """What a field would need to count, by its ``Only``; None if it counts."""
+    hint = typing.get_type_hints(type(settings), include_extras=True).get(name)
+    needs = (extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, Only))
+    return next((extra for extra in needs if not extra.holds(settings)), None)
+
+
 def require_used(settings: Any, given: typing.Iterable[str]) -> None:
-    """Raise ConfigError if one of the fields that were ``given`` would be ignored, by its ``Only``."""
-    hints = typing.get_type_hints(type(settings), include_extras=True)
+    """Raise ConfigError if one of the fields that were ``given`` would be ignored."""
     for name in given:
-        for extra in getattr(hints.get(name), "__metadata__", ()):
-            if isinstance(extra, Only) and not extra.holds(settings):
-                value, other = getattr(settings, name), getattr(settings, extra.setting)
-                raise ConfigError(f"{name}={value} means nothing with {extra.setting}={other}: it is for {extra}")
+        if need := ignored(settings, name):
+            value, other = getattr(settings, name), getattr(settings, need.setting)
+            raise ConfigError(f"{name}={value} means nothing with {need.setting}={other}: it is for {need}")
 
 
 def _checked(name: str, value: Any, hint: Any) -> Any:
