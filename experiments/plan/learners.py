@@ -47,8 +47,8 @@ class Learner:
         return seconds * min(limit * steps[name] for name, limit in budget.limits.items())
 
     def most_workers(self, config: Config) -> int:
-        """How many rollout actors a trial can use: one for each game of an iteration, if games are short."""
-        return max(1, int(self.iteration_steps(config, GAME_STEPS) // GAME_STEPS))
+        """How many rollout actors a trial can use: one for each slot, or for each short game of an update."""
+        return config.slots or max(1, int(self.iteration_steps(config, GAME_STEPS) // GAME_STEPS))
 
     def preset(self, name: str) -> dict[str, Any]:
         """The settings of a preset. Raises ConfigError if there is none of this name."""
@@ -57,8 +57,20 @@ class Learner:
         return self.space.PRESETS[name]
 
 
-PG = Learner("pg", PongPG, PGConfig, pong_pg, "batch_size", lambda config, length: config.batch_size * length)
+PG = Learner(
+    "pg",
+    PongPG,
+    PGConfig,
+    pong_pg,
+    "batch_size",
+    lambda config, length: config.segments_steps or config.batch_size * length,
+)
 TRPO = Learner(
-    "trpo", PongTRPO, TRPOConfig, pong_trpo, "timesteps_per_batch", lambda config, _: config.timesteps_per_batch
+    "trpo",
+    PongTRPO,
+    TRPOConfig,
+    pong_trpo,
+    "timesteps_per_batch",
+    lambda config, _: config.segments_steps or config.timesteps_per_batch,
 )
 LEARNERS = {learner.name: learner for learner in (PG, TRPO)}

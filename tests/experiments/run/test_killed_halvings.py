@@ -14,10 +14,10 @@ from tests.helpers.trials import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.ray]
 
-CARTPOLE = [f"--set={setting}" for setting in ("env_id=CartPole-v1", "reset_on_reward=false", "coarse_coding=false")]
+CARTPOLE = ["--preset", "cartpole"]
 SWEPT = {
-    "cartpole": ("trpo", [*CARTPOLE, "--set=timesteps_per_batch=300", "--num-samples", 9, "--iterations", 13]),
-    "pong": ("pg", ["--set=hidden_size=10", "--batch-size", 2, "--num-samples", 3, "--iterations", 8, "--seed", 2]),
+    "cartpole": ("trpo", [*CARTPOLE, "--num-samples", 9, "--iterations", 13]),
+    "pong": ("pg", ["--set=hidden_size=10", "--set=slots=2", "--num-samples", 3, "--iterations", 8, "--seed", 2]),
 }
 
 
