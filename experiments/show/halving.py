@@ -5,6 +5,7 @@ from collections.abc import Callable
 from experiments.ask.budget import Budget
 from experiments.ask.words import short
 from experiments.plan.trial_names import number_of
+from experiments.read.configurations import SPEED_ONLY
 from experiments.read.lead import Lead, lead
 from experiments.read.next_command import confirm_command, plan_command
 from experiments.read.trials import Experiment, TrialResult
@@ -46,10 +47,15 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
         return []
     leading = [trial for trial in experiment.trials if trial.rung == best.rung]
     swept = experiment.record.get("swept", [])
-    settings = ", ".join(f"{name}={short(best.config.get(name))}" for name in swept if name in best.config)
-    lines = [f"Winner: {mark(best.name)}" + (f" with {mark(settings)}" if settings else "") + "."]
-    if len(leading) > 1 and not all(trial.state in ("finished", "diverged", "failed") for trial in leading):
-        lines[0] += f" It led at the last rung that all came to; {len(leading)} trials had more to play."
+    settings = ", ".join(
+        f"{name}={short(best.config.get(name))}" for name in swept if name in best.config and name not in SPEED_ONLY
+    )
+    over = len(leading) == 1 or all(trial.state in ("finished", "diverged", "failed") for trial in leading)
+    lines = [
+        f"{'Winner' if over else 'Leader'}: {mark(best.name)}" + (f" with {mark(settings)}" if settings else "") + "."
+    ]
+    if not over:
+        lines[0] += f" The sweep is not finished: {len(leading)} trials have more to play."
     lines.append(_play(best))
     if found := lead(experiment):
         lines.append(_certainty(found, experiment, mark))

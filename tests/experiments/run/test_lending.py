@@ -9,11 +9,11 @@ from experiments.run.lending import Lending, cpus
 from trainables.config import PGConfig
 
 
-def trials(*asked, batch_size=8, each=1.0, nodes=(4,)):
+def trials(*asked, each=1.0, nodes=(4,)):
     """Trials that ask for so many workers, and the nodes."""
     made = []
     for workers in asked:
-        config = PGConfig(num_workers=workers, batch_size=batch_size, cpus_per_worker=each).to_dict()
+        config = PGConfig(num_workers=workers, slots=8, cpus_per_worker=each).to_dict()
         made.append(Trial("stub", config=config, stub=True))
         made[-1].update_resources(PG.trainable.default_resource_request(config))
     return made, ClusterResources(nodes)
@@ -25,7 +25,7 @@ def trials(*asked, batch_size=8, each=1.0, nodes=(4,)):
         ([1, 1, 1, 1], (4,), [1, 1, 1, 1]),
         ([1, 1, 1], (4,), [2, 1, 1]),
         ([1], (4,), [4]),
-        ([1], (60,), [8]),  # the games of an iteration
+        ([1], (60,), [8]),  # a slot each
         ([2, 2, 2], (3,), [2, 1]),  # one idled for minutes
         ([2, 1], (1,), [1]),
         ([1, 1], (3, 4), [4, 3]),

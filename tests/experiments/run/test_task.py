@@ -4,10 +4,12 @@ import pytest
 
 from experiments.ask.budget import Budget
 from experiments.plan.learners import PG
+from experiments.record.spec import ExperimentSpec
 from experiments.run import confirm, lifecycle
 from experiments.run.task import continuation, perform
 from tests.helpers.small_experiments import flags
 from tests.helpers.written_experiments import write_experiment
+from trainables.checks import ConfigError
 
 ASKED = {"best": 1, "seeds": 2}
 
@@ -49,3 +51,17 @@ def test_a_sweep_that_its_time_budget_ended_goes_on_if_no_confirmation_was_asked
     write_experiment(tmp_path, "sweep", "pg", [({}, [-20], "running")], planned=2, ended="time budget")
     assert perform(resumed(tmp_path, "sweep")) == 0
     assert done == ["sweep"]
+
+
+def test_a_confirmation_could_only_be_promised_when_a_sweep_began(tmp_path, monkeypatch):
+    done, later = [], {"best": 1, "seeds": 3}
+    folder = write_experiment(tmp_path, "sweep", "pg", [({}, [-20], None)], ended="all done")
+    monkeypatch.setattr(confirm.lifecycle, "start", lambda learner, spec, run: (done.append(run.name) or 130, folder))
+    assert perform(continuation(PG, flags(tmp_path, resume="sweep"), Budget(None), ASKED)) == 130
+    assert done == ["sweep-confirm"]
+    assert ExperimentSpec.read(folder).confirm == ASKED
+    with pytest.raises(ConfigError, match="sweep promises the best 1 already; leave it out"):
+        continuation(PG, flags(tmp_path, resume="sweep"), Budget(None), later)
+    write_experiment(tmp_path, "other", "pg", [({}, [-20], None)], scheduler="pbt")
+    with pytest.raises(ConfigError, match="other is a sweep of pbt"):
+        continuation(PG, flags(tmp_path, resume="other"), Budget(None), later)
