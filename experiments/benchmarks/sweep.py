@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import experiments
 from experiments.ask.flags import SchedulerName
 from experiments.benchmarks.measure import OutputFlags, Spread, Table, bare_emulators
 from experiments.plan.resources import local_cpus
@@ -79,7 +78,7 @@ def benchmark_sweep(flags: SweepFlags) -> Iterator[Table]:
 
 def _sweep(flags: SweepFlags, storage: Path) -> tuple[float, Sequence[TrialResult]]:
     """Run the sweep as a user does; return its seconds, and its trials that have results."""
-    program = Path(experiments.__file__).with_name(PROGRAMS[flags.learner])
+    program = Path(__file__).parents[1] / PROGRAMS[flags.learner]
     words = ["--time-budget-s", flags.time_budget_s, "--scheduler", flags.scheduler, "--seed", flags.seed]
     where = ["--storage-path", storage, "--name", "sweep"]
     start = time.perf_counter()

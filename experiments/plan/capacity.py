@@ -74,16 +74,16 @@ class Capacity:
         return cls(cores, 1 / seconds, learner.most_workers(config), learner.iteration_steps(config, GAME_STEPS))
 
     def rounds(self, num_trials: int, at: Sequence[int]) -> list[Round]:
-        """The rounds of a sweep with the rungs ``at``, in steps."""
+        """The rounds of a sweep: ``at`` is where its trials begin, and then its rungs, in steps."""
         found = []
-        for index, (begin, end) in enumerate(itertools.pairwise([0, *at])):
+        for index, (begin, end) in enumerate(itertools.pairwise(at)):
             trials = trials_of_round(num_trials, index)
             found.append(Round(trials, begin, end, self._seconds(trials, end - begin)))
         return found
 
     def seconds(self, num_trials: int, steps: int) -> float:
         """Of a whole sweep whose last trial has so many steps."""
-        return sum(each.seconds for each in self.rounds(num_trials, rungs(num_trials, steps)))
+        return sum(each.seconds for each in self.rounds(num_trials, [0, *rungs(num_trials, steps)]))
 
     def steps(self, num_trials: int, seconds: float) -> int:
         """How many steps the last trial can have in that time, in two digits; a thousand, a game's, at least."""

@@ -41,10 +41,10 @@ def filled(sweep: SweepFlags, capacity: Capacity) -> SweepFlags:
     return dataclasses.replace(sweep, num_samples=num_samples, timesteps=sweep.timesteps if sweep.iterations else steps)
 
 
-def rounds(capacity: Capacity, spec: ExperimentSpec) -> list[Round]:
-    """The rounds of halving, in the unit of the budget."""
+def rounds(capacity: Capacity, spec: ExperimentSpec, start: int) -> list[Round]:
+    """The rounds of halving, in the unit of the budget, of which trials have ``start`` behind them."""
     steps = capacity.iteration_steps if spec.budget.unit == "iterations" else 1
-    found = capacity.rounds(len(spec.configs), [round(rung * steps) for rung in spec.rungs or ()])
+    found = capacity.rounds(len(spec.configs), [round(rung * steps) for rung in (start, *(spec.rungs or ()))])
     return [each._replace(begin=round(each.begin / steps), end=round(each.end / steps)) for each in found]
 
 

@@ -10,6 +10,7 @@ from experiments.ask.command_line import clean_exit, parse, program
 from experiments.ask.flags import SAMPLES, RunFlags, SweepFlags
 from experiments.ask.modes import EXTEND, FORK, RESUME, require_counted
 from experiments.plan import population
+from experiments.plan.capacity import Capacity
 from experiments.plan.learners import Learner
 from experiments.plan.plan import Plan, draw, require_fits
 from experiments.plan.rungs import rungs
@@ -52,7 +53,7 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
         return continuation(learner, run, Budget(sweep.iterations, sweep.timesteps), sweep.confirmation), None
     resources = resources_for(run)
     settings = sweep.settings(learner.batch_field)
-    capacity = capacity_for(learner, sweep, settings, resources) if sweep.scheduler == "halving" else None
+    capacity: Capacity | None = None
     origin: Sequence[RestoredTrial] = ()
     if mode == FORK:
         forked_from, origin = forked(learner, run)
@@ -62,21 +63,27 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
         for config in configs:
             require_fits(config, resources)
     else:
-        sweep = filled(sweep, capacity) if capacity else sweep
+        if sweep.scheduler == "halving":
+            capacity = capacity_for(learner, sweep, settings, resources)
+            sweep = filled(sweep, capacity)
         count = sweep.num_samples or SAMPLES
         configs, swept, notes = draw(learner, sweep.preset, settings, count, sweep.seed, resources)
     require_used(configs[0], settings)
     if sweep.scheduler == "pbt":
         notes += population.notes(learner, configs, swept)
     plan = Plan(learner, configs, swept, sweep.budget, resources, sweep.max_concurrent, notes)
-    task = beginning(learner, run, _spec(plan, sweep, run, origin), origin)
-    return task, dataclasses.replace(plan, rounds=rounds(capacity, task.spec)) if capacity else plan
+    start = max((int(best_checkpoint(trial)[1][sweep.budget.time_attr]) for trial in origin), default=0)
+    task = beginning(learner, run, _spec(plan, sweep, run, start), origin)
+    if not task.spec.rungs:
+        return task, plan
+    capacity = capacity or Capacity.of(learner, configs[0], resources)
+    return task, dataclasses.replace(plan, rounds=rounds(capacity, task.spec, start))
 
 
-def _spec(plan: Plan, sweep: SweepFlags, run: RunFlags, origin: Sequence[RestoredTrial] = ()) -> ExperimentSpec:
-    limits, time_attr = sweep.budget.limits, sweep.budget.time_attr
-    start = max((int(best_checkpoint(trial)[1][time_attr]) for trial in origin), default=0)
-    halved = rungs(len(plan.configs), limits[time_attr], min(start, limits[time_attr] - 1))
+def _spec(plan: Plan, sweep: SweepFlags, run: RunFlags, start: int) -> ExperimentSpec:
+    """What is written down of a plan; ``start`` is where the furthest trial of a fork begins."""
+    limit = sweep.budget.limits[sweep.budget.time_attr]
+    halved = rungs(len(plan.configs), limit, min(start, limit - 1))
     return ExperimentSpec(
         learner=plan.learner.name,
         command=[program(), *sys.argv[1:]],

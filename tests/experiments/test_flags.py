@@ -9,6 +9,7 @@ import pytest
 from experiments import train
 from experiments.ask.command_line import parse
 from experiments.ask.flags import RunFlags, SweepFlags, TrainFlags
+from experiments.plan import capacity
 from experiments.plan.learners import PG
 from experiments.plan.resources import ClusterResources
 from experiments.record.folders import create
@@ -126,6 +127,7 @@ def storage(tmp_path, monkeypatch):
     for program in (sweep, train):
         monkeypatch.setattr(program, "resources_for", lambda run: ClusterResources((4,)))
     monkeypatch.setattr(lifecycle, "require_disk", lambda *of: 0)  # it builds every network, and no flag is for it
+    monkeypatch.setattr(capacity, "_seconds_per_step", lambda *of: 2e-4)  # it plays games
     return tmp_path
 
 

@@ -59,6 +59,6 @@ def test_no_time_for_anything_is_refused():
 
 def test_a_rest_of_trials_shares_the_cores():
     eight = Capacity(8, 5600.0, 8, 8000.0)
-    times = [eight.rounds(trials, [400_000])[0].seconds for trials in (1, 2, 8, 9, 16)]
+    times = [eight.rounds(trials, [0, 400_000])[0].seconds for trials in (1, 2, 8, 9, 16)]
     assert times == sorted(times)
     assert times[3] < times[4], "the ninth has eight cores"
