@@ -1,6 +1,6 @@
 """How many agent steps per second a trial makes with more rollout workers."""
 
-import math
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -26,9 +26,8 @@ class Speed(NamedTuple):
 def speeds(trials: Sequence[TrialResult]) -> list[Speed]:
     """Throughput by number of workers; empty if they are the same in all trials."""
     by_workers: dict[int, list[float]] = {}
-    for trial in trials:
-        if trial.rows and math.isfinite(trial.speed):
-            by_workers.setdefault(trial.config.get("num_workers", 1), []).append(trial.speed)
+    for workers, rate in itertools.chain(*map(_rates, trials)):
+        by_workers.setdefault(workers, []).append(rate)
     if len(by_workers) < 2:
         return []
     fewest = min(by_workers)
@@ -42,7 +41,7 @@ def speeds(trials: Sequence[TrialResult]) -> list[Speed]:
 
 def speed_figure(trials: Sequence[TrialResult], found: Sequence[Speed]) -> Figure:
     """Agent steps per second against workers: trials, their means with the parallel efficiency, linear speed-up."""
-    trials = [trial for trial in trials if trial.rows]
+    points = [*itertools.chain(*map(_rates, trials))]
     workers = [speed.workers for speed in found]
     with mpl.rc_context(STYLE):
         figure = new_figure(3.4)
@@ -52,8 +51,8 @@ def speed_figure(trials: Sequence[TrialResult], found: Sequence[Speed]) -> Figur
         means = [speed.steps_per_s for speed in found]
         axes.plot(workers, means, "-", color=COLOURS[1], linewidth=2, label="mean, with its parallel efficiency")
         axes.plot(
-            [trial.config.get("num_workers", 1) for trial in trials],
-            [trial.speed for trial in trials],
+            [workers for workers, _ in points],
+            [rate for _, rate in points],
             "o",
             color=COLOURS[0],
             alpha=0.65,
@@ -72,3 +71,11 @@ def speed_figure(trials: Sequence[TrialResult], found: Sequence[Speed]) -> Figur
         axes.set_ylabel("agent steps per second")
         axes.legend(loc="upper left")
     return figure
+
+
+def _rates(trial: TrialResult) -> list[tuple[int, float]]:
+    """Numbers of workers that a trial had, as its scheduler lent it some, and its median steps a second with each."""
+    had, rates = trial.curve("perf/workers"), trial.curve("perf/steps_per_s")
+    had = np.where(np.isfinite(had), had, trial.config.get("num_workers", 1))  # older rows do not say
+    found = [(int(number), rates[(had == number) & np.isfinite(rates)]) for number in np.unique(had)]
+    return [(number, float(np.median(some))) for number, some in found if len(some)]
