@@ -50,14 +50,12 @@ class SweepFlags(OutputFlags):
 def benchmark_sweep(flags: SweepFlags) -> Iterator[Table]:
     """A whole sweep from its command to its end: the share of what all cores could emulate."""
     cores = local_cpus()
-    with bare_emulators(cores) as measure:
+    with bare_emulators(cores) as measure, tempfile.TemporaryDirectory() as storage:
         before = [measure() for _ in range(flags.rounds)]
-    with tempfile.TemporaryDirectory() as storage:
         seconds, trials = _sweep(flags, Path(storage))
         steps = sum(trial.rows[-1]["timesteps_total"] for trial in trials)
         parts = _parts(trials, seconds * cores)
         best = max(trial.last for trial in trials)
-    with bare_emulators(cores) as measure:
         after = [measure() for _ in range(flags.rounds)]
     bare = Spread.of([*before, *after])
     rate = steps * FRAME_SKIP / seconds
