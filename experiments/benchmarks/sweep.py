@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
+
 from experiments.ask.flags import SchedulerName
 from experiments.benchmarks.measure import OutputFlags, Spread, Table, bare_emulators
 from experiments.plan.resources import local_cpus
@@ -60,16 +62,15 @@ def benchmark_sweep(flags: SweepFlags) -> Iterator[Table]:
     bare = Spread.of([*before, *after])
     rate = steps * FRAME_SKIP / seconds
     row = {
-        "sweep": f"{PROGRAMS[flags.learner]} --scheduler {flags.scheduler}",
-        "minutes": seconds / 60,
         "trials": len(trials),
-        "agent steps": steps,
-        "frames/s": rate,
-        "bare frames/s": bare,
-        "share of bare": rate / bare.middle,
+        "M agent steps": steps / 1e6,
+        "frames/s": round(rate),
+        "bare frames/s": round(bare.middle),
+        "share of bare": Spread.of(rate / np.array([*before, *after])),
         "best return": best,
     }
-    yield Table(f"A sweep of {flags.time_budget_s:g} s on {cores} cores", [row])
+    command = f"{PROGRAMS[flags.learner]} --scheduler {flags.scheduler} --time-budget-s {flags.time_budget_s:g}"
+    yield Table(f"{command}: {seconds:.0f} s on {cores} cores", [row])
     note = "Updates and evaluations hold all of a trial's cores. All else is starting, saving, cores without a trial."
     yield Table("Where the cores' time goes", [{"part": part, "share": share} for part, share in parts.items()], note)
 
