@@ -1,7 +1,6 @@
 """Successive halving: who goes on depends on results alone. Real Ray, and TRPO on CartPole, which plays in
 milliseconds."""
 
-import dataclasses
 import json
 import os
 import signal
@@ -15,7 +14,7 @@ from experiments.record.decisions import read_decisions
 from experiments.run.halving import best
 from tests.helpers.halvings import three
 from tests.helpers.populations import newest_arrays
-from tests.helpers.small_experiments import fit, iterations, rows, trial_folders
+from tests.helpers.small_experiments import InterruptAt, fit, iterations, rows, trial_folders
 from tests.helpers.trials import assert_same, untimed
 
 
@@ -63,10 +62,6 @@ def test_a_core_idled_while_trials_that_ask_for_one_worker_ran_alone(halved):
     assert all(json.loads((trial / "params.json").read_text())["num_workers"] == 1 for trial in trial_folders(halved))
 
 
-def test_tune_gave_up_where_the_time_budget_ended_trials_that_had_not_begun(ray_cluster, tmp_path):
-    fit(TRPO, tmp_path / "short", dataclasses.replace(three(), time_budget_s=0.5))
-
-
 class KillOnce(tune.Callback):
     """Kills the process of the first trial that reports."""
 
@@ -78,9 +73,13 @@ class KillOnce(tune.Callback):
             os.kill(result["pid"], signal.SIGKILL)
 
 
-def test_the_winner_depended_on_how_many_trials_ran_at_once_and_on_who_failed(halved, tmp_path):
-    """As ASHA's does, which promotes whoever comes first. A trial of four CPUs has Ray for itself here."""
-    folder, kill = tmp_path / "one", KillOnce()
-    assert fit(TRPO, folder, three(cpus_per_worker=4.0), kill).num_errors == 0
+def test_the_winner_depended_on_how_many_trials_ran_at_once_and_on_what_befell_them(halved, tmp_path):
+    """As ASHA's does, which promotes whoever comes first. A trial of four CPUs has Ray for itself here; the sweep is
+    interrupted, at which Tune gave up because of the trials that had not begun, and then a trial's process is killed.
+    """
+    folder, kill, spec = tmp_path / "one", KillOnce(), three(cpus_per_worker=4.0)
+    fit(TRPO, folder, spec, InterruptAt(1))
+    assert read_decisions(folder) == []
+    assert fit(TRPO, folder, spec, kill).num_errors == 0
     assert kill.killed.num_failures == 1
     same(folder, halved)
