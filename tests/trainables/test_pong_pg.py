@@ -18,6 +18,11 @@ METHODS = {
     "reinforce": {"method": "reinforce", "optimiser": "rmsprop", "half_life": 0},
     "ppo": {"method": "ppo", "half_life": 5000},
 }
+EACH_METHOD = pytest.mark.parametrize(
+    "settings",
+    [pytest.param(METHODS["reinforce"], marks=pytest.mark.slow), METHODS["ppo"]],
+    ids=METHODS,
+)
 REINFORCE = pytest.mark.parametrize("run", ["reinforce"], indirect=True)
 
 
@@ -44,12 +49,12 @@ def run(request, ray_cluster, home, tmp_path_factory):
     return results, trial.arrays, checkpoint, settings
 
 
-def test_two_and_three_workers_give_the_results_of_one_bit_for_bit(make_trial, run):
+@pytest.mark.parametrize("num_workers", [pytest.param(2, marks=pytest.mark.slow), 3])
+def test_two_and_three_workers_give_the_results_of_one_bit_for_bit(make_trial, run, num_workers):
     expected, expected_arrays, _, settings = run
-    for n in (2, 3):
-        trial = make_trial(num_workers=n, cpus_per_worker=0.5, **settings)
-        assert [untimed(trial.train()) for _ in expected] == [untimed(result) for result in expected]
-        assert_same(trial.arrays, expected_arrays)
+    trial = make_trial(num_workers=num_workers, cpus_per_worker=0.5, **settings)
+    assert [untimed(trial.train()) for _ in expected] == [untimed(result) for result in expected]
+    assert_same(trial.arrays, expected_arrays)
 
 
 @pytest.mark.slow
@@ -87,7 +92,7 @@ def test_tunes_own_check_of_save_and_restore(home, ray_cluster):
     assert validate_save_restore(PongPG, SMALL, num_gpus=0)
 
 
-@pytest.mark.parametrize("settings", METHODS.values(), ids=METHODS)
+@EACH_METHOD
 def test_metrics_are_plain_numbers(make_trial, settings):
     metrics = make_trial(**settings).step()
     assert {type(value) for value in metrics.values()} <= {int, float}
@@ -113,7 +118,7 @@ def test_the_learning_rate_halves_with_the_steps_that_were_played(run):
     assert [result["policy/learning_rate"] for result in results] == pytest.approx([rate, rate * 0.5**halvings])
 
 
-@pytest.mark.parametrize("settings", METHODS.values(), ids=METHODS)
+@EACH_METHOD
 def test_with_no_learning_rate_left_nothing_moves(make_trial, settings):
     trial = make_trial(**settings | {"half_life": 1})
     first, second = trial.train(), trial.train()
