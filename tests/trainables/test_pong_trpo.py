@@ -170,7 +170,7 @@ def batch_returns(trial) -> Iterator[float]:
 
 
 def test_it_learns_to_balance_a_pole(make_trial):
-    trial = make_trial(**CARTPOLE, hidden_sizes=(32, 32), num_workers=2)
+    trial = make_trial(**CARTPOLE, hidden_sizes=(32, 32), num_workers=1)
     returns = batch_returns(trial)
     start = next(returns)
     assert start < 40
