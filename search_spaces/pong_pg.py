@@ -9,6 +9,7 @@ PRESETS: dict[str, dict] = {
     # --gamma 0.98 it came to -5 in six to eight minutes.
     "karpathy": {
         "method": "reinforce",
+        "slots": 0,
         "optimiser": "rmsprop",
         "learning_rate": 1e-4,
         "half_life": 0,
@@ -17,8 +18,16 @@ PRESETS: dict[str, dict] = {
         "batch_size": 10,
         "rmsprop_decay": 0.99,
     },
-    # Everything runs once for real, and nothing is learned: two games an update, a small network.
-    "smoke": {"hidden_size": 50, "half_life": 0, "batch_size": 2, "eval_games": 2, "num_workers": 1},
+    # Everything runs once for real, and nothing is learned: two slots, a small network.
+    "smoke": {
+        "hidden_size": 50,
+        "half_life": 0,
+        "slots": 2,
+        "segment_length": 500,
+        "updates_per_iteration": 2,
+        "eval_games": 2,
+        "num_workers": 1,
+    },
 }
 
 # Karpathy's 200 and smaller: a frame shows two paddles and a ball, and 50 units can already rally.
@@ -27,8 +36,8 @@ HIDDEN_SIZE = tune.choice([50, 100, 200])
 # Even steps of log(1 - gamma): horizons of 25, 50, 100 and 200 agent steps. The ball crosses the court in about 40.
 GAMMA = tune.choice([0.96, 0.98, 0.99, 0.995])
 
-# Small updates come often, large ones are sure. At 4 games an update is of 4,000 steps at first and 20,000 at parity.
-BATCH_SIZE = tune.choice([2, 4, 8, 16])
+# Small updates come often, large ones are sure: of 1,024 to 8,192 steps with 16 slots.
+SEGMENT_LENGTH = tune.choice([64, 128, 256, 512])
 
 # Parallelism changes speed only, never results. Choices beyond the cluster are cut when the sweep is planned.
 NUM_WORKERS = tune.choice([1, 2, 4, 8])
@@ -39,7 +48,7 @@ SPACES = {
         "learning_rate": tune.loguniform(3e-4, 3e-3),
         "hidden_size": HIDDEN_SIZE,
         "gamma": GAMMA,
-        "batch_size": BATCH_SIZE,
+        "segment_length": SEGMENT_LENGTH,
         "num_workers": NUM_WORKERS,
     },
     "karpathy": {

@@ -14,6 +14,7 @@ PRESETS: dict[str, dict] = {
         "max_kl": 0.01,
         "half_life": 0,
         "hidden_sizes": "64-64",
+        "slots": 0,
         "timesteps_per_batch": 10_000,
         "min_games": 1,
         "reset_on_reward": False,
@@ -23,8 +24,24 @@ PRESETS: dict[str, dict] = {
         "baseline_iterations": 25,
         "baseline_mix": 0.1,
     },
-    # Everything runs once for real, and nothing is learned: the fewest games, small networks.
-    "smoke": {"hidden_sizes": "16-16", "timesteps_per_batch": 2000, "eval_games": 2, "num_workers": 1},
+    # A check of the algorithm on a problem that takes a minute: 475 of 500 counts as solved.
+    "cartpole": {
+        "env_id": "CartPole-v1",
+        "slots": 0,
+        "timesteps_per_batch": 2000,
+        "coarse_coding": False,
+        "reset_on_reward": False,
+        "half_life": 0,
+    },
+    # Everything runs once for real, and nothing is learned: two slots, small networks.
+    "smoke": {
+        "hidden_sizes": "16-16",
+        "slots": 2,
+        "segment_length": 1000,
+        "updates_per_iteration": 1,
+        "eval_games": 2,
+        "num_workers": 1,
+    },
 }
 
 # modular_rl's 64-64 and its neighbours: the memory holds positions in single bytes, there is little to compute.
@@ -33,8 +50,8 @@ HIDDEN_SIZES = tune.choice(["32-32", "64-64", "128-128"])
 # Even steps of log(1 - gamma): horizons of 25, 50 and 100 agent steps. The ball crosses the court in about 40.
 GAMMA = tune.choice([0.96, 0.98, 0.99])
 
-# Small updates come often, large ones are sure. A game has 1,000 steps at first and 4,000 or more at parity.
-TIMESTEPS_PER_BATCH = tune.choice([2500, 5000, 10_000, 20_000])
+# Small updates come often, large ones are sure: of 2,048 to 16,384 steps with 16 slots.
+SEGMENT_LENGTH = tune.choice([128, 256, 512, 1024])
 
 # Parallelism changes speed only, never results. Choices beyond the cluster are cut when the sweep is planned.
 NUM_WORKERS = tune.choice([1, 2, 4, 8])
@@ -45,7 +62,7 @@ SPACES = {
         "max_kl": tune.loguniform(1e-2, 6e-2),
         "hidden_sizes": HIDDEN_SIZES,
         "gamma": GAMMA,
-        "timesteps_per_batch": TIMESTEPS_PER_BATCH,
+        "segment_length": SEGMENT_LENGTH,
         "num_workers": NUM_WORKERS,
     },
     "modular_rl": {
@@ -53,6 +70,12 @@ SPACES = {
         "max_kl": tune.loguniform(5e-3, 2e-2),
         "hidden_sizes": HIDDEN_SIZES,
         "gamma": GAMMA,
+        "num_workers": NUM_WORKERS,
+    },
+    "cartpole": {
+        "max_kl": tune.loguniform(5e-3, 5e-2),
+        "hidden_sizes": HIDDEN_SIZES,
+        "timesteps_per_batch": tune.choice([1000, 2000, 4000]),
         "num_workers": NUM_WORKERS,
     },
     "smoke": {"max_kl": tune.loguniform(1e-2, 6e-2), "gamma": tune.choice([0.98, 0.99])},

@@ -35,10 +35,18 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Only:
-    """In a field's type: it means something only where another field has this value."""
+    """In a field's type: it means something only where another field has this value, or one within these bounds."""
 
     setting: str
     value: Any
+
+    def holds(self, settings: Any) -> bool:
+        """Whether the other field is as asked for."""
+        other = getattr(settings, self.setting)
+        return self.value.accepts(other) if isinstance(self.value, Bounds) else other == self.value
+
+    def __str__(self) -> str:
+        return f"{self.setting} {self.value}" if isinstance(self.value, Bounds) else f"{self.setting}={self.value}"
 
 
 def unknown(kind: str, name: str, known: typing.Iterable[str]) -> str:
@@ -66,14 +74,19 @@ def check_settings(kind: type, settings: typing.Mapping[str, Any]) -> None:
         _checked(name, settings[name], hints[name])
 
 
+def ignored(settings: Any, name: str) -> Only | None:
+    """What a field would need to count, by its ``Only``; None if it counts."""
+    hint = typing.get_type_hints(type(settings), include_extras=True).get(name)
+    needs = (extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, Only))
+    return next((extra for extra in needs if not extra.holds(settings)), None)
+
+
 def require_used(settings: Any, given: typing.Iterable[str]) -> None:
-    """Raise ConfigError if one of the fields that were ``given`` would be ignored, by its ``Only``."""
-    hints = typing.get_type_hints(type(settings), include_extras=True)
+    """Raise ConfigError if one of the fields that were ``given`` would be ignored."""
     for name in given:
-        for extra in getattr(hints.get(name), "__metadata__", ()):
-            if isinstance(extra, Only) and (other := getattr(settings, extra.setting)) != extra.value:
-                only, value = f"{extra.setting}={extra.value}", getattr(settings, name)
-                raise ConfigError(f"{name}={value} means nothing with {extra.setting}={other}: it is for {only}")
+        if need := ignored(settings, name):
+            value, other = getattr(settings, name), getattr(settings, need.setting)
+            raise ConfigError(f"{name}={value} means nothing with {need.setting}={other}: it is for {need}")
 
 
 def _checked(name: str, value: Any, hint: Any) -> Any:

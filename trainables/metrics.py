@@ -4,14 +4,15 @@ Ray's CSV header is fixed by the first result, and nested keys break checkpoint 
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from trainables.sampling.worker import GameSummary
+from trainables.sampling.rollout import GameSummary
+from trainables.sampling.worker import PlayedBlock
 
 METRIC, MODE = "episode_reward_mean", "max"
 """What trials are compared by, and which way."""
@@ -23,6 +24,43 @@ PAUSE_S = 10.0
 """Seconds without a game between two iterations that are a pause: saving, and Tune's own work, take less."""
 
 
+WORST_RETURN = -21.0
+"""Pong's. In an environment whose games can be worse, the worst game of the iteration takes its place."""
+
+BATCH_RETURNS = ("episode_reward_batch_mean", "episode_reward_max", "episode_reward_min")
+BATCH_LENGTHS = ("episode_len_mean", "episode_len_max")
+"""Metrics of the games that ended in an iteration."""
+
+POINTS_HALF_LIFE = 500
+"""Points after which an earlier one counts half in ``EpisodeStats.points_lost``."""
+
+
+@dataclass
+class Played:
+    """What an update, or an iteration, has played."""
+
+    games: list[GameSummary] = field(default_factory=list)  # that ended
+    steps: int = 0
+    won: float = 0.0  # points
+    lost: float = 0.0
+    seconds: float = 0.0  # that workers spent playing
+
+    def count(self, blocks: Iterable[PlayedBlock]) -> Iterator[PlayedBlock]:
+        """Count blocks as they pass."""
+        for block in blocks:
+            self.games += block.games
+            self.steps += block.steps
+            self.won += block.points[0]
+            self.lost += block.points[1]
+            self.seconds += block.seconds
+            yield block
+
+    def __iadd__(self, other: "Played") -> "Played":
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
+        return self
+
+
 @dataclass
 class EpisodeStats:
     """Returns and lengths of a trial's games so far; part of its checkpoint."""
@@ -31,27 +69,49 @@ class EpisodeStats:
     steps: int = 0
     running_reward: float | None = None
     recent_returns: list[float] = field(default_factory=list)
+    won: float = 0.0  # of the latest points, earlier ones less and less
+    lost: float = 0.0
+    latest: dict[str, float] = field(default_factory=dict)  # metrics of the last iteration in which a game ended
 
-    def add(self, games: Sequence[GameSummary]) -> dict[str, float]:
-        """Count an iteration's games, in game order, and return the metrics of the episode family."""
-        returns, lengths = [game.episode_return for game in games], [game.length for game in games]
-        for episode_return in returns:
+    @property
+    def points_lost(self) -> float:
+        """Share of the latest points that were lost; 1 before any."""
+        return self.lost / (self.won + self.lost) if self.won + self.lost else 1.0
+
+    def add(self, played: Played) -> None:
+        """Count what was played, game by game."""
+        for game in played.games:
             # Karpathy 2016's running mean; it starts at the first return.
-            previous = episode_return if self.running_reward is None else self.running_reward
-            self.running_reward = 0.99 * previous + 0.01 * episode_return
-        self.recent_returns = [*self.recent_returns, *returns][-WINDOW_GAMES:]
-        self.games += len(returns)
-        self.steps += sum(lengths)
+            previous = game.episode_return if self.running_reward is None else self.running_reward
+            self.running_reward = 0.99 * previous + 0.01 * game.episode_return
+            self.recent_returns = [*self.recent_returns, game.episode_return][-WINDOW_GAMES:]
+        self.games += len(played.games)
+        self.steps += played.steps
+        kept = 0.5 ** ((played.won + played.lost) / POINTS_HALF_LIFE)
+        self.won, self.lost = kept * self.won + played.won, kept * self.lost + played.lost
+
+    def metrics(self, played: Played) -> dict[str, float]:
+        """The metrics of the episode family, of an iteration's play, which was added before.
+
+        Where no game ended, those of its games are the last ones; before the first, the worst that there are.
+        """
+        if played.games:
+            return_g, length_g = np.array(played.games, np.float64).T
+            self.latest = {
+                "episode_reward_batch_mean": float(return_g.mean()),
+                "episode_reward_max": float(return_g.max()),
+                "episode_reward_min": float(return_g.min()),
+                "episode_len_mean": float(length_g.mean()),
+                "episode_len_max": float(length_g.max()),
+            }
+        of_games = dict.fromkeys(BATCH_RETURNS, WORST_RETURN) | dict.fromkeys(BATCH_LENGTHS, 0.0) | self.latest
         return {
-            "episode_reward_mean": float(np.mean(self.recent_returns)),
-            "episode_reward_batch_mean": float(np.mean(returns)),
-            "episode_reward_max": float(np.max(returns)),
-            "episode_reward_min": float(np.min(returns)),
-            "running_reward": float(self.running_reward or 0.0),
-            "episode_len_mean": float(np.mean(lengths)),
-            "episode_len_max": float(np.max(lengths)),
-            "episodes_this_iter": len(returns),
-            "timesteps_this_iter": sum(lengths),
+            METRIC: float(np.mean(self.recent_returns or [WORST_RETURN])),
+            **{name: of_games[name] for name in BATCH_RETURNS},
+            "running_reward": WORST_RETURN if self.running_reward is None else self.running_reward,
+            **{name: of_games[name] for name in BATCH_LENGTHS},
+            "episodes_this_iter": len(played.games),
+            "timesteps_this_iter": played.steps,
             "episodes_total": self.games,
             "timesteps_total": self.steps,
         }
@@ -77,25 +137,24 @@ class Stopwatch:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
 
-def pause(waited: float, games: Sequence[GameSummary], num_workers: int) -> float:
+def pause(waited: float, played_s: float, num_workers: int) -> float:
     """What of the seconds between two iterations was a pause, as for disk space: 0 unless it was long.
 
-    In that time the workers may have played, but for no longer than the iteration's games took.
+    In that time the workers may have played ahead, but for no longer than those games took.
     """
-    idle = waited - sum(game.seconds for game in games) / num_workers
+    idle = waited - played_s / num_workers
     return idle if idle > PAUSE_S else 0.0
 
 
-def perf_metrics(clock: Stopwatch, games: Sequence[GameSummary], num_workers: int) -> dict[str, float]:
-    """Times and rates of the ``perf/`` family, of a ``clock`` that has measured a rollout and an update.
+def perf_metrics(clock: Stopwatch, played: Played, num_workers: int) -> dict[str, float]:
+    """Times and rates of the ``perf/`` family, of a ``clock`` that has measured an iteration's rollouts and updates.
 
     ``idle_s`` is the time, summed over the workers, in which a rollout was under way but a worker had no game.
     """
     rollout_s, update_s = clock.seconds["rollout"], clock.seconds["update"]
-    busy_s = sum(game.seconds for game in games)
     return {
         "perf/rollout_s": rollout_s,
         "perf/update_s": update_s,
-        "perf/idle_s": max(0.0, rollout_s * num_workers - busy_s),
-        "perf/steps_per_s": sum(game.length for game in games) / (rollout_s + update_s),
+        "perf/idle_s": max(0.0, rollout_s * num_workers - played.seconds),
+        "perf/steps_per_s": played.steps / (rollout_s + update_s),
     }

@@ -1,10 +1,10 @@
 """The algorithms as Ray Tune Trainables: resources, the pool of rollout actors, counters, evaluation, checkpoints."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from ray import tune
@@ -12,36 +12,28 @@ from threadpoolctl import threadpool_limits
 
 from trainables import checkpoints
 from trainables.algorithms import make_algorithm
-from trainables.algorithms.algorithm import Play
+from trainables.algorithms.algorithm import Progress
 from trainables.config import Config, PGConfig, TRPOConfig
-from trainables.metrics import EpisodeStats, Stopwatch, pause, perf_metrics
+from trainables.metrics import METRIC, WORST_RETURN, EpisodeStats, Played, Stopwatch, pause, perf_metrics
+from trainables.rollouts import Rollout
 from trainables.sampling.evaluation import FILM, evaluate, evaluation_numbers, summarise
 from trainables.sampling.pool import RolloutPool
 from trainables.sampling.process import set_malloc_thresholds
-from trainables.sampling.rollout import GameNumber
-from trainables.sampling.worker import PlayedBlock, Worker
+from trainables.sampling.segments import Slot, slot_arrays, slots_of
+from trainables.sampling.worker import Worker
 from trainables.versions import installed_versions
-
-WORST_RETURN = -21.0
-"""Pong's. In an environment whose games can be worse, the worst game of the iteration takes its place."""
 
 INIT_STREAM = 2**32 - 1
 """Spawn key of the generator that draws the first theta: no iteration has this number."""
 
 UPDATE_STREAM = 2**32 - 1
-"""Second spawn key, after the iteration's, of the generator for an update: no game has this number."""
-
-
-class Rollout(NamedTuple):
-    """An iteration's games, under way."""
-
-    began: float  # by time.perf_counter
-    blocks: Iterator[PlayedBlock]  # of the first games
-    play: Play  # hands out more
+"""Second spawn key, after the update's, of the generator for an update: no game and no slot has this number."""
 
 
 class PongTrainable(tune.Trainable):
-    """A trial whose every ``step`` plays numbered games on rollout actors and then updates its arrays.
+    """A trial whose every ``step`` plays on rollout actors and updates its arrays, once or several times.
+
+    What is played is numbered games, or segments of the games in its slots.
 
     What is learned, and how, an ``Algorithm`` says. ``reset_config`` is left out on purpose: a trial with another
     configuration gets fresh actors.
@@ -87,12 +79,13 @@ class PongTrainable(tune.Trainable):
     def _reset_state(self, settings: Config) -> None:
         self.settings = settings
         self.algorithm = make_algorithm(settings)
-        self.updates = 0
+        self.iterations = 0
         self.episodes = EpisodeStats()
         self.last_evaluation: dict[str, float] = {}
         self.film: bytes | None = None
         self._ahead: Rollout | None = None
         self.arrays = self.algorithm.init(self.rng(INIT_STREAM))
+        self.slots: list[Slot | None] = [None] * settings.slots
 
     def cleanup(self) -> None:
         """End the rollout actors."""
@@ -106,21 +99,21 @@ class PongTrainable(tune.Trainable):
         is: a NaN would blind schedulers to all other trials, and the last mean may be a good one. Other metrics that
         are not finite become 0.
         """
-        before, counts = self.arrays, dict(self.pool.counts)
+        before, counts = (self.arrays, self.slots), dict(self.pool.counts)
         rollout, self._ahead = self._ahead or self._begin_rollout(), None
-        waited = time.perf_counter() - rollout.began
+        began, waited = rollout.began, time.perf_counter() - rollout.began
         with np.errstate(all="ignore"):  # what overflows is seen below
             result, paused = self._learn(rollout, waited)
         diverged = not (np.isfinite([*result.values()]).all() and checkpoints.all_finite(self.arrays))
         if diverged:
-            self.arrays = before
+            self.arrays, self.slots = before
             result = {name: value if np.isfinite(value) else 0.0 for name, value in result.items()}
-            result["episode_reward_mean"] = min(WORST_RETURN, result["episode_reward_min"])
-        self.updates += 1
+            result[METRIC] = min(WORST_RETURN, result["episode_reward_min"])
+        self.iterations += 1
         result |= self.evaluate()
         result |= {f"perf/{name}": float(count - counts[name]) for name, count in self.pool.counts.items()}
         result["diverged"] = float(diverged)
-        result["time_this_iter_s"] = time.perf_counter() - rollout.began - paused  # Tune's own begins with this step
+        result["time_this_iter_s"] = time.perf_counter() - began - paused  # Tune's own begins with this step
         if diverged:
             return result | {"done": True}
         if self.plays_ahead:
@@ -128,19 +121,28 @@ class PongTrainable(tune.Trainable):
         return result
 
     def _learn(self, rollout: Rollout, waited: float) -> tuple[dict[str, float], float]:
-        """Collect the iteration's games and update the arrays; return the metrics of both, and the seconds of a pause.
+        """The iteration's updates; return its metrics, and the seconds of a pause before it.
 
-        ``waited`` is the time since the games were begun ahead.
+        ``waited`` is the time since the first rollout was begun ahead. Metrics of updates are their means.
         """
-        clock, algorithm = Stopwatch(), self.algorithm
-        with clock.measure("rollout", rollout.began):
-            batch, games = algorithm.collect(self.arrays, rollout.blocks, rollout.play)
-        paused = pause(waited, games, self.settings.num_workers)
-        clock.seconds["rollout"] -= paused
-        with clock.measure("update"):
-            rng = self.rng(self.updates, UPDATE_STREAM)
-            self.arrays, metrics = algorithm.update(self.arrays, batch, self.decay(), rng)
-        return self.episodes.add(games) | metrics | perf_metrics(clock, games, self.settings.num_workers), paused
+        clock, played, updates, paused = Stopwatch(), Played(), [], 0.0
+        for number in range(self._updates_per_iteration):
+            rollout = rollout if number == 0 else self._begin_rollout(number)
+            with clock.measure("rollout", rollout.began):
+                batch, now = rollout.collect()
+            if number == 0:
+                paused = pause(waited, now.seconds, self.settings.num_workers)
+                clock.seconds["rollout"] -= paused
+            with clock.measure("update"):
+                rng = self.rng(self._update_number(number), UPDATE_STREAM)
+                progress = Progress(self.decay(), self.episodes.points_lost)
+                self.arrays, metrics = self.algorithm.update(self.arrays, batch, progress, rng)
+            self.slots = rollout.slots
+            self.episodes.add(now)
+            played += now
+            updates.append(metrics)
+        means = {name: float(np.mean([metrics[name] for metrics in updates])) for name in updates[0]}
+        return self.episodes.metrics(played) | means | perf_metrics(clock, played, self.settings.num_workers), paused
 
     @property
     def plays_ahead(self) -> bool:
@@ -150,21 +152,25 @@ class PongTrainable(tune.Trainable):
         """
         return self.trial_id != "default"
 
-    def _begin_rollout(self) -> Rollout:
-        weights, seed, iteration = self.algorithm.playing_weights(self.arrays), self.settings.seed, self.updates
+    @property
+    def _updates_per_iteration(self) -> int:
+        return self.settings.updates_per_iteration if self.settings.slots else 1
 
-        def play(first: int, count: int) -> Iterator[PlayedBlock]:
-            numbers = [GameNumber(seed, iteration, game) for game in range(first, first + count)]
-            return self.pool.play(weights, numbers, self.algorithm.block_size)
+    def _update_number(self, number: int) -> int:
+        """The number in the trial of this iteration's update of this number."""
+        return self.iterations * self._updates_per_iteration + number
 
-        return Rollout(time.perf_counter(), play(0, self.algorithm.first_games(self.arrays)), play)
+    def _begin_rollout(self, number: int = 0) -> Rollout:
+        """Have the workers begin to play for this iteration's update of this number."""
+        update = self._update_number(number)
+        return Rollout(self.settings, self.algorithm, self.pool, self.arrays, self.slots, update)
 
     def rng(self, *key: int) -> np.random.Generator:
         """The trial's generator of this spawn key: of what is drawn before the first game, or by an update."""
         return np.random.default_rng(np.random.SeedSequence(self.settings.seed, spawn_key=key))
 
     def decay(self) -> float:
-        """This iteration's step size, as a share of the first one's: 0.5 ^ (agent steps before it / half_life)."""
+        """The next update's step size, as a share of the first one's: 0.5 ^ (agent steps before it / half_life)."""
         half_life = self.settings.half_life
         return 0.5 ** (self.episodes.steps / half_life) if half_life else 1.0
 
@@ -178,19 +184,24 @@ class PongTrainable(tune.Trainable):
         if not settings.eval_interval:
             return {}
         clock = Stopwatch()
-        due = not self.last_evaluation or self.updates % settings.eval_interval == 0
+        due = not self.last_evaluation or self.iterations % settings.eval_interval == 0
         with clock.measure("evaluation"):
             if due:
                 count = settings.eval_games
-                numbers = evaluation_numbers(settings.seed, self.updates, 2 * count)
+                numbers = evaluation_numbers(settings.seed, self.iterations, 2 * count)
                 weights = self.algorithm.playing_weights(self.arrays)
                 games = list(self.pool.play(weights, numbers, how=partial(evaluate, sampled=count)))
-                self.last_evaluation = summarise(self.updates, games[:count], games[count:])
+                self.last_evaluation = summarise(self.iterations, games[:count], games[count:])
                 self.film = games[0].gif
         return self.last_evaluation | {
             "perf/evaluation_s": clock.seconds["evaluation"],
             "should_checkpoint": due,
         }
+
+    @property
+    def checkpoint_arrays(self) -> dict[str, np.ndarray]:
+        """All arrays of the trial: what was learned, and the games in its slots."""
+        return self.arrays | (slot_arrays(self.slots) if self.slots else {})
 
     def save_checkpoint(self, checkpoint_dir: str) -> None:
         """Write the whole state: what ``load_checkpoint`` needs to go on bit for bit."""
@@ -199,12 +210,12 @@ class PongTrainable(tune.Trainable):
         state = {
             "learner": self.learner,
             "config": self.settings.to_dict(),
-            "iteration": self.updates,
+            "iteration": self.iterations,
             "episodes": self.episodes.to_dict(),
             "evaluation": self.last_evaluation,
             "versions": installed_versions(),
         }
-        checkpoints.save(checkpoint_dir, self.arrays, state)
+        checkpoints.save(checkpoint_dir, self.checkpoint_arrays, state)
 
     def restore(self, checkpoint_path: Any) -> None:
         """Continue from a checkpoint; if it is gone, damaged or foreign, from the newest usable one beside it.
@@ -217,21 +228,26 @@ class PongTrainable(tune.Trainable):
         if isinstance(checkpoint, str):
             checkpoint = tune.Checkpoint.from_directory(checkpoint)
         with checkpoint.as_directory() as folder:
-            super().restore(str(checkpoints.usable(folder, self.learner, self.arrays)))
+            super().restore(str(checkpoints.usable(folder, self.learner, self.checkpoint_arrays)))
         self._time_total = getattr(checkpoint_path, "metrics", {}).get("time_total_s", 0.0)
 
     def load_checkpoint(self, checkpoint: Any) -> None:
         """Continue from a checkpoint directory. Raises CheckpointError if it is not one of this learner and shape."""
-        arrays, state = checkpoints.load(checkpoint, self.learner, self.arrays)
+        arrays, state = checkpoints.load(checkpoint, self.learner, self.checkpoint_arrays)
+        if self.slots:
+            try:
+                self.slots = slots_of(arrays)
+            except ValueError as error:
+                raise checkpoints.CheckpointError(f"{checkpoint}: {error}") from None
         self.episodes = EpisodeStats(**state["episodes"])
-        self.updates = state["iteration"]
-        self.arrays = arrays
+        self.iterations = state["iteration"]
+        self.arrays = {name: arrays[name] for name in self.arrays}
         self._ahead = None
         self.last_evaluation = state.get("evaluation", {})  # the first checkpoints had none
         film = Path(checkpoint) / FILM
         self.film = film.read_bytes() if film.is_file() else None
         # Tune takes these from the metrics beside the checkpoint, which may be missing.
-        self._iteration = self.updates
+        self._iteration = self.iterations
         self._timesteps_total = self.episodes.steps  # type: ignore[assignment]
         self._episodes_total = self.episodes.games  # type: ignore[assignment]
 

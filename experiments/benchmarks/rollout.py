@@ -52,8 +52,8 @@ def benchmark_rollout(flags: RoundsFlags) -> Iterator[Table]:
     ppo, ppo_theta = _worker(PGConfig())
     sides: dict[str, Callable[[], float]] = {
         "emulator": lambda: emulate(console),
-        "REINFORCE": _timed(lambda game: worker.play_block(theta, [GameNumber(0, 0, game)]).summaries[0].length),
-        "PPO": _timed(lambda game: ppo.play_block(ppo_theta, [GameNumber(0, 0, game)]).summaries[0].length),
+        "REINFORCE": _timed(lambda game: worker.play_block(theta, [GameNumber(0, 0, game)]).steps),
+        "PPO": _timed(lambda game: ppo.play_block(ppo_theta, [GameNumber(0, 0, game)]).steps),
         "TRPO": _timed(_memory_player(TRPOConfig(coarse_coding=False))),
         "TRPO, coarse coding": _timed(_memory_player(TRPOConfig())),
         "dense oracle": _timed(lambda game: _dense_game(console, policy, theta, game)),
@@ -89,7 +89,7 @@ def _memory_player(config: TRPOConfig) -> Callable[[int], int]:
     worker, unfiltered = _worker(config)
     first = worker.play(unfiltered, GameNumber(0, 0, 0))
     weights = FilteredWeights(unfiltered.theta_p, Moments.of(first.obs_nd).filter())
-    return lambda game: worker.play_block(weights, [GameNumber(0, 1, game)]).summaries[0].length
+    return lambda game: worker.play_block(weights, [GameNumber(0, 1, game)]).steps
 
 
 def _notebook_player(policy: BernoulliPolicy, theta: np.ndarray) -> Callable[[int], int]:

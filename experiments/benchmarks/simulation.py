@@ -1,7 +1,7 @@
 """An update on a cluster that is not here: measured costs, a model checked against real runs, then larger machines."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
@@ -53,7 +53,7 @@ class Echo(Worker):
 
     block: PlayedBlock | None = None
 
-    def play_block(self, weights: np.ndarray, block: Sequence[GameNumber]) -> PlayedBlock:
+    def play_block(self, weights: Any, block: Any) -> PlayedBlock:
         """The first block, at once."""
         self.block = self.block or super().play_block(weights, block)
         return self.block
@@ -69,7 +69,7 @@ class Recorder:
     def play(self, weights: Any, numbers: list[GameNumber], block_size: int) -> Iterator[PlayedBlock]:
         """What the pool plays."""
         for block in self.pool.play(weights, numbers, block_size):
-            self.game_s += [game.seconds for game in block.summaries]
+            self.game_s.append(block.seconds)
             yield block
 
     def close(self) -> None:

@@ -50,8 +50,20 @@ class Learner:
         return self.space.PRESETS[name]
 
 
-PG = Learner("pg", PongPG, PGConfig, pong_pg, "batch_size", lambda config, length: config.batch_size * length)
+PG = Learner(
+    "pg",
+    PongPG,
+    PGConfig,
+    pong_pg,
+    "batch_size",
+    lambda config, length: config.segments_steps or config.batch_size * length,
+)
 TRPO = Learner(
-    "trpo", PongTRPO, TRPOConfig, pong_trpo, "timesteps_per_batch", lambda config, _: config.timesteps_per_batch
+    "trpo",
+    PongTRPO,
+    TRPOConfig,
+    pong_trpo,
+    "timesteps_per_batch",
+    lambda config, _: config.segments_steps or config.timesteps_per_batch,
 )
 LEARNERS = {learner.name: learner for learner in (PG, TRPO)}

@@ -11,7 +11,7 @@ from scipy.stats import qmc
 from experiments.ask.budget import Budget
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
-from trainables.checks import ConfigError
+from trainables.checks import ConfigError, ignored
 from trainables.config import Config
 
 LOG_UNIFORM, UNIFORM = (type(domain.get_sampler()) for domain in (loguniform(1, 2), uniform(1, 2)))
@@ -61,7 +61,11 @@ def draw(
     """
     settings = learner.preset(preset)
     sizes = learner.config_class.from_dict(settings | dict(fixed))  # checks what is fixed, before anything is drawn
-    space = {name: domain for name, domain in learner.space.SPACES[preset].items() if name not in fixed}
+    space = {
+        name: domain
+        for name, domain in learner.space.SPACES[preset].items()
+        if name not in fixed and not ignored(sizes, name)
+    }
     notes = []
     if isinstance(domain := space.get("num_workers"), Categorical):
         space["num_workers"], note = _fitting(domain, sizes.cpus_per_worker, resources)

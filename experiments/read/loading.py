@@ -19,6 +19,7 @@ from trainables.checkpoints import ARRAYS, STATE, CheckpointError
 from trainables.checks import ConfigError
 from trainables.config import Config, upgraded
 from trainables.sampling.evaluation import FILM
+from trainables.sampling.segments import PACKED_BYTES
 
 ARRAYS_TO_THETA = 32
 """Bytes of a checkpoint's file to one parameter, at most. Adam's PPO has 12, TRPO in double precision 16; a small
@@ -27,7 +28,15 @@ network's filter and headers (``HEADERS``) come on top."""
 HEADERS = 100_000
 
 STATE_TYPES = {"learner": str, "config": SETTINGS, "episodes": dict[str, Any], "evaluation": dict[str, Any]}
-EPISODE_TYPES = {"games": int, "steps": int, "recent_returns": list[float], "running_reward": float | None}
+EPISODE_TYPES = {
+    "games": int,
+    "steps": int,
+    "recent_returns": list[float],
+    "running_reward": float | None,
+    "won": float,
+    "lost": float,
+    "latest": dict[str, Any],
+}
 
 
 def sound_state(folder: Path) -> dict[str, Any]:
@@ -56,7 +65,8 @@ def load(folder: Path, settings: Config | None, learner: str) -> tuple[dict[str,
     """
     state = sound_state(folder)
     try:
-        need = (parameters(settings or settings_of(state)),)
+        settings = settings or settings_of(state)
+        need = (parameters(settings),)
     except ConfigError as error:
         raise CheckpointError(f"{folder}: {error}") from None
     try:
@@ -65,7 +75,7 @@ def load(folder: Path, settings: Config | None, learner: str) -> tuple[dict[str,
     except (npz.Refused, OSError):
         pass  # which says more below, as it is read
     else:
-        if have != need or size > ARRAYS_TO_THETA * need[0] + HEADERS:
+        if have != need or size > ARRAYS_TO_THETA * need[0] + PACKED_BYTES * settings.slots + HEADERS:
             raise CheckpointError(f"{folder}: theta has the shape {have}, its configuration needs {need}")
     return checkpoints.load(folder, learner)
 
@@ -74,7 +84,7 @@ def load(folder: Path, settings: Config | None, learner: str) -> tuple[dict[str,
 def parameters(settings: Config) -> int:
     """How many parameters theta has. Nothing of that size is made. Raises ConfigError if there is no environment."""
     try:
-        return make_algorithm(settings).policy.mlp.num_params  # type: ignore[attr-defined]
+        return make_algorithm(settings).num_params
     except ValueError as error:
         raise ConfigError(str(error)) from None
 

@@ -133,7 +133,7 @@ def policy_runner(checkpoint: CheckpointRef) -> PolicyRunner:
     load(checkpoint.folder, checkpoint.settings, learner)  # before anything is built of the size that its text says
     trial = checkpoint.trainable.untrained(checkpoint.settings)
     alone = checkpoint.state.get(POLICY_ALONE)
-    expected = _policy_alone(trial.algorithm, trial.arrays) if alone else trial.arrays
+    expected = _policy_alone(trial.algorithm, trial.arrays) if alone else trial.checkpoint_arrays
     arrays, _ = checkpoints.load(checkpoint.folder, learner, expected)
     arrays["theta"] = arrays["theta"].astype(np.float32)
     return _runner(trial.algorithm, arrays)

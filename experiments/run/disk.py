@@ -29,7 +29,7 @@ LOOK_EVERY_S = 5.0
 def checkpoint_bytes(learner: Learner, spec: ExperimentSpec) -> int:
     """The most that the checkpoints of all trials take at once."""
     states = (learner.trainable.untrained(learner.config_class.from_dict(config)) for config in spec.configs)
-    each = [sum(array.nbytes for array in state.arrays.values()) for state in states]
+    each = [sum(array.nbytes for array in state.checkpoint_arrays.values()) for state in states]
     return sum(each) * (KEEP + BESIDE_KEPT)
 
 

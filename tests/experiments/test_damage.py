@@ -14,6 +14,7 @@ from experiments.read import policies
 from experiments.record.folders import RECORD
 from experiments.run import sweep
 from tests.helpers.foreign_experiments import DEEP, make_sound
+from tests.helpers.trials import CARTPOLE
 from tests.helpers.unprivileged import common_folder, unprivileged
 from tests.helpers.written_experiments import write_experiment
 from trainables import checkpoints
@@ -122,7 +123,7 @@ def test_a_checkpoint_had_any_module_imported(name, tmp_path, monkeypatch, call)
     for flags in (["--resume", "trpo"], ["--fork", "trpo", "--iterations", "9"]):
         assert "Gymnasium" in call(resume("trpo"), "sweep_trpo.py", *flags)
     assert not (tmp_path / "sprung").exists()
-    words = ["train.py", "trpo", "--env-id", name, "--no-reset-on-reward", "--no-coarse-coding"]
+    words = ["train.py", "trpo", "--preset", "cartpole", "--env-id", name]
     assert "unknown to Gymnasium" in call(train.main, *words)
     assert not (tmp_path / "sprung").exists()
 
@@ -154,7 +155,7 @@ def test_a_checkpoint_of_another_size_than_its_trial_starts_no_fork(tmp_path, ca
 def test_an_environment_that_cannot_be_made_is_named_in_one_line():
     with pytest.raises(ValueError, match=r"env_id 'GymV21Environment-v0' cannot be made"):
         BoxEnvironment("GymV21Environment-v0")
-    assert TRPOConfig(env_id="CartPole-v1", reset_on_reward=False, coarse_coding=False).env_id == "CartPole-v1"
+    assert TRPOConfig.from_dict(CARTPOLE).env_id == "CartPole-v1"
 
 
 def test_what_lies_beside_a_checkpoints_own_files_is_not_copied(tmp_path):

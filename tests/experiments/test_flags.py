@@ -56,6 +56,9 @@ SETTINGS = {
     "eval_interval": "3",
     "eval_games": "4",
     "seed": "5",
+    "slots": "4",
+    "segment_length": "100",
+    "updates_per_iteration": "3",
     "method": "reinforce",
     "hidden_size": "20",
     "learning_rate": "0.1",
@@ -78,7 +81,7 @@ ONE_WAY = {"resume", "extend", "fork", "smoke_test"}
 REFUSED = {
     # way to run: flags that train.py would ignore, or cannot change; and those that a sweep would
     "fork": (
-        {"preset", "rmsprop_decay", *PGConfig.ARCHITECTURE_FIELDS} | ONE_WAY,
+        {"preset", "rmsprop_decay", "segment_length", "updates_per_iteration", *PGConfig.ARCHITECTURE_FIELDS} | ONE_WAY,
         {"num_samples", "preset", "seed"} | ONE_WAY,
     ),
     "smoke_test": (set(), {"num_samples", "preset", "scheduler", "iterations", "timesteps"} | ONE_WAY),
@@ -91,6 +94,9 @@ def words(examples, *names):
         flags.append(["--timesteps", "60000"])  # it is nothing without one of them
     if "rmsprop_decay" in names and "optimiser" not in names:
         flags.append(["--optimiser", "rmsprop"])
+    if {"batch_size", "block_size", "method"} & {*names} and not {"slots", "fork"} & {*names}:
+        flags.append(["--slots", "0"] if "method" in examples else ["--set", "slots=0"])  # they play whole games
+        flags += [["--batch-size", "4"]] * ("batch_size" not in names)
     return [word for flag in flags for word in flag if word is not None]
 
 
@@ -108,9 +114,9 @@ def refused(pair, *, of_sweep):
 def storage(tmp_path, monkeypatch):
     """Two experiments called "first", one in each place where the programs are told to look; and four CPUs."""
     monkeypatch.chdir(tmp_path)
-    config = PGConfig(hidden_size=10, num_workers=3)
+    config = PGConfig(slots=0, batch_size=2, hidden_size=10, num_workers=3)
     learner = PG.trainable.untrained(config)
-    learner.updates, learner.episodes.recent_returns = 2, [-20.0]
+    learner.iterations, learner.episodes.recent_returns = 2, [-20.0]
     spec = small_spec("pg", [config], iterations=5, timesteps=9000).to_dict()
     for place in ("results", "elsewhere"):
         checkpoint = create(RunFlags(storage_path=place).folder, "first", "pg", spec) / "00000/checkpoint_000000"

@@ -69,6 +69,8 @@ def test_a_wrong_call_is_answered_in_one_line_that_says_what_there_is(argv, mess
                 "reset_on_reward": False,
                 "coarse_coding": False,
                 "env_id": "CartPole-v1",
+                "slots": 0,
+                "timesteps_per_batch": 500,
                 "gamma": 0.99,
             },
         ),

@@ -10,6 +10,7 @@ from PIL import Image
 
 from experiments import results, watch
 from experiments.record.folders import create
+from tests.helpers.trials import CARTPOLE
 from trainables.config import PGConfig, TRPOConfig
 from trainables.trainable import PongPG, PongTRPO
 
@@ -26,14 +27,12 @@ def storage(tmp_path_factory):
     trials = {
         "pixels": PongPG.untrained(PGConfig(env_id="BriefPong-v0", hidden_size=8)),
         "memory": PongTRPO.untrained(TRPOConfig(env_id="BriefPong-v0", hidden_sizes=(8,))),
-        "cartpole": PongTRPO.untrained(
-            TRPOConfig(env_id="CartPole-v1", reset_on_reward=False, coarse_coding=False, hidden_sizes=(8,))
-        ),
+        "cartpole": PongTRPO.untrained(TRPOConfig.from_dict(CARTPOLE)),
     }
     for name, learner in trials.items():
         experiment = create(folder / "results", name, learner.learner, {})
         for iteration, mean_return in ((5, -20.0), (10, -12.0), (15, -15.0)):
-            learner.updates, learner.episodes.recent_returns = iteration, [mean_return]
+            learner.iterations, learner.episodes.recent_returns = iteration, [mean_return]
             checkpoint = experiment / TRIAL / f"checkpoint_{iteration // 5:06d}"
             checkpoint.mkdir(parents=True)
             learner.arrays = learner.arrays | {"theta": learner.arrays["theta"] + np.float32(0.01)}

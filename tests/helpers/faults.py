@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from trainables.sampling.segments import Segment
+
 
 def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
@@ -43,9 +45,9 @@ class _Interrupted:
 
 
 class FaultyWorker:
-    """A worker as ``make_worker`` makes it, with a fault in the midst of game ``at`` = (iteration, game).
+    """A worker as ``make_worker`` makes it, with a fault in the midst of ``at``.
 
-    With a ``marker`` (a file to which the first fault writes its process number) the fault happens once.
+    That is a game, (iteration, game), or a segment, (update, slot). With a ``marker`` (a file to which the first fault writes its process number) the fault happens once.
     """
 
     def __init__(
@@ -59,13 +61,19 @@ class FaultyWorker:
         return getattr(self.worker, name)
 
     def play_game(self, weights: Any, number: Any) -> Any:
-        if number[1:] == self.at and not (self.marker and self.marker.exists()):
+        if number[1:] == self.at:
+            self._interrupt()
+        return self.play(weights, number)
+
+    def _interrupt(self) -> None:
+        if not (self.marker and self.marker.exists()):
             if self.marker:
                 self.marker.write_text(str(os.getpid()))
             self.worker.env = _Interrupted(self.worker.env, self.fault)
-        return self.play(weights, number)
 
     def play_block(self, weights: Any, block: Any) -> Any:
+        if isinstance(block[0], Segment) and block[0][1:3] == self.at:
+            self._interrupt()
         return self.worker.play_block(weights, block)
 
 

@@ -61,7 +61,7 @@ def make_sound(storage):
             config = LEARNERS[learner].config_class.from_dict(json.loads((trial / "params.json").read_text()))
             state = LEARNERS[learner].trainable.untrained(config)
             for iteration in (1, 2):
-                state.updates, state.episodes.recent_returns = iteration, [10.0 * iteration]
+                state.iterations, state.episodes.recent_returns = iteration, [10.0 * iteration]
                 (trial / f"checkpoint_{iteration - 1:06d}").mkdir()
                 state.save_checkpoint(str(trial / f"checkpoint_{iteration - 1:06d}"))
     return ["pg", "trpo"]

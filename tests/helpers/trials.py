@@ -36,8 +36,12 @@ CARTPOLE = {
     "reset_on_reward": False,
     "coarse_coding": False,
     "hidden_sizes": (8,),
+    "slots": 0,
     "timesteps_per_batch": 300,
     "num_workers": 1,
     "seed": 4,
 }
 """Settings of TRPO with games of milliseconds."""
+
+SEGMENTS = {"slots": 3, "segment_length": 400, "updates_per_iteration": 2}
+"""Settings of a trial whose games go on from update to update and iteration to iteration."""

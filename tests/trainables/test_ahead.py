@@ -6,11 +6,11 @@ import pytest
 from ray import tune
 
 from tests.helpers.faults import faulty
-from tests.helpers.trials import CARTPOLE, assert_same, untimed, wait_until
+from tests.helpers.trials import CARTPOLE, SEGMENTS, assert_same, untimed, wait_until
 from trainables import metrics
 from trainables.trainable import PongPG, PongTRPO
 
-PIXELS = {"hidden_size": 8, "batch_size": 3, "num_workers": 2, "seed": 4, "eval_interval": 0}
+PIXELS = SEGMENTS | {"hidden_size": 8, "num_workers": 2, "seed": 4, "eval_interval": 0}
 EVALUATED = CARTPOLE | {"eval_interval": 1, "eval_games": 2}
 
 
@@ -26,7 +26,7 @@ def test_under_tune_the_next_games_begin_before_the_checkpoint_is_written(ray_cl
 
     class Waiting(faulty(PongTRPO, lambda: None, (1, 0), marker)):
         def save_checkpoint(self, checkpoint_dir):
-            if self.updates == 1:
+            if self.iterations == 1:
                 wait_until(marker.exists, "no worker has begun the second iteration")
             super().save_checkpoint(checkpoint_dir)
 

@@ -12,7 +12,7 @@ def test_defaults_are_valid_and_survive_a_round_trip(config):
 
 def test_stored_configurations_of_earlier_revisions_keep_their_meaning():
     old = {"places": True, "gamma": 0.9}
-    assert upgraded("trpo", old) == {"coarse_coding": True, "gamma": 0.9, "half_life": 2_000_000}
+    assert upgraded("trpo", old) == {"slots": 0, "coarse_coding": True, "gamma": 0.9, "half_life": 2_000_000}
     config = PGConfig.from_dict(upgraded("pg", {"gamma": 0.9}))
     for now in (config, TRPOConfig()):
         assert upgraded("pg" if now is config else "trpo", now.to_dict()) == now.to_dict()
@@ -36,7 +36,13 @@ def test_numpy_scalars_of_a_search_space_become_plain_numbers():
         ({"learning_rate": "fast"}, r"learning_rate='fast': accepted is a number > 0"),
         ({"gamma": 0.0}, r"gamma=0.0: accepted is a number in \(0, 1\]"),
         ({"gamma": 1.01}, r"gamma=1.01"),
-        ({"batch_size": 0}, r"batch_size=0: accepted is a number >= 1"),
+        (
+            {"batch_size": 8},
+            r"batch_size=8 is for whole games: set slots=0 too, or leave it out and set segment_length",
+        ),
+        ({"slots": 0}, r"slots=0: an update is of whole games, so set batch_size to 1 or more"),
+        ({"slots": 2000}, r"slots=2000: accepted is a number in \[0, 1024\]"),
+        ({"method": "reinforce"}, r"method=reinforce plays whole games: set slots=0 and batch_size, or --preset karp"),
         ({"batch_size": 2.5}, r"batch_size=2.5"),
         ({"num_workers": 0}, r"num_workers=0"),
         ({"num_workers": True}, r"num_workers=True"),

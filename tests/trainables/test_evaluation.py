@@ -8,12 +8,12 @@ import pytest
 import scipy.stats
 from PIL import Image
 
-from tests.helpers.trials import CARTPOLE, assert_same, trained
+from tests.helpers.trials import CARTPOLE, SEGMENTS, assert_same, trained
 from trainables.sampling.evaluation import FILM, evaluate, evaluation_numbers, mean_with_interval, summarise
 from trainables.trainable import PongPG, PongTRPO
 
-PG = {"hidden_size": 8, "batch_size": 2}
-TRPO = {"hidden_sizes": (8,), "timesteps_per_batch": 1000}
+PG = {"hidden_size": 8} | SEGMENTS
+TRPO = {"hidden_sizes": (8,)} | SEGMENTS
 COMMON = {"num_workers": 1, "cpus_per_worker": 0.5, "seed": 4, "eval_games": 2}
 
 
@@ -41,7 +41,7 @@ def evaluated(request, ray_cluster, home):
     trainable, settings = {"pg": (PongPG, PG), "trpo": (PongTRPO, TRPO)}[request.param]
     trial = trainable(config=COMMON | settings | {"num_workers": 2})
     _, first = trained(trial, 1)
-    theta, metrics = trial.arrays["theta"].copy(), dict(trial.last_evaluation)
+    theta, metrics = trial.algorithm.playing_weights(trial.arrays), dict(trial.last_evaluation)
     arrays, second = trained(trial, 1)
     yield Evaluated(trial, theta, metrics, arrays, first + second)
     trial.stop()

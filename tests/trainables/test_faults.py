@@ -18,7 +18,7 @@ from trainables.trainable import PongPG, PongTRPO
 pytestmark = pytest.mark.ray
 
 REINFORCE = {"method": "reinforce", "optimiser": "rmsprop", "half_life": 0}
-PIXELS = REINFORCE | {"hidden_size": 8, "batch_size": 2, "num_workers": 1, "seed": 4, "eval_interval": 0}
+PIXELS = REINFORCE | {"slots": 0, "hidden_size": 8, "batch_size": 2, "num_workers": 1, "seed": 4, "eval_interval": 0}
 GOLDEN = Path(__file__).parents[1] / "data"
 
 
@@ -113,7 +113,7 @@ def test_an_absurd_trust_region_does_not_diverge(make_trial):
 @pytest.mark.parametrize(
     ("trainable", "settings", "steps"),
     [
-        (PongPG, REINFORCE | {"hidden_size": 1, "batch_size": 1}, 2000),
+        (PongPG, REINFORCE | {"slots": 0, "hidden_size": 1, "batch_size": 1}, 2000),
         (PongTRPO, CARTPOLE | {"hidden_sizes": (2,), "timesteps_per_batch": 100}, 301),
     ],
 )

@@ -11,7 +11,7 @@ from search_spaces import pong_pg
 from trainables.trainable import PongPG, PongTRPO
 
 COMMON = {"num_workers": 1, "seed": 7, "eval_interval": 0}
-PPO_RUN, TRPO_RUN = COMMON | {"batch_size": 3}, COMMON | {"timesteps_per_batch": 3000}
+PPO_RUN, TRPO_RUN = COMMON | {"slots": 0, "batch_size": 3}, COMMON | {"slots": 0, "timesteps_per_batch": 3000}
 REINFORCE_RUN = pong_pg.PRESETS["karpathy"] | PPO_RUN | {"learning_rate": 2e-3, "gamma": 0.98}
 
 

@@ -12,12 +12,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 @pytest.mark.parametrize(
     ("trainable", "preset", "expected", "steps"),
     [
-        (PongPG, pong_pg.PRESETS["default"], -16, 800_000),
+        (PongPG, pong_pg.PRESETS["default"], -10, 1_000_000),
         (PongPG, pong_pg.PRESETS["karpathy"], -19.8, 3_000_000),  # its author let it train for three nights
         (PongTRPO, pong_trpo.PRESETS["default"], -8, 800_000),
         (PongTRPO, pong_trpo.PRESETS["modular_rl"], -17, 800_000),
     ],
-    ids=["pg fast", "pg karpathy", "trpo fast", "trpo modular_rl"],
+    ids=["pg", "pg karpathy", "trpo", "trpo modular_rl"],
 )
 def test_a_preset_climbs(make_trial, trainable, preset, expected, steps):
     """Untrained, both learners are at -20.4."""

@@ -6,27 +6,20 @@ import numpy as np
 import pytest
 from ray.tune.utils import validate_save_restore
 
-from tests.helpers.trials import assert_same, trained, untimed
-from trainables.algorithms.algorithm import without_prefix
-from trainables.algorithms.trpo import TRPO
+from search_spaces import pong_trpo
+from tests.helpers.trials import SEGMENTS, assert_same, trained, untimed
+from trainables.algorithms.trpo import TRPO, advantages
 from trainables.checkpoints import CheckpointError
 from trainables.checks import ConfigError
 from trainables.config import TRPOConfig
-from trainables.learning.baseline import Value
 from trainables.learning.running_stats import Moments
 from trainables.sampling.rollout import GameNumber, Trajectory
 from trainables.trainable import PongTRPO
 
-CARTPOLE = {
-    "env_id": "CartPole-v1",
-    "reset_on_reward": False,
-    "coarse_coding": False,
-    "gamma": 0.99,
-    "timesteps_per_batch": 1000,
-}
-CARTPOLE |= {"eval_interval": 0}
+CARTPOLE = pong_trpo.PRESETS["cartpole"] | {"gamma": 0.99, "timesteps_per_batch": 1000, "eval_interval": 0}
 SMALL = CARTPOLE | {"hidden_sizes": (8,), "timesteps_per_batch": 300, "num_workers": 1, "seed": 4}
-PONG = {"hidden_sizes": (8, 8), "timesteps_per_batch": 2000, "num_workers": 1, "seed": 4, "eval_interval": 0}
+PONG = SEGMENTS | {"hidden_sizes": (8, 8), "num_workers": 1, "seed": 4, "eval_interval": 0}
+GAMES = PONG | {"slots": 0, "timesteps_per_batch": 2000}
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +38,12 @@ def make_trial(make_trial):
 
 @pytest.mark.parametrize(
     ("settings", "counts"),
-    [pytest.param(SMALL, (1, 3), marks=pytest.mark.slow), (PONG, (1, 2))],
-    ids=["CartPole", "Pong"],
+    [
+        pytest.param(SMALL, (1, 3), marks=pytest.mark.slow),
+        pytest.param(GAMES, (1, 2), marks=pytest.mark.slow),
+        (PONG, (1, 2, 3)),
+    ],
+    ids=["CartPole", "games", "segments"],
 )
 def test_any_number_of_workers_gives_bit_identical_results(make_trial, settings, counts):
     defaults = TRPOConfig().to_dict() | settings
@@ -110,34 +107,37 @@ def test_games_are_never_fewer_than_asked_for(make_trial):
 def test_the_filter_stands_still_while_games_are_played_and_they_bring_their_moments(learner):
     weights, worker = learner.algorithm.playing_weights(learner.arrays), learner.algorithm.worker_factory()()
     before = [array.copy() for array in weights.filter]
-    games = worker.play_block(weights, [GameNumber(4, 1, game) for game in range(3)]).experience
+    played = worker.play_block(weights, [GameNumber(4, 1, game) for game in range(3)]).experience
     for array, copy in zip(weights.filter, before, strict=True):
         np.testing.assert_array_equal(array, copy)
-    together = games[0].moments.merge(games[1].moments).merge(games[2].moments)
-    whole = Moments.of(np.concatenate([game.trajectory.obs_nd for game in games]))
+    together = played.moments[0].merge(played.moments[1]).merge(played.moments[2])
+    whole = Moments.of(played.obs_nd)
     np.testing.assert_allclose(together.squares_d, whole.squares_d)
 
 
 def test_a_game_that_was_cut_off_is_worth_its_last_state(learner):
     rng = np.random.default_rng(0)
     ended = Trajectory(rng.standard_normal((5, 4)), np.zeros(5, np.int8), np.ones(5), False, rng.standard_normal(4))
-    trpo, value = learner.algorithm, Value(**without_prefix("baseline", learner.arrays))
-    see = trpo.playing_weights(learner.arrays).filter
+    trpo, weights = learner.algorithm, learner.algorithm.playing_weights(learner.arrays)
     games = ended, ended._replace(truncated=True)
-    (_, _, return_n, _), (_, _, cut_return_n, _) = (trpo.advantages(value, see, game) for game in games)
-    states_nd = trpo.states(see(np.vstack([ended.obs_nd, ended.last_obs])), np.zeros(6, bool))
-    worth = trpo.baseline.predict(value, states_nd)[-1]
+    (*_, return_n, _), (*_, cut_return_n, _) = (
+        advantages(trpo.settings, trpo.baseline, weights, game) for game in games
+    )
+    last_state_1d = np.append(weights.filter(ended.last_obs[None]), [[np.float32(5 * (1 - 0.99))]], axis=1)
+    worth = trpo.baseline.predict(weights.value, last_state_1d)[0]
     np.testing.assert_allclose(cut_return_n - return_n, worth * 0.99 ** np.arange(5, 0, -1), rtol=1e-5)
 
 
 def test_pongs_returns_and_time_restart_at_each_point():
     trpo = TRPO(TRPOConfig(**PONG | {"gamma": 0.5, "coarse_coding": False}))
-    value = trpo.baseline.init(np.random.default_rng(0))
+    weights = trpo.playing_weights(trpo.init(np.random.default_rng(0)))
     reward_n = np.array([0, -1, 0, 0, 1], np.float32)
     game = Trajectory(np.zeros((5, 128), np.uint8), np.zeros(5, np.int8), reward_n, False, np.zeros(128, np.uint8))
-    state_nd, _, return_n, _ = trpo.advantages(value, Moments.empty(128).filter(), game)
-    np.testing.assert_allclose(return_n, [-0.5, -1, 0.25, 0.5, 1])
-    np.testing.assert_allclose(state_nd[:, -1], [0, 0.5, 0, 0.5, 1])
+    for before, first_times in ((0, [0, 0.5]), (7, [3.5, 4])):
+        part = game._replace(steps_since_reward=before)
+        _, time_n, _, return_n, _ = advantages(trpo.settings, trpo.baseline, weights, part)
+        np.testing.assert_allclose(return_n, [-0.5, -1, 0.25, 0.5, 1])
+        np.testing.assert_allclose(time_n, [*first_times, 0, 0.5, 1])
 
 
 def test_an_update_that_is_refused_leaves_theta_and_says_so(make_trial):

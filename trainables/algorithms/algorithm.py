@@ -2,13 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from trainables.config import PGConfig
 from trainables.learning.optimisers import Adam, Optimiser, RMSProp
-from trainables.sampling.worker import GameSummary, PlayedBlock, Worker
+from trainables.sampling.worker import PlayedBlock, Worker
 
 Array = np.ndarray
 Arrays = dict[str, Array]
@@ -19,41 +19,52 @@ Play = Callable[[int, int], Iterator[PlayedBlock]]
 """Hands out games of the present iteration, (first, count), and yields their blocks in order."""
 
 
+class Progress(NamedTuple):
+    """How far a trial is when it makes an update."""
+
+    decay: float  # the step size, as a share of the first one's
+    points_lost: float  # share of the latest points that were lost; 1 before any
+
+
 class Algorithm(ABC):
     """One way to learn."""
 
-    playing_arrays: ClassVar[tuple[str, ...]] = ("theta",)  # those that ``playing_weights`` reads
+    playing_arrays: ClassVar[tuple[str, ...]] = ("theta",)  # those without which ``playing_weights`` cannot play
     block_size: int = 1  # games that a worker plays before it sends what it packs of them
 
     @abstractmethod
     def init(self, rng: np.random.Generator) -> Arrays:
         """The state before the first game."""
 
+    @property
+    @abstractmethod
+    def num_params(self) -> int:
+        """Entries of ``theta`` in ``init``'s arrays."""
+
     @abstractmethod
     def worker_factory(self) -> Callable[[], Worker]:
         """A picklable function that makes a rollout worker."""
 
     def playing_weights(self, arrays: Mapping[str, Array]) -> Any:
-        """What of the state a worker needs to play with the present policy."""
+        """What of the state a worker needs to play with the present policy, and to judge what it played."""
         return arrays["theta"]
 
-    @abstractmethod
     def first_games(self, arrays: Arrays) -> int:
-        """How many games an iteration begins with."""
+        """How many games an iteration begins with. Where it plays segments, nobody asks."""
+        raise NotImplementedError
 
     @abstractmethod
-    def collect(self, arrays: Arrays, blocks: Iterator[PlayedBlock], play: Play) -> tuple[Any, list[GameSummary]]:
-        """Take in the iteration's blocks while others are still being played; ``play`` hands out more games.
+    def collect(self, arrays: Arrays, blocks: Iterator[PlayedBlock], play: Play) -> Any:
+        """Take in an update's blocks while others are still being played; ``play`` hands out more games.
 
-        Returns the batch that ``update`` learns from, and a summary of each game.
+        Returns the batch that ``update`` learns from.
         """
 
     @abstractmethod
-    def update(self, arrays: Arrays, batch: Any, decay: float, rng: np.random.Generator) -> tuple[Arrays, Metrics]:
-        """Learn: the new state, and metrics, always the same ones in the same order.
-
-        ``decay`` is this iteration's step size as a share of the first one's, ``rng`` what the update draws from.
-        """
+    def update(
+        self, arrays: Arrays, batch: Any, progress: Progress, rng: np.random.Generator
+    ) -> tuple[Arrays, Metrics]:
+        """Learn: the new state, and metrics, always the same ones in the same order. ``rng`` is what it draws from."""
 
 
 def pixel_optimiser(settings: PGConfig, decay: float = 1.0) -> Optimiser:

@@ -1,8 +1,8 @@
 """PPO on Pong's pixels (Schulman et al. 2017, "Proximal Policy Optimization Algorithms", algorithm 1).
 
-    for each iteration
-        play ``batch_size`` games with the policy pi_old of theta_old                on the workers
-        A    = GAE(gamma, lambda) of each game                                       equations 11 and 12
+    for each update
+        play ``segment_length`` steps in each of ``slots`` games with pi_old         on the workers
+        A    = GAE(gamma, lambda), from the values of theta_old                      there, equations 11 and 12
         A    = A standardised over the batch
         for ``epochs`` passes over the batch, for each minibatch
             theta <- Adam's step along the gradient of
@@ -10,11 +10,12 @@
 
     L_clip = min(r A, clip(r, 1 - c, 1 + c) A),   r = pi(a | x) / pi_old(a | x)      equation 7
 
-Differences from the paper: whole games instead of segments of fixed length; GAE ends at each point, as the original
-Pong programs' returns do; step size and entropy bonus halve every ``half_life`` agent steps.
+Differences from the paper: GAE ends at each point, as the original Pong programs' returns do; the step size halves
+every ``half_life`` agent steps; the entropy bonus c_H is in proportion to the share of points that are lost, so that a
+policy explores until it wins. With ``slots=0`` the batch is ``batch_size`` whole games.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple, Self
 
@@ -26,24 +27,25 @@ from trainables.algorithms.algorithm import (
     Arrays,
     Metrics,
     Play,
+    Progress,
     pixel_optimiser,
     with_prefix,
     without_prefix,
 )
 from trainables.config import PGConfig
-from trainables.learning.actor_critic import ActorCritic
 from trainables.learning.baseline import explained_variance
 from trainables.learning.cores import Cores
 from trainables.learning.distributions import Categorical
 from trainables.learning.inputs import active_inputs
 from trainables.learning.mlp import MLP
 from trainables.learning.optimisers import State
-from trainables.learning.policies import PixelCategoricalPolicy
+from trainables.learning.policies import ActorCritic
 from trainables.learning.returns import generalised_advantages, standardise
 from trainables.sampling.environments import DoublePixels
-from trainables.sampling.frames import NUM_PIXELS, DoubleFrames
-from trainables.sampling.packed_games import PackedGame, pack_games
-from trainables.sampling.worker import GameSummary, PlayedBlock, Worker
+from trainables.sampling.frames import NUM_PIXELS, DoubleFrames, stack_rows
+from trainables.sampling.packed_frames import PackedFrames
+from trainables.sampling.rollout import Trajectory
+from trainables.sampling.worker import PlayedBlock, Worker
 
 Array = np.ndarray
 
@@ -51,31 +53,37 @@ VALUE_WEIGHT = 0.5
 """c_V, of half the value's squared error. (The paper's Atari experiments have 1, of the whole squared error.)"""
 
 
+class Experience(NamedTuple):
+    """n steps as they travel: played, and judged by the parameters that played them."""
+
+    frames: PackedFrames
+    action_n: Array  # int8
+    log_prob_n: Array  # of the action
+    adv_n: Array  # advantage, not yet standardised
+    return_n: Array  # what the value should have been
+    entropy_n: Array  # of the policy, nats
+
+
 class Steps(NamedTuple):
-    """n steps as they were played and judged."""
+    """n steps as an update learns from them."""
 
     x_nd: sparse.csr_matrix  # double frames, float32
     action_n: Array  # int8
-    log_prob_n: Array  # of the action, under the policy that played
-    adv_n: Array  # advantage
-    return_n: Array  # what the value should have been
+    log_prob_n: Array
+    adv_n: Array
+    return_n: Array
+    entropy_n: Array
 
     @classmethod
-    def join(cls, parts: Sequence[Self]) -> Self:
-        """All steps of several games, one game after the other."""
-        x_nd, *rest = zip(*parts, strict=True)
-        return cls(sparse.vstack(x_nd, format="csr"), *map(np.concatenate, rest))
+    def of(cls, parts: Sequence[Experience]) -> Self:
+        """All steps of an update, in order."""
+        frames, *rest = zip(*parts, strict=True)
+        x_nd = sparse.vstack([each.matrix for each in frames], format="csr")
+        return cls(x_nd, *map(np.concatenate, rest))
 
     def take(self, rows: Array) -> Self:
         """Some of the steps."""
         return type(self)(*(part[rows] for part in self))
-
-
-class Batch(NamedTuple):
-    """What an update learns from."""
-
-    steps: list[Steps]  # of each game
-    entropy_g: list[float]  # of the policy, each game's mean, nats
 
 
 class Info(NamedTuple):
@@ -91,9 +99,7 @@ class PPO(Algorithm):
 
     def __init__(self, settings: PGConfig) -> None:
         self.settings, self.block_size = settings, settings.block_size
-        num_actions = len(DoublePixels.MOVES)
-        self.policy = PixelCategoricalPolicy(DoubleFrames.num_pixels, settings.hidden_size, num_actions)
-        self.network = ActorCritic(self.policy.mlp)
+        self.policy = ActorCritic(DoubleFrames.num_pixels, settings.hidden_size, len(DoublePixels.MOVES))
 
     @cached_property
     def cores(self) -> Cores:
@@ -101,73 +107,65 @@ class PPO(Algorithm):
         return Cores(min(self.settings.num_workers, 2))
 
     def init(self, rng: np.random.Generator) -> Arrays:
-        theta_p = self.network.mlp.init(rng)
+        theta_p = self.policy.mlp.init(rng)
         return self._arrays(theta_p, pixel_optimiser(self.settings).init(len(theta_p)))
 
+    @property
+    def num_params(self) -> int:
+        return self.policy.actor.num_params
+
     def worker_factory(self) -> Callable[[], Worker]:
-        return partial(Worker, partial(DoublePixels, self.settings.env_id), self.policy, pack_games)
+        settings = self.settings
+        judge_parts = partial(judge, self.policy, settings.gamma, settings.gae_lambda)
+        return partial(Worker, partial(DoublePixels, settings.env_id), self.policy, judge_parts)
+
+    def playing_weights(self, arrays: Mapping[str, Array]) -> Array:
+        """The whole network's parameters; a policy that was exported has no value, and is worth 0."""
+        return self.policy.join(arrays["theta"], arrays.get("value", np.zeros(self.policy.num_hidden, np.float32)))
 
     def output_weights(self, theta_p: Array) -> tuple[Array, Array]:
         """The weights of the difference frame (6400, h), and each hidden unit's weight for up against down (h,)."""
-        (w1, _), (w2_hk, _) = self.policy.mlp.layers(theta_p)
+        (w1, _), (w2_hk, _) = self.policy.actor.layers(theta_p)
         up, down = (DoublePixels.MOVES.index(move) for move in ("up", "down"))
         return w1[:NUM_PIXELS], w2_hk[:, up] - w2_hk[:, down]
 
     def first_games(self, arrays: Arrays) -> int:
         return self.settings.batch_size
 
-    def collect(self, arrays: Arrays, blocks: Iterator[PlayedBlock], play: Play) -> tuple[Batch, list[GameSummary]]:
-        theta_p = self.network.join(arrays["theta"], arrays["value"])
-        batch, games = Batch([], []), []
-        for summaries, packed_games in blocks:
-            for game in packed_games:
-                steps, entropy = self.advantages(theta_p, game)
-                batch.steps.append(steps)
-                batch.entropy_g.append(entropy)
-            games += summaries
-        return batch, games
+    def collect(self, arrays: Arrays, blocks: Iterator[PlayedBlock], play: Play) -> Steps:
+        return Steps.of([block.experience for block in blocks])
 
-    def advantages(self, theta_p: Array, game: PackedGame) -> tuple[Steps, float]:
-        """A game's steps with their advantages (not yet standardised), and the policy's mean entropy in nats."""
-        settings, x_nd = self.settings, game.frames
-        logit_nk, value_n = self.network.forward(theta_p, x_nd)
-        last_value = float(value_n[-1]) if game.truncated else 0.0
-        x_nd, logit_nk, value_n = x_nd[:-1], logit_nk[:-1], value_n[:-1]
-        point_n = game.reward_n != 0
-        adv_n = generalised_advantages(game.reward_n, value_n, last_value, settings.gamma, settings.gae_lambda, point_n)
-        log_prob_n = Categorical.log_prob(logit_nk, game.action_n)
-        entropy = float(Categorical.entropy(logit_nk).mean())
-        return Steps(x_nd, game.action_n, log_prob_n, adv_n, adv_n + value_n), entropy
-
-    def update(self, arrays: Arrays, batch: Batch, decay: float, rng: np.random.Generator) -> tuple[Arrays, Metrics]:
-        steps = Steps.join(batch.steps)
-        explained = explained_variance(steps.return_n - steps.adv_n, steps.return_n)
-        steps = steps._replace(adv_n=standardise(steps.adv_n))
-        old_theta_p = self.network.join(arrays["theta"], arrays["value"])
-        theta_p, state, info = self.ascend(old_theta_p, without_prefix("optimiser", arrays), steps, decay, rng)
+    def update(
+        self, arrays: Arrays, batch: Steps, progress: Progress, rng: np.random.Generator
+    ) -> tuple[Arrays, Metrics]:
+        steps = batch._replace(adv_n=standardise(batch.adv_n))
+        bonus = self.settings.entropy_bonus * progress.points_lost
+        old_theta_p, state = self.playing_weights(arrays), without_prefix("optimiser", arrays)
+        theta_p, state, info = self.ascend(old_theta_p, state, steps, progress.decay, bonus, rng)
         metrics = {f"policy/{name}": value for name, value in info._asdict().items()} | {
             "policy/update_norm": float(np.linalg.norm(theta_p - old_theta_p)),
-            "baseline/explained_variance": explained,
-            "policy/entropy": float(np.mean(batch.entropy_g)),
-            "policy/learning_rate": self.settings.learning_rate * decay,
+            "baseline/explained_variance": explained_variance(batch.return_n - batch.adv_n, batch.return_n),
+            "policy/entropy": float(np.mean(batch.entropy_n)),
+            "policy/entropy_bonus": bonus,
+            "policy/learning_rate": self.settings.learning_rate * progress.decay,
         }
         return self._arrays(theta_p, state), metrics
 
     def ascend(
-        self, theta_p: Array, state: State, steps: Steps, decay: float, rng: np.random.Generator
+        self, theta_p: Array, state: State, steps: Steps, decay: float, bonus: float, rng: np.random.Generator
     ) -> tuple[Array, State, Info]:
         """Steps up the objective, one for each minibatch: ``(theta, the optimiser's state, means of the last epoch)``.
 
         The weights of inputs that are zero in the whole batch, and the optimiser's memory of them, stay as they are.
         """
-        mlp, optimiser, infos = self.network.mlp, pixel_optimiser(self.settings, decay), []
+        mlp, optimiser, infos = self.policy.mlp, pixel_optimiser(self.settings, decay), []
         columns, x_nc = active_inputs(steps.x_nd)
         active_p, steps = mlp.restrict_params(theta_p, columns), steps._replace(x_nd=x_nc)
         active_state = {n: mlp.restrict_params(array, columns) if array.ndim else array for n, array in state.items()}
         minibatches = max(1, round(len(steps.action_n) / self.settings.minibatch_size))
         for _ in range(self.settings.epochs):
             for rows in np.array_split(rng.permutation(len(steps.action_n)), minibatches):
-                gradient_p, info = self.minibatch_gradient(mlp.restrict(columns), active_p, steps, rows, decay)
+                gradient_p, info = self.minibatch_gradient(mlp.restrict(columns), active_p, steps, rows, bonus)
                 active_p, active_state = optimiser.ascend(active_p, gradient_p, active_state)
                 infos.append(info)
         state = {
@@ -178,18 +176,36 @@ class PPO(Algorithm):
         return mlp.expand_params(active_p, columns, theta_p), state, Info(*means)
 
     def minibatch_gradient(
-        self, mlp: MLP, theta_p: Array, steps: Steps, rows: Array, decay: float
+        self, mlp: MLP, theta_p: Array, steps: Steps, rows: Array, bonus: float
     ) -> tuple[Array, Info]:
         """The gradient of some rows (p,): always the sum of two halves' gradients, for any number of cores."""
-        bonus, clip = self.settings.entropy_bonus * decay, self.settings.clip
         halves = [steps.take(half) for half in np.array_split(rows, 2)]
-        jobs = [partial(objective_gradient, mlp, theta_p, half, len(rows), clip, bonus) for half in halves]
+        objective = partial(objective_gradient, mlp, theta_p, total=len(rows), clip=self.settings.clip)
+        jobs = [partial(objective, half, entropy_bonus=bonus) for half in halves]
         (gradient_p, info), (other_p, other) = self.cores.run_two(*jobs)
         return gradient_p + other_p, Info(*(a + b for a, b in zip(info, other, strict=True)))
 
     def _arrays(self, theta_p: Array, state: State) -> Arrays:
-        actor_p, critic_h = self.network.split(theta_p)
+        actor_p, critic_h = self.policy.split(theta_p)
         return {"theta": actor_p, "value": critic_h} | with_prefix("optimiser", state)
+
+
+def judge(
+    policy: ActorCritic, gamma: float, gae_lambda: float, theta_p: Array, parts: Sequence[Trajectory]
+) -> Experience:
+    """What is learned from games, or parts of them; runs where they were played."""
+    judged = []
+    for part in parts:
+        last_frame = [stack_rows([part.last_obs], policy.num_inputs)] * part.truncated
+        logit_nk, value_n = policy.forward(theta_p, sparse.vstack([part.obs_nd, *last_frame], format="csr"))
+        n, last_value = len(part.action_n), float(value_n[-1]) if part.truncated else 0.0
+        logit_nk, value_n = logit_nk[:n], value_n[:n]
+        point_n = part.reward_n != 0
+        adv_n = generalised_advantages(part.reward_n, value_n, last_value, gamma, gae_lambda, point_n)
+        log_prob_n = Categorical.log_prob(logit_nk, part.action_n)
+        judged.append((part.action_n, log_prob_n, adv_n, adv_n + value_n, Categorical.entropy(logit_nk)))
+    x_nd = sparse.vstack([part.obs_nd for part in parts], format="csr")
+    return Experience(PackedFrames.of(x_nd), *map(np.concatenate, zip(*judged, strict=True)))
 
 
 def objective_gradient(

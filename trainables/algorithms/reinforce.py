@@ -25,6 +25,7 @@ from trainables.algorithms.algorithm import (
     Arrays,
     Metrics,
     Play,
+    Progress,
     pixel_optimiser,
     with_prefix,
     without_prefix,
@@ -39,7 +40,7 @@ from trainables.learning.returns import discounted_returns, standardise
 from trainables.sampling.environments import PongPixels
 from trainables.sampling.frames import NUM_PIXELS
 from trainables.sampling.rollout import Trajectory
-from trainables.sampling.worker import GameSummary, PlayedBlock, Worker
+from trainables.sampling.worker import PlayedBlock, Worker
 
 Array = np.ndarray
 
@@ -62,6 +63,10 @@ class Reinforce(Algorithm):
         theta_p = self.policy.mlp.init(rng)
         return {"theta": theta_p} | with_prefix("optimiser", pixel_optimiser(self.settings).init(len(theta_p)))
 
+    @property
+    def num_params(self) -> int:
+        return self.policy.mlp.num_params
+
     def worker_factory(self) -> Callable[[], Worker]:
         pack = partial(policy_gradient, self.policy, self.settings.gamma)
         return partial(Worker, partial(PongPixels, self.settings.env_id), self.policy, pack)
@@ -74,22 +79,23 @@ class Reinforce(Algorithm):
     def first_games(self, arrays: Arrays) -> int:
         return self.settings.batch_size
 
-    def collect(self, arrays: Arrays, blocks: Iterator[PlayedBlock], play: Play) -> tuple[Batch, list[GameSummary]]:
-        batch, games = Batch(np.zeros_like(arrays["theta"]), []), []
-        for summaries, gradient in blocks:
-            add_gradient(self.policy, batch.gradient_p, gradient)
-            batch.entropy_g.extend(gradient.entropy_g)
-            games += summaries
-        return batch, games
+    def collect(self, arrays: Arrays, blocks: Iterator[PlayedBlock], play: Play) -> Batch:
+        batch = Batch(np.zeros_like(arrays["theta"]), [])
+        for block in blocks:
+            add_gradient(self.policy, batch.gradient_p, block.experience)
+            batch.entropy_g.extend(block.experience.entropy_g)
+        return batch
 
-    def update(self, arrays: Arrays, batch: Batch, decay: float, rng: np.random.Generator) -> tuple[Arrays, Metrics]:
-        state = without_prefix("optimiser", arrays)
-        theta_p, state = pixel_optimiser(self.settings, decay).ascend(arrays["theta"], batch.gradient_p, state)
+    def update(
+        self, arrays: Arrays, batch: Batch, progress: Progress, rng: np.random.Generator
+    ) -> tuple[Arrays, Metrics]:
+        state, optimiser = without_prefix("optimiser", arrays), pixel_optimiser(self.settings, progress.decay)
+        theta_p, state = optimiser.ascend(arrays["theta"], batch.gradient_p, state)
         metrics = {
             "policy/gradient_norm": float(np.linalg.norm(batch.gradient_p)),
             "policy/update_norm": float(np.linalg.norm(theta_p - arrays["theta"])),
             "policy/entropy": float(np.mean(batch.entropy_g)),
-            "policy/learning_rate": self.settings.learning_rate * decay,
+            "policy/learning_rate": self.settings.learning_rate * progress.decay,
         }
         return {"theta": theta_p} | with_prefix("optimiser", state), metrics
 

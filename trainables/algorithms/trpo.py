@@ -1,18 +1,21 @@
 """TRPO on Pong's memory, or on a small Gymnasium environment (Schulman et al. 2015, "Trust Region Policy Optimization";
 modular_rl's ``TrpoUpdater``).
 
-    for each iteration
-        play about ``timesteps_per_batch`` steps of whole games with pi_old          on the workers
-        A = GAE(gamma, lambda) of each game with the fitted value baseline, standardised over the batch
+    for each update
+        play ``segment_length`` steps in each of ``slots`` games with pi_old         on the workers
+        A = GAE(gamma, lambda) with the fitted value baseline                        there
+        A = A standardised over the batch
         g    = gradient of L(theta) = -mean_n r A,   r = pi(a | x) / pi_old(a | x)   equation 14
         s    = (F + damping I)^-1 (-g)                                               conjugate gradient, appendix C
         step = s sqrt(2 delta / s^T (F + damping I) s)                               delta: KL_TARGET_FRACTION * max_kl
         theta <- theta + step, halved until L falls and mean KL(pi_old || pi) <= max_kl
-        fit the baseline to the returns; take the games' moments into the observation filter
+        fit the baseline to the returns; take the observations' moments into the filter
 
 F is the Fisher information of the policy: the Hessian of the mean KL at pi_old.
 
-Differences from modular_rl: the filter stands still within an iteration; the baseline's targets are standardised, and
+With ``slots=0`` the batch is about ``timesteps_per_batch`` steps of whole games, as modular_rl's.
+
+Differences from modular_rl: the filter stands still within an update; the baseline's targets are standardised, and
 its time input counts from the last point; the line search checks the KL bound too; a game that was cut off is worth the
 value of the state in which it was. Where Pong asks for other numbers than its defaults, ``TRPOConfig`` says why.
 """
@@ -23,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trainables.algorithms.algorithm import Algorithm, Arrays, Metrics, Play, with_prefix, without_prefix
+from trainables.algorithms.algorithm import Algorithm, Arrays, Metrics, Play, Progress, with_prefix, without_prefix
 from trainables.config import TRPOConfig
 from trainables.learning.baseline import Value, ValueBaseline
 from trainables.learning.cores import Cores
@@ -35,12 +38,12 @@ from trainables.learning.returns import (
     standardise,
     steps_since_reset,
 )
-from trainables.learning.running_stats import Filter, Moments
+from trainables.learning.running_stats import Moments
 from trainables.learning.solvers import LineSearchResult, backtracking_line_search, conjugate_gradient
 from trainables.learning.surrogate import Surrogate
 from trainables.sampling.environments import flat_environment
 from trainables.sampling.rollout import Trajectory
-from trainables.sampling.worker import GameSummary, PlayedBlock, Worker
+from trainables.sampling.worker import PlayedBlock, Worker
 
 Array = np.ndarray
 
@@ -52,28 +55,27 @@ KL_TARGET_FRACTION = 0.9
 at the bound itself oversteps it every other time, and the line search then halves it to a quarter of the KL."""
 
 
-class MeasuredGame(NamedTuple):
-    """What travels of a game."""
+class Experience(NamedTuple):
+    """n steps as they travel: played, and judged by the baseline that was there when they were played."""
 
-    trajectory: Trajectory
-    moments: Moments  # of its observations
-
-
-def measure_moments(weights: FilteredWeights, games: Sequence[Trajectory]) -> list[MeasuredGame]:
-    """The games with the moments of their observations; runs where the games were played."""
-    return [MeasuredGame(game, Moments.of(game.obs_nd)) for game in games]
+    obs_nd: Array  # as the environment shows them
+    time_n: Array  # float32, since the last point, in units of the horizon 1 / (1 - gamma)
+    action_n: Array  # int8
+    return_n: Array  # float64
+    adv_n: Array  # float64, not yet standardised
+    moments: list[Moments]  # of the observations of each game, or part of one
 
 
 class Batch(NamedTuple):
-    """An iteration's games, one after the other, n steps in all."""
+    """What an update learns from: n steps in all."""
 
     obs_nd: Array  # filtered, float32
     state_nd: Array  # what the baseline sees: the same, and the time
     action_n: Array  # int8
     adv_n: Array  # standardised, float32
     return_n: Array  # float64
-    moments: list[Moments]  # of each game's observations
-    mean_length: float  # agent steps per game
+    moments: list[Moments]
+    mean_length: float  # agent steps of a game that ended; 0 if none did
 
 
 class TRPO(Algorithm):
@@ -110,11 +112,16 @@ class TRPO(Algorithm):
         arrays |= with_prefix("baseline", self.baseline.init(rng)._asdict())
         return arrays | with_prefix("filter", Moments.empty(self.policy.num_inputs)._asdict())
 
+    @property
+    def num_params(self) -> int:
+        return self.policy.mlp.num_params
+
     def worker_factory(self) -> Callable[[], Worker]:
-        return partial(Worker, self.make_env, self.policy, measure_moments)
+        return partial(Worker, self.make_env, self.policy, partial(judge, self.settings, self.baseline))
 
     def playing_weights(self, arrays: Mapping[str, Array]) -> FilteredWeights:
-        return FilteredWeights(arrays["theta"], _moments(arrays).filter())
+        value = _value(arrays) if "baseline.theta_p" in arrays else None
+        return FilteredWeights(arrays["theta"], _moments(arrays).filter(), value)
 
     def first_games(self, arrays: Arrays) -> int:
         """The first iteration learns from ``PROBE_GAMES`` how long a game is; the others know it of the last one's."""
@@ -129,53 +136,33 @@ class TRPO(Algorithm):
         missing = self.settings.timesteps_per_batch - sum(lengths)
         return max(2 * round(missing / mean_length / 2), self.settings.min_games - len(lengths), 0)
 
-    def collect(self, arrays: Arrays, blocks: Iterator[PlayedBlock], play: Play) -> tuple[Batch, list[GameSummary]]:
-        value, see = _value(arrays), _moments(arrays).filter()
-        games: list[GameSummary] = []
-        parts: list[tuple[Array, ...]] = []
-        moments: list[Moments] = []
-
-        def take_in(blocks: Iterator[PlayedBlock]) -> None:
-            for summaries, measured in blocks:
-                games.extend(summaries)
-                parts.extend(self.advantages(value, see, game.trajectory) for game in measured)
-                moments.extend(game.moments for game in measured)
-
-        take_in(blocks)
-        if not arrays["mean_length"]:
-            lengths = [game.length for game in games]
-            take_in(play(len(games), self.games_for(lengths, float(np.mean(lengths)))))
-        state_nd, action_n, return_n, adv_n = (np.concatenate(part) for part in zip(*parts, strict=True))
-        adv_n, mean_length = standardise(adv_n).astype(np.float32), float(np.mean([game.length for game in games]))
-        return Batch(state_nd[:, :-1], state_nd, action_n, adv_n, return_n, moments, mean_length), games
-
-    def advantages(self, value: Value, see: Filter, game: Trajectory) -> tuple[Array, ...]:
-        """A game's states (n, d + 1), actions, returns and advantages (n,), by the baseline before this iteration."""
-        settings = self.settings
-        reset_n = (game.reward_n != 0) & settings.reset_on_reward
-        # The state after the last step comes along: a game that was cut off is worth what it is worth.
-        state_nd = self.states(see(np.vstack([game.obs_nd, game.last_obs])), np.append(reset_n, False))
-        value_n = self.baseline.predict(value, state_nd)
-        last_value = float(value_n[-1]) if game.truncated else 0.0
-        return_n = bootstrapped_returns(game.reward_n, settings.gamma, last_value, reset_n)
-        adv_n = generalised_advantages(
-            game.reward_n, value_n[:-1], last_value, settings.gamma, settings.gae_lambda, reset_n
+    def collect(self, arrays: Arrays, blocks: Iterator[PlayedBlock], play: Play) -> Batch:
+        played = [*blocks]
+        lengths = [game.length for block in played for game in block.games]
+        if not (arrays["mean_length"] or self.settings.slots):
+            more = [*play(len(lengths), self.games_for(lengths, float(np.mean(lengths))))]
+            lengths += [game.length for block in more for game in block.games]
+            played += more
+        obs, time, action, returns, adv, moments = zip(*(block.experience for block in played), strict=True)
+        obs_nd = _moments(arrays).filter()(np.concatenate(obs))
+        state_nd = np.column_stack([obs_nd, np.concatenate(time)])
+        adv_n = standardise(np.concatenate(adv)).astype(np.float32)
+        mean_length = float(np.mean(lengths)) if lengths else 0.0
+        parts = [each for block_moments in moments for each in block_moments]
+        return Batch(
+            state_nd[:, :-1], state_nd, np.concatenate(action), adv_n, np.concatenate(returns), parts, mean_length
         )
-        return state_nd[:-1], game.action_n, return_n, adv_n
 
-    def states(self, obs_nd: Array, reset_n: Array) -> Array:
-        """The baseline's inputs (n, d + 1): observations, and the time since the last point, times 1 - gamma."""
-        time_n = steps_since_reset(reset_n) * (1 - self.settings.gamma)
-        return np.column_stack([obs_nd, time_n.astype(np.float32)])
-
-    def update(self, arrays: Arrays, batch: Batch, decay: float, rng: np.random.Generator) -> tuple[Arrays, Metrics]:
-        max_kl = self.settings.max_kl * decay**2
+    def update(
+        self, arrays: Arrays, batch: Batch, progress: Progress, rng: np.random.Generator
+    ) -> tuple[Arrays, Metrics]:
+        max_kl = self.settings.max_kl * progress.decay**2
         (theta_p, policy_info), (value, baseline_info) = self.cores.run_two(
             lambda: self.improve_policy(arrays["theta"], batch.obs_nd, batch.action_n, batch.adv_n, max_kl),
             lambda: self.baseline.fit(_value(arrays), batch.state_nd, batch.return_n),
         )
         moments = reduce(Moments.merge, batch.moments, _moments(arrays))
-        arrays = {"theta": theta_p, "mean_length": np.array(batch.mean_length)}
+        arrays = {"theta": theta_p, "mean_length": np.array(batch.mean_length or arrays["mean_length"])}
         arrays |= with_prefix("baseline", value._asdict()) | with_prefix("filter", moments._asdict())
         metrics = {f"policy/{name}": figure for name, figure in (policy_info | {"max_kl": max_kl}).items()}
         return arrays, metrics | {f"baseline/{name}": figure for name, figure in baseline_info.items()}
@@ -215,6 +202,34 @@ class TRPO(Algorithm):
             "update_accepted": float(search.accepted),
         }
         return self.policy.mlp.expand_params(search.x, columns, theta_p), info
+
+
+def judge(
+    settings: TRPOConfig, baseline: ValueBaseline, weights: FilteredWeights, parts: Sequence[Trajectory]
+) -> Experience:
+    """What is learned from games, or parts of them; runs where they were played."""
+    judged = [advantages(settings, baseline, weights, part) for part in parts]
+    obs_nd, time_n, action_n, return_n, adv_n = map(np.concatenate, zip(*judged, strict=True))
+    return Experience(obs_nd, time_n, action_n, return_n, adv_n, [Moments.of(part.obs_nd) for part in parts])
+
+
+def advantages(
+    settings: TRPOConfig, baseline: ValueBaseline, weights: FilteredWeights, part: Trajectory
+) -> tuple[Array, ...]:
+    """Observations (n, d), times, actions, returns and advantages (n,) of a game, or part of one."""
+    assert weights.value is not None, "these weights are of a policy alone"
+    reset_n = (part.reward_n != 0) & settings.reset_on_reward
+    time_n = steps_since_reset(np.append(reset_n, False), part.steps_since_reward * settings.reset_on_reward)
+    time_n = (time_n * (1 - settings.gamma)).astype(np.float32)
+    # The state after the last step comes along: a game that was cut off is worth what it is worth.
+    obs_nd = weights.filter(np.vstack([part.obs_nd, part.last_obs]))
+    value_n = baseline.predict(weights.value, np.column_stack([obs_nd, time_n]))
+    last_value = float(value_n[-1]) if part.truncated else 0.0
+    return_n = bootstrapped_returns(part.reward_n, settings.gamma, last_value, reset_n)
+    adv_n = generalised_advantages(
+        part.reward_n, value_n[:-1], last_value, settings.gamma, settings.gae_lambda, reset_n
+    )
+    return part.obs_nd, time_n[:-1], part.action_n, return_n, adv_n
 
 
 def _value(arrays: Mapping[str, Array]) -> Value:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
+from trainables.learning.baseline import Value
 from trainables.learning.distributions import Categorical
 from trainables.learning.inputs import Inputs
 from trainables.learning.kernels.step import SparseRow, sparse_argmax, sparse_logit, tanh_argmax
@@ -54,8 +55,11 @@ class BernoulliPolicy:
 
 
 @dataclass(frozen=True)
-class PixelCategoricalPolicy:
-    """PPO's policy: Karpathy's network with a logit for each of k actions."""
+class ActorCritic:
+    """PPO's policy and its value function as one network: Karpathy's, with a logit for each of k actions and a value.
+
+    The value is the last output. A checkpoint keeps the policy's parameters and the value's apart.
+    """
 
     num_inputs: int
     num_hidden: int
@@ -63,19 +67,40 @@ class PixelCategoricalPolicy:
 
     @cached_property
     def mlp(self) -> MLP:
-        """The network; its ``theta`` is the policy's."""
+        """The whole network; its ``theta`` is what the methods take."""
+        return MLP((self.num_inputs, self.num_hidden, self.num_actions + 1), activation="relu", bias=False)
+
+    @cached_property
+    def actor(self) -> MLP:
+        """The policy's part of it."""
         return MLP((self.num_inputs, self.num_hidden, self.num_actions), activation="relu", bias=False)
+
+    def join(self, actor_p: Array, critic_h: Array) -> Array:
+        """Parameters of the whole network from the policy's, and the value's output weights (h,)."""
+        (w1, _), (w2_hk, _) = self.actor.layers(actor_p)
+        return np.concatenate([w1.ravel(), np.column_stack([w2_hk, critic_h]).ravel()])
+
+    def split(self, theta_p: Array) -> tuple[Array, Array]:
+        """The inverse of ``join``."""
+        (w1, _), (w2, _) = self.mlp.layers(theta_p)
+        return np.concatenate([w1.ravel(), w2[:, :-1].ravel()]), w2[:, -1].copy()
+
+    def forward(self, theta_p: Array, x_nd: Inputs) -> tuple[Array, Array]:
+        """Logits (n, k) and values (n,) of n observations."""
+        out, _ = self.mlp.forward(theta_p, x_nd)
+        return out[:, :-1], out[:, -1]
 
     def sampler(self, theta_p: Array, rng: np.random.Generator) -> Callable[[SparseRow], int]:
         """A function that draws an action for one sparse observation, as ``FilteredPolicy``'s does."""
         (w1, _), (w2, _) = self.mlp.layers(theta_p)
+        w2_hk = np.ascontiguousarray(w2[:, :-1])
         hidden, logits = np.empty(self.num_hidden, theta_p.dtype), np.empty(self.num_actions, theta_p.dtype)
         noise = _gumbel(rng, self.num_actions)
-        return lambda row: sparse_argmax(w1, w2, row, hidden, logits, noise())
+        return lambda row: sparse_argmax(w1, w2_hk, row, hidden, logits, noise())
 
     def probabilities(self, theta_p: Array, x_nd: Inputs) -> Array:
         """Probabilities (n, k) of all actions at n observations."""
-        return Categorical.probabilities(self.mlp.forward(theta_p, x_nd)[0])
+        return Categorical.probabilities(self.forward(theta_p, x_nd)[0])
 
     def network_inputs(self, theta_p: Array, x_nd: Inputs) -> Inputs:
         """What the network sees of n observations: all of them."""
@@ -87,6 +112,7 @@ class FilteredWeights(NamedTuple):
 
     theta_p: Array
     filter: Filter
+    value: Value | None = None  # of the baseline; a policy that was exported has none
 
 
 @dataclass(frozen=True)
@@ -128,7 +154,7 @@ class FilteredPolicy:
         return Categorical.probabilities(self.mlp.forward(weights.theta_p, weights.filter(obs_nd))[0])
 
 
-Policy = BernoulliPolicy | PixelCategoricalPolicy | FilteredPolicy
+Policy = BernoulliPolicy | ActorCritic | FilteredPolicy
 
 
 def _gumbel(rng: np.random.Generator, num_actions: int) -> Callable[[], Array]:

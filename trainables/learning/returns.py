@@ -60,11 +60,14 @@ def generalised_advantages(
     return discounted_sum(delta_n, gamma * gae_lambda, reset_n)
 
 
-def steps_since_reset(reset_n: Array) -> Array:
-    """How many steps before each step its stretch began: 0, 1, 2, ... again from 0 after each reset."""
+def steps_since_reset(reset_n: Array, before: int = 0) -> Array:
+    """How many steps before each step its stretch began: 0, 1, 2, ... again from 0 after each reset.
+
+    The first stretch began ``before`` steps before the first step.
+    """
     step_n = np.arange(len(reset_n))
-    start_n = np.zeros(len(reset_n), np.intp)
-    start_n[1:] = np.where(reset_n[:-1], step_n[1:], 0)
+    start_n = np.full(len(reset_n), -before, np.intp)
+    start_n[1:] = np.where(reset_n[:-1], step_n[1:], -before)
     return step_n - np.maximum.accumulate(start_n)
 
 

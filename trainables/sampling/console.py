@@ -15,6 +15,10 @@ UP, DOWN = ale_py.Action.RIGHT.value, ale_py.Action.LEFT.value
 """The joystick's two moves, as ALE codes. Gymnasium, and with it the original, numbers them 2 and 3."""
 
 
+MAX_FRAMES = 108_000
+"""Frames after which ALE's environments of Gymnasium cut a game off: half an hour."""
+
+
 class PongConsole:
     """A console with a Pong cartridge: ``reset``, ``step``, and ``ale`` to read screen and RAM from.
 
@@ -25,6 +29,8 @@ class PongConsole:
       cartridge (65 ms) and arrives at the same state whatever the seed.
     - Sticky repeats are drawn here, frame by frame with ALE's rule, from the game's own generator. So a game depends
       on its generator alone, not on the games that this console played before.
+
+    ``played`` holds what the console saw of the present game: an ALE action code for each frame.
     """
 
     def __init__(self, env_id: str = "ALE/Pong-v5") -> None:
@@ -38,6 +44,7 @@ class PongConsole:
         self._start = self.ale.cloneSystemState()
         self.start_screen: np.ndarray = self.ale.getScreen()  # restoring a state does not redraw the screen
         self.terminated = self.truncated = False
+        self.played = bytearray()
         self._repeats: Iterator[list[bool]] = iter(())
         self._held = 0
 
@@ -45,19 +52,53 @@ class PongConsole:
         """Start a game whose sticky repeats come from ``rng``."""
         self.ale.restoreSystemState(self._start)
         self.terminated = self.truncated = False
+        self.played = bytearray()
         self._repeats = self._draw_repeats(rng)
         self._held = 0
+
+    def suspend(self) -> bytes:
+        """The state of the emulator in the present game: about 14 kB. For ``resume``, and for nothing from a disk."""
+        return self.ale.cloneSystemState().serialize()
+
+    def resume(self, state: bytes, played: bytes, rng: np.random.Generator) -> None:
+        """Go on with a suspended game of at least one step, whose sticky repeats come from ``rng`` from now on.
+
+        The emulator believes whatever ``state`` says: a foreign one could make it write anywhere.
+        """
+        self.ale.restoreSystemState(ale_py.ALEState(state))
+        self._go_on(played, rng)
+
+    def replay(self, played: bytes, rng: np.random.Generator) -> Iterator[float]:
+        """Play a game again up to where it was, and be ready to go on as after ``resume``; yield each step's points.
+
+        Raises ValueError if these frames are not those of a game of whole steps that goes on.
+        """
+        if not played or len(played) % self.frame_skip:
+            raise ValueError(f"{len(played)} frames are no game of steps of {self.frame_skip} frames")
+        self.reset(rng)
+        for first in range(0, len(played), self.frame_skip):
+            yield float(sum(map(self.ale.act, played[first : first + self.frame_skip])))
+        if self.ale.game_over():
+            raise ValueError(f"a game of {len(played)} frames is over")
+        self._go_on(played, rng)
+
+    def _go_on(self, played: bytes, rng: np.random.Generator) -> None:
+        self.terminated = self.truncated = False
+        self.played = bytearray(played)
+        self._repeats = self._draw_repeats(rng)
+        self._held = played[-1]
 
     def step(self, joystick: int) -> float:
         """Hold ``joystick`` (an ALE action code) for one agent step; return the points scored, from our side.
 
         Each frame, with the sticky probability, the console still sees the previous frame's action.
         """
-        reward, act, held = 0, self.ale.act, self._held
+        reward, act, held, note = 0, self.ale.act, self._held, self.played.append
         for repeat in next(self._repeats):
             if not repeat:
                 held = joystick
             reward += act(held)
+            note(held)
         self._held = held
         if self.ale.game_over():  # one question a step; only at the end another two
             self.terminated = self.ale.game_over(with_truncation=False)

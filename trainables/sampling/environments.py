@@ -10,6 +10,7 @@ from trainables.learning.kernels.step import CLIP, SparseRow
 from trainables.sampling.coarse_coding import BINS, NUM_POSITIONS, coarse_positions
 from trainables.sampling.console import DOWN, UP, PongConsole, registered
 from trainables.sampling.frames import HEIGHT, WIDTH, DifferenceFrames, DoubleFrames, stack_rows
+from trainables.sampling.rollout import Suspended
 
 JOYSTICK = {"stay": ale_py.Action.NOOP.value, "up": UP, "down": DOWN}
 """Moves as ALE codes."""
@@ -42,6 +43,30 @@ class PongPixels:
         console = self.console
         reward = console.step(self._joystick[action])
         return self._frames.observe(), reward, console.terminated, console.truncated
+
+    def suspend(self, observation: SparseRow) -> Suspended:
+        """The game as it stands, with what is seen of it."""
+        columns, values, start, stop = observation
+        seen = columns[start:stop].tobytes(), values[start:stop].tobytes()
+        return Suspended(bytes(self.console.played), (self.console.suspend(), self._frames.suspend(), *seen))
+
+    def resume(self, game: Suspended, rng: np.random.Generator) -> SparseRow:
+        """Go on with a suspended game; return what is seen of it."""
+        state, before, columns, values = game.state
+        self.console.resume(state, game.played, rng)
+        self._frames.resume(before)
+        return np.frombuffer(columns, np.int32), np.frombuffer(values, np.float32), 0, len(values) // 4
+
+    def replay(self, played: bytes, rng: np.random.Generator) -> tuple[SparseRow, list[float]]:
+        """Play a game again up to where it was suspended: what is seen of it, and each step's reward."""
+        rewards: list[float] = []
+        observation = self._frames.reset(self.console.start_screen)
+        steps = len(played) // self.console.frame_skip
+        for reward in self.console.replay(played, rng):
+            rewards.append(reward)
+            if len(rewards) >= steps - 1:  # the last picture is compared with the one before
+                observation = self._frames.observe()
+        return observation, rewards
 
     def stack(self, observations: list[SparseRow]) -> sparse.csr_matrix:
         """Frames as a sparse matrix (n, pixels)."""
@@ -98,6 +123,21 @@ class PongRAM:
         console = self.console
         reward = console.step(self._joystick[action])
         return self._observe(), reward, console.terminated, console.truncated
+
+    def suspend(self, observation: np.ndarray) -> Suspended:
+        """The game as it stands; its memory is part of it."""
+        return Suspended(bytes(self.console.played), (self.console.suspend(),))
+
+    def resume(self, game: Suspended, rng: np.random.Generator) -> np.ndarray:
+        """Go on with a suspended game; return its memory."""
+        (state,) = game.state
+        self.console.resume(state, game.played, rng)
+        return self._observe()
+
+    def replay(self, played: bytes, rng: np.random.Generator) -> tuple[np.ndarray, list[float]]:
+        """Play a game again up to where it was suspended: its memory, and each step's reward."""
+        rewards = [*self.console.replay(played, rng)]
+        return self._observe(), rewards
 
     def _observe(self) -> np.ndarray:
         memory = self.console.ale.getRAM()

@@ -119,6 +119,14 @@ class DifferenceFrames:
         self._ale.getScreen(self._screen)
         return self._row(self._words)
 
+    def suspend(self) -> bytes:
+        """The picture that the next one is compared with, 12.8 kB."""
+        return self._before.tobytes()
+
+    def resume(self, before: bytes) -> None:
+        """Go on where another console's frames were suspended."""
+        self._before[:] = np.frombuffer(before, np.uint64).reshape(self._before.shape)
+
     def _row(self, words: Array) -> SparseRow:
         start = self._end
         if start + self.num_pixels > len(self._columns):  # the last arrays live on in the rows that look into them

@@ -18,6 +18,7 @@ from trainables.sampling.actor import RolloutActor
 from trainables.sampling.process import ONE_THREAD
 from trainables.sampling.resources import workers_that_fit
 from trainables.sampling.rollout import GameNumber
+from trainables.sampling.segments import Segment
 from trainables.sampling.task_queue import Block, Task, TaskQueue
 from trainables.sampling.worker import Worker
 
@@ -35,12 +36,12 @@ Submit = Callable[[int, tuple[Block, ...]], ray.ObjectRef]
 """Hands blocks to a worker; returns Ray's reference to its answers."""
 
 
-Play = Callable[[Worker, Any, Sequence[GameNumber]], Any]
+Play = Callable[[Worker, Any, Any], Any]
 """What a worker does with weights and a block of games."""
 
 
 def play_to_learn(worker: Worker, weights: Any, block: Sequence[GameNumber]) -> Any:
-    """Play a block of training games."""
+    """Play a block of training games, or a segment."""
     return worker.play_block(weights, block)
 
 
@@ -86,11 +87,11 @@ class RolloutPool:
     def play(
         self,
         weights: Any,
-        numbers: Sequence[GameNumber],
+        numbers: Sequence[GameNumber | Segment],
         block_size: int = 1,
         how: Play = play_to_learn,
     ) -> Iterator[Any]:
-        """Play games in blocks of ``block_size``; yield what the workers make of each block, in the blocks' order.
+        """Play games in blocks of ``block_size``, or segments; yield what the workers make of them, in their order.
 
         A block is played by one actor, whichever is free, one game after the other. ``how`` says what a worker does
         with weights and a block: it plays to learn, or to be measured. The first games begin at once, before the first

@@ -1,4 +1,4 @@
-"""One game, played from its number."""
+"""Games and parts of games, played step by step."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
@@ -26,19 +26,53 @@ class Environment(Protocol):
         ...
 
 
+class Suspended(NamedTuple):
+    """A game of Pong that will go on."""
+
+    played: bytes  # an ALE action code for each frame so far; with them the game can be played again
+    state: tuple[bytes, ...]  # what the environment needs to go on at once; empty if that is not at hand
+
+
+class SuspendingEnvironment(Environment, Protocol):
+    """An environment whose games can be taken out of it, and go on in another one. CartPole's cannot."""
+
+    def suspend(self, observation: Any) -> Suspended:
+        """The game as it stands, ``observation`` being its latest."""
+        ...
+
+    def resume(self, game: Suspended, rng: np.random.Generator) -> Any:
+        """Go on with a game whose ``state`` is at hand; return its latest observation."""
+        ...
+
+    def replay(self, played: bytes, rng: np.random.Generator) -> tuple[Any, list[float]]:
+        """Play a game again up to where it was suspended, and go on: its latest observation, each step's reward.
+
+        Raises ValueError if there is no such game.
+        """
+        ...
+
+
 class Trajectory(NamedTuple):
-    """A game of n steps. Observation t was seen before action t, and reward t was its consequence."""
+    """n steps of one game. Observation t was seen before action t, and reward t was its consequence."""
 
     obs_nd: Any  # dense array or sparse matrix (n, d)
     action_n: np.ndarray  # int8 (n,)
     reward_n: np.ndarray  # float32 (n,)
-    truncated: bool  # cut off by a limit, not ended by the rules
+    truncated: bool  # not ended by the rules: the state after the last step is worth something
     last_obs: Any  # the observation after the last step
+    steps_since_reward: int = 0  # of the game before the first step, or of all its steps if there was no reward yet
 
     @property
     def episode_return(self) -> float:
         """Undiscounted sum of rewards."""
         return float(self.reward_n.sum())
+
+
+class GameSummary(NamedTuple):
+    """What is worth knowing of a game that ended, apart from what is learned from it."""
+
+    episode_return: float
+    length: int  # agent steps
 
 
 class GameNumber(NamedTuple):
@@ -50,26 +84,42 @@ class GameNumber(NamedTuple):
 
     def generators(self) -> tuple[np.random.Generator, np.random.Generator]:
         """Independent generators for the environment and for the choice of actions."""
-        root = np.random.SeedSequence(self.seed, spawn_key=(self.iteration, self.game))
-        environment, actions = root.spawn(2)
-        return np.random.default_rng(environment), np.random.default_rng(actions)
+        return generators(self.seed, self.iteration, self.game)
+
+    def __str__(self) -> str:
+        return f"game {self.game} of iteration {self.iteration} (seed {self.seed})"
+
+
+def generators(seed: int, *key: int) -> tuple[np.random.Generator, np.random.Generator]:
+    """Independent generators for the environment and for the choice of actions, of a trial's seed and a spawn key."""
+    environment, actions = np.random.SeedSequence(seed, spawn_key=key).spawn(2)
+    return np.random.default_rng(environment), np.random.default_rng(actions)
 
 
 def rollout(env: Environment, choose: Callable[[Any], int], rng: np.random.Generator) -> Trajectory:
     """Play one game: ``choose`` maps an observation to an action, ``rng`` is the environment's randomness."""
+    return play_on(env, choose, env.reset(rng))[0]
+
+
+def play_on(
+    env: Environment, choose: Callable[[Any], int], observation: Any, max_steps: int = 2**62
+) -> tuple[Trajectory, bool]:
+    """Play a game on from an observation to its end, or for ``max_steps``: its steps, and whether it is over."""
     observations, actions, rewards = [], [], []
-    observation = env.reset(rng)
     terminated = truncated = False
-    while not (terminated or truncated):
+    for _ in range(max_steps):
         action = choose(observation)
         observations.append(observation)
         actions.append(action)
         observation, reward, terminated, truncated = env.step(action)
         rewards.append(reward)
-    return Trajectory(
+        if terminated or truncated:
+            break
+    trajectory = Trajectory(
         obs_nd=env.stack(observations),
         action_n=np.array(actions, np.int8),
         reward_n=np.array(rewards, np.float32),
-        truncated=truncated and not terminated,
+        truncated=not terminated,
         last_obs=observation,
     )
+    return trajectory, terminated or truncated

@@ -5,9 +5,10 @@ from collections import deque
 from typing import Any, NamedTuple
 
 from trainables.sampling.rollout import GameNumber
+from trainables.sampling.segments import Segment
 
-Block = tuple[GameNumber, ...]
-"""Games that are played by one worker, one after the other, and make one answer."""
+Block = tuple[GameNumber | Segment, ...]
+"""What is played by one worker, one after the other, and makes one answer: games, or one segment."""
 
 
 class Task(NamedTuple):
@@ -22,8 +23,7 @@ class Task(NamedTuple):
         if not self.blocks:
             return f"the start of rollout worker {worker}"
         first, last = self.blocks[0][0], self.blocks[0][-1]
-        games = f"games {first.game} to {last.game}" if len(self.blocks[0]) > 1 else f"game {first.game}"
-        return f"rollout worker {worker} in {games} of iteration {first.iteration} (seed {first.seed})"
+        return f"rollout worker {worker} in {first}" + (f" to {last}" if last != first else "")
 
 
 class TaskQueue:

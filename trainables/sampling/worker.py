@@ -1,40 +1,38 @@
-"""A rollout worker: an ordinary class that plays numbered games. ``actor.py`` makes an actor of it."""
+"""A rollout worker: an ordinary class that plays numbered games and segments. ``actor.py`` makes an actor of it."""
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from trainables.learning.policies import Policy
-from trainables.sampling.rollout import Environment, GameNumber, Trajectory, rollout
+from trainables.sampling.rollout import GameNumber, GameSummary, Trajectory, rollout
+from trainables.sampling.segments import Segment, Slot, play_segment
 
 Array = np.ndarray
 
 
-class GameSummary(NamedTuple):
-    """What is worth knowing of a game, apart from what is learned from it."""
-
-    episode_return: float
-    length: int  # agent steps
-    seconds: float  # wall-clock time that the worker spent on the game
-
-
 class PlayedBlock(NamedTuple):
-    """What a worker sends back of a block of games."""
+    """What a worker sends back of a block of games, or of a segment."""
 
-    summaries: list[GameSummary]
-    experience: Any  # what the algorithm's ``pack`` makes of the games: NamedTuples of arrays
+    games: list[GameSummary]  # that ended, in order
+    experience: Any  # what the algorithm's ``pack`` makes of the steps: NamedTuples of arrays
+    steps: int
+    points: tuple[float, float]  # won and lost: the sums of positive and of negative rewards
+    seconds: float  # wall-clock time that the worker spent on it
+    slot: Slot | None = None  # the segment's slot behind it
 
 
 Pack = Callable[[Any, Sequence[Trajectory]], Any]
-"""What travels to the learner, of the weights that played and the games of a block."""
+"""What travels to the learner, of the weights that played and the games (or parts of them) that were played."""
 
 
 class Worker:
     """Plays games on its environment with its policy, and packs what the learner needs of them."""
 
-    def __init__(self, make_env: Callable[[], Environment], policy: Policy, pack: Pack) -> None:
+    def __init__(self, make_env: Callable[[], Any], policy: Policy, pack: Pack) -> None:
         self.env, self.policy, self.pack = make_env(), policy, pack
 
     def play(self, weights: Any, number: GameNumber) -> Trajectory:
@@ -42,19 +40,18 @@ class Worker:
         env_rng, action_rng = number.generators()
         return rollout(self.env, self.policy.sampler(weights, action_rng), env_rng)
 
-    def play_block(self, weights: Any, block: Sequence[GameNumber]) -> PlayedBlock:
-        """The numbered games, one after the other. Packing's time is shared among them by their lengths."""
-        start = time.perf_counter()
-        games, ends = [], []
-        for number in block:
-            games.append(self.play(weights, number))
-            ends.append(time.perf_counter())
-        experience = self.pack(weights, games)
-        lengths = np.array([len(game.action_n) for game in games])
-        packing_s = (time.perf_counter() - ends[-1]) * lengths / lengths.sum()
-        seconds = np.diff(ends, prepend=start) + packing_s
-        returns = (game.episode_return for game in games)
-        return PlayedBlock([*map(GameSummary, returns, lengths.tolist(), seconds.tolist())], experience)
+    def play_block(self, weights: Any, block: Sequence[GameNumber] | tuple[Segment]) -> PlayedBlock:
+        """The numbered games, one after the other; or one segment."""
+        start, slot = time.perf_counter(), None
+        if isinstance(block[0], Segment):
+            parts, games, slot = play_segment(self.env, partial(self.policy.sampler, weights), block[0])
+        else:
+            parts = [self.play(weights, number) for number in block]  # type: ignore[arg-type]
+            games = [GameSummary(game.episode_return, len(game.action_n)) for game in parts]
+        experience = self.pack(weights, parts)
+        reward_n = np.concatenate([part.reward_n for part in parts])
+        points = float(reward_n.clip(min=0).sum()), float(-reward_n.clip(max=0).sum())
+        return PlayedBlock(games, experience, len(reward_n), points, time.perf_counter() - start, slot)
 
     # The rest is for measuring and filming, outside of training.
 

@@ -115,7 +115,7 @@ def test_bad_input_to_a_sweep_is_answered_in_one_line(case, storage, monkeypatch
         ("pg --gamma 2", "gamma=2.0"),
         ("pg --optimiser sgd", "'sgd'"),
         ("pg --env-id CartPole-v1", "'CartPole-v1' is not a Pong"),
-        ("trpo --env-id Pendulum-v1 --no-reset-on-reward --no-coarse-coding", "accepted is Discrete"),
+        ("trpo --preset cartpole --env-id Pendulum-v1", "accepted is Discrete"),
         (
             "trpo --env-id CartPole-v1",
             "reset_on_reward=True and coarse_coding=True: for Pong only; for CartPole-v1 set each to",
@@ -123,7 +123,15 @@ def test_bad_input_to_a_sweep_is_answered_in_one_line(case, storage, monkeypatch
         ("trpo --hidden-sizes 64 0", "hidden_sizes=0"),
         ("pg --num-workers 4000", "num_workers=4000 needs 4000 CPUs"),
         ("pg --preset karpaty", "unknown preset 'karpaty'; did you mean 'karpathy'?"),
-        ("pg --method reinforce --clip 0.1", "clip=0.1 means nothing with method=reinforce: it is for method=ppo"),
+        ("pg --preset karpathy --clip 0.1", "clip=0.1 means nothing with method=reinforce: it is for method=ppo"),
+        (
+            "pg --batch-size 8",
+            "batch_size=8 is for whole games: set slots=0 too, or leave it out and set segment_length",
+        ),
+        (
+            "pg --slots 0 --batch-size 8 --segment-length 9",
+            "segment_length=9 means nothing with slots=0: it is for slots",
+        ),
         ("pg --rmsprop-decay 0.5", "rmsprop_decay=0.5 means nothing with optimiser=adam: it is for optimiser=rmsprop"),
         ("pg --resume first --seed 3", "--seed does not count with --resume"),
         ("pg --resume third", "Known: first, second"),

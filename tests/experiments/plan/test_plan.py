@@ -37,9 +37,9 @@ def test_drawing_repeats_with_the_seed_and_trials_have_seeds_of_their_own():
     assert [config.seed for config in first] == [3, 4, 5, 6, 7]
 
 
-def test_a_few_trials_cover_every_setting_evenly_where_independent_draws_left_a_batch_size_out():
+def test_a_few_trials_cover_every_setting_evenly_where_independent_draws_left_one_out():
     configs, *_ = draw(PG, "default", {}, 16, seed=0, resources=ClusterResources((8,)))
-    for name in ("gamma", "batch_size"):
+    for name in ("gamma", "segment_length"):
         values = [getattr(config, name) for config in configs]
         assert {values.count(value) for value in values} == {4}
     rates = sorted(config.learning_rate for config in configs)

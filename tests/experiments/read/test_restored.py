@@ -25,7 +25,7 @@ def trained(tmp_path):
         folder = write_experiment(tmp_path, "first", "trpo", [(SETTINGS, [20, 30], ending)], iterations=2, **record)
         learner = LEARNERS["trpo"].trainable.untrained(TRPOConfig.from_dict(SETTINGS))
         for iteration in (1, 2):
-            learner.updates, learner.episodes.recent_returns = iteration, [30.0]
+            learner.iterations, learner.episodes.recent_returns = iteration, [30.0]
             checkpoint = next(folder.glob("00000*")) / f"checkpoint_{iteration - 1:06d}"
             checkpoint.mkdir()
             learner.save_checkpoint(str(checkpoint))
@@ -61,7 +61,7 @@ def test_resume_took_the_weights_that_a_trial_had_given_up_to_copy_another_one(t
     copy = next(folder.glob("00000*")) / "checkpoint_000002"
     copy.mkdir()
     learner = LEARNERS["trpo"].trainable.untrained(TRPOConfig.from_dict(SETTINGS | {"max_kl": 0.05, "gamma": 0.5}))
-    learner.updates, learner.episodes.steps, learner.episodes.recent_returns = 1, 700, [44.0]
+    learner.iterations, learner.episodes.steps, learner.episodes.recent_returns = 1, 700, [44.0]
     learner.save_checkpoint(str(copy))
     trial = restore(folder, spec)["00000"]
     path, row = trial.checkpoints[-1]

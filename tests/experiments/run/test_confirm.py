@@ -115,8 +115,7 @@ def test_a_confirmation_that_was_killed_goes_on_with_its_sweep(tmp_path):
 @pytest.mark.slow
 def test_the_confirmation_comes_where_a_time_budget_ended_the_sweep_before_all_trials_were_made(tmp_path):
     """It was left out, with status 0."""
-    cartpole = ["env_id=CartPole-v1", "reset_on_reward=false", "coarse_coding=false", "hidden_sizes=8", "max_kl=0.02"]
-    settings = [word for setting in cartpole for word in ("--set", setting)]
+    settings = ["--preset", "cartpole", "--set", "hidden_sizes=8", "--set", "max_kl=0.02"]
     length = ["--iterations", 100, "--batch-size", 300, "--num-samples", 9, "--max-concurrent", 1, "--num-workers", 1]
     promise = ["--scheduler", "fifo", "--time-budget-s", 40, "--confirm", 1, "--seeds", 2, "--name", "short"]
     output = run(SWEEPS["trpo"], *settings, *length, *promise, cwd=tmp_path)

@@ -48,7 +48,10 @@ def test_a_signal_ends_the_wait(free, tmp_path):
 
 
 def test_an_experiment_whose_checkpoints_have_no_room_is_refused(free, tmp_path):
-    spec = small_spec("pg", [PGConfig(method="reinforce", optimiser=optimiser) for optimiser in ("rmsprop", "adam")])
+    spec = small_spec(
+        "pg",
+        [PGConfig(method="reinforce", slots=0, batch_size=1, optimiser=optimiser) for optimiser in ("rmsprop", "adam")],
+    )
     # theta, RMSProp's mean square; theta, Adam's two moments, its counter. Two best, the latest, one being written
     assert checkpoint_bytes(PG, spec) == pytest.approx(4 * (2 + 3) * 4 * 6401 * 200, rel=1e-3)
     free += [RESERVE_BYTES + checkpoint_bytes(PG, spec) - 1, 10 * RESERVE_BYTES]

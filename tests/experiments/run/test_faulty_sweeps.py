@@ -43,7 +43,13 @@ def expected_iterations(trials, rungs, reduction_factor, last):
 
 
 def test_a_trial_that_diverges_ends_and_asha_stops_the_others_as_it_should(ray_cluster, tmp_path):
-    settings = {"hidden_size": 8, "batch_size": 1, "num_workers": 1, "cpus_per_worker": 4.0}  # one at a time
+    settings = {
+        "hidden_size": 8,
+        "slots": 0,
+        "batch_size": 1,
+        "num_workers": 1,
+        "cpus_per_worker": 4.0,
+    }  # one at a time
     rates = [2e-3, 1e30, *[2e-3] * 5]
     configs = [PGConfig(**settings, learning_rate=rate, seed=seed) for seed, rate in enumerate(rates)]
     spec = small_spec("pg", configs, iterations=4, checkpoint_frequency=1, scheduler="asha", interval=1)

@@ -17,12 +17,12 @@ from tests.helpers.trials import assert_same, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.ray]
 
-CARTPOLE = [f"--set={setting}" for setting in ("env_id=CartPole-v1", "reset_on_reward=false", "coarse_coding=false")]
-PONG = ["--set=hidden_size=10", "--set=eval_interval=0"]
+CARTPOLE = ["--preset", "cartpole"]
+PONG = [f"--set={setting}" for setting in ("hidden_size=10", "eval_interval=0", "slots=2", "updates_per_iteration=2")]
 SWEPT = {
     # settings that vary: workers and batch in both, and in the first the networks' size, of which two are alike
     "four": ("trpo", [*CARTPOLE, "--num-samples", 4, "--iterations", 4], {"hidden_sizes", "timesteps_per_batch"}),
-    "two": ("pg", [*PONG, "--num-samples", 2, "--iterations", 4, "--seed", 2], {"batch_size"}),
+    "two": ("pg", [*PONG, "--num-samples", 2, "--iterations", 4, "--seed", 2], {"segment_length"}),
 }
 
 

@@ -10,7 +10,7 @@ from ray.tune.experiment import Trial
 from experiments import train
 from experiments.run.ray_internals import require_internals
 
-CARTPOLE = "trpo --env-id CartPole-v1 --no-reset-on-reward --no-coarse-coding --num-workers 1 --iterations 1"
+CARTPOLE = "trpo --preset cartpole --num-workers 1 --iterations 1"
 
 
 def test_the_installed_ray_has_them_all():

@@ -14,7 +14,7 @@ from tests.helpers.sockets import listening
 from tests.helpers.trials import wait_until
 from trainables.checks import ConfigError
 
-ENDLESS = ["--set", "env_id=CartPole-v1", "--set", "reset_on_reward=false", "--set", "coarse_coding=false"]
+ENDLESS = ["--preset", "cartpole"]
 ENDLESS += ["--set", "hidden_sizes=10-10", "--batch-size", 300, "--num-workers", 1, "--num-samples", 2]
 ENDLESS += ["--iterations", 100_000, "--scheduler", "fifo", "--max-concurrent", 2]
 

@@ -16,7 +16,7 @@ from tests.helpers.trials import assert_same, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.ray]
 
-ENDLESS = ["--env-id", "CartPole-v1", "--no-reset-on-reward", "--no-coarse-coding", "--timesteps-per-batch", 300]
+ENDLESS = ["--preset", "cartpole", "--timesteps-per-batch", 300]
 ENDLESS += ["--hidden-sizes", 8, "--iterations", 100_000, "--num-workers", 1, "--checkpoint-frequency", 1]
 
 

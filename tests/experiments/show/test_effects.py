@@ -32,10 +32,10 @@ def test_marginal_means_are_means_over_ranges_and_equal_values_stay_together():
 
 
 def test_a_trial_that_ended_before_the_first_result_of_others_turned_all_effects_into_nan(tmp_path):
-    small, large = {"batch_size": 2}, {"batch_size": 16}
+    small, large = {"segment_length": 64}, {"segment_length": 512}
     folder = write_experiment(tmp_path, "sweep", "pg", [(small, [-21], None), *[(large, [-20, -18], None)] * 3])
     for path in sorted(folder.glob("*/result.json"))[1:]:  # an update of these is of more steps
         path.write_text(path.read_text(encoding="utf-8").replace('_total": ', '_total": 1'))
     steps, shown, scores = comparable(read_experiment(folder).trials)
     assert (steps, scores) == (12000, [-18] * 3)
-    assert [trial.config["batch_size"] for trial in shown] == [16] * 3
+    assert [trial.config["segment_length"] for trial in shown] == [512] * 3

@@ -8,24 +8,22 @@ from scipy import sparse
 
 from trainables.algorithms.ppo import PPO, VALUE_WEIGHT, Steps, clipped_objective, objective_gradient
 from trainables.config import PGConfig
-from trainables.learning.actor_critic import ActorCritic
 from trainables.learning.distributions import Categorical
 from trainables.learning.optimisers import Adam
-from trainables.learning.policies import PixelCategoricalPolicy
-from trainables.sampling.packed_games import PackedGame
+from trainables.learning.policies import ActorCritic
+from trainables.learning.returns import generalised_advantages
 from trainables.sampling.pool import array_bytes
 from trainables.sampling.rollout import GameNumber
 
-POLICY = PixelCategoricalPolicy(num_inputs=12, num_hidden=3, num_actions=3)
-NETWORK = ActorCritic(POLICY.mlp)
+NETWORK = ActorCritic(num_inputs=12, num_hidden=3, num_actions=3)
 CLIP, BONUS = 0.2, 0.05
 
 
 def make_ppo(**settings):
     """PPO on a network of 12 inputs."""
-    changes = {"epochs": 2, "minibatch_size": 10, "clip": CLIP, "entropy_bonus": BONUS, "hidden_size": 3}
+    changes = {"epochs": 2, "minibatch_size": 10, "clip": CLIP, "hidden_size": 3}
     ppo = PPO(PGConfig(**changes | settings))
-    ppo.policy, ppo.network = POLICY, NETWORK
+    ppo.policy = NETWORK
     return ppo
 
 
@@ -34,8 +32,9 @@ def played(theta_p, n=30, seed=1):
     rng = np.random.default_rng(seed)
     x_nd = sparse.csr_matrix(rng.choice([-1.0, 1.0], (n, 12)) * (rng.random((n, 12)) < 0.3))
     action_n = rng.integers(0, 3, n)
-    log_prob_n = Categorical.log_prob(NETWORK.forward(theta_p, x_nd)[0], action_n)
-    return Steps(x_nd, action_n, log_prob_n, rng.standard_normal(n), rng.standard_normal(n))
+    logit_nk, _ = NETWORK.forward(theta_p, x_nd)
+    log_prob_n, entropy_n = Categorical.log_prob(logit_nk, action_n), Categorical.entropy(logit_nk)
+    return Steps(x_nd, action_n, log_prob_n, rng.standard_normal(n), rng.standard_normal(n), entropy_n)
 
 
 def objective(theta_p, steps):
@@ -84,10 +83,10 @@ def test_the_first_step_is_reinforces():
     steps = played(theta_p)
     gradient_p, info = gradient(theta_p, steps, entropy_bonus=0.0)
     actor_p, _ = NETWORK.split(theta_p)
-    logit_nk, tape = POLICY.mlp.forward(actor_p, steps.x_nd)
+    logit_nk, tape = NETWORK.actor.forward(actor_p, steps.x_nd)
     score_nk = Categorical.score(logit_nk, steps.action_n) * steps.adv_n[:, None]
     (_, _), (w2_gradient, _) = NETWORK.mlp.layers(gradient_p)
-    (_, _), (w2_score, _) = POLICY.mlp.layers(POLICY.mlp.vjp(actor_p, tape, score_nk))
+    (_, _), (w2_score, _) = NETWORK.actor.layers(NETWORK.actor.vjp(actor_p, tape, score_nk))
     np.testing.assert_allclose(w2_gradient[:, :-1], w2_score / 30)
     assert info == (pytest.approx(0, abs=1e-12), 0, pytest.approx(steps.adv_n.mean()))
 
@@ -98,7 +97,7 @@ def test_join_and_split_are_inverse():
     actor_p, critic_h = NETWORK.split(theta_p)
     x_nd = played(theta_p).x_nd
     logit_nk, value_n = NETWORK.forward(theta_p, x_nd)
-    np.testing.assert_allclose(POLICY.mlp.forward(actor_p, x_nd)[0], logit_nk)
+    np.testing.assert_allclose(NETWORK.actor.forward(actor_p, x_nd)[0], logit_nk)
     np.testing.assert_allclose(NETWORK.forward(NETWORK.join(actor_p, 2 * critic_h), x_nd)[1], 2 * value_n)
 
 
@@ -106,7 +105,7 @@ def test_an_update_improves_the_objective_and_repeats_with_its_generator():
     theta_p = np.random.default_rng(0).standard_normal(NETWORK.mlp.num_params)
     steps, ppo = played(theta_p), make_ppo(epochs=20)
     state = Adam(1e-3).init(len(theta_p))
-    runs = [ppo.ascend(theta_p, state, steps, 1.0, np.random.default_rng(seed)) for seed in (0, 0, 1)]
+    runs = [ppo.ascend(theta_p, state, steps, 1.0, BONUS, np.random.default_rng(seed)) for seed in (0, 0, 1)]
     assert all(objective(new_p, steps) > objective(theta_p, steps) for new_p, *_ in runs)
     np.testing.assert_array_equal(runs[0][0], runs[1][0])
     assert not np.array_equal(runs[0][0], runs[2][0])
@@ -120,7 +119,7 @@ def test_threads_change_no_bit_and_inputs_that_are_never_active_change_nothing()
     x_nd[:, [2, 7]] = 0
     steps = steps._replace(x_nd=sparse.csr_matrix(x_nd))
     state = {name: array + 1 for name, array in Adam(1e-3).init(len(theta_p)).items()}
-    runs = [make_ppo(num_workers=n).ascend(theta_p, state, steps, 1.0, np.random.default_rng(0)) for n in (1, 2)]
+    runs = [make_ppo(num_workers=n).ascend(theta_p, state, steps, 1.0, BONUS, np.random.default_rng(0)) for n in (1, 2)]
     for one, two in zip(runs[0][1].values(), runs[1][1].values(), strict=True):
         np.testing.assert_array_equal(one, two)
     np.testing.assert_array_equal(runs[0][0], runs[1][0])
@@ -131,17 +130,43 @@ def test_threads_change_no_bit_and_inputs_that_are_never_active_change_nothing()
         assert [*np.flatnonzero(~changed)] == [2, 7]
 
 
-def test_packed_games_are_the_games_and_small():
+def test_what_travels_of_a_game_is_what_was_played_judged_and_small():
     algorithm, number = PPO(PGConfig(hidden_size=20)), GameNumber(2, 0, 0)
-    worker, arrays = algorithm.worker_factory()(), algorithm.init(np.random.default_rng(0))
-    block = worker.play_block(arrays["theta"], [number])
-    (game,), played = block.experience, worker.play(arrays["theta"], number)
-    assert isinstance(game, PackedGame)
-    np.testing.assert_array_equal(game.frames[:-1].toarray(), played.obs_nd.toarray())
-    np.testing.assert_array_equal(game.frames[-1:].toarray(), worker.env.stack([played.last_obs]).toarray())
-    np.testing.assert_array_equal(game.action_n, played.action_n)
-    np.testing.assert_array_equal(game.reward_n, played.reward_n)
-    assert array_bytes(block) < 200 * len(game.action_n)
-    batch, summaries = algorithm.collect(arrays, iter([block]), partial(pytest.fail, "no more games"))
-    assert summaries == block.summaries
-    assert len(batch.steps[0].action_n) == summaries[0].length
+    arrays = algorithm.init(np.random.default_rng(0))
+    worker, theta_p = algorithm.worker_factory()(), algorithm.playing_weights(arrays)
+    block, game = worker.play_block(theta_p, [number]), worker.play(theta_p, number)
+    assert array_bytes(block) < 220 * block.steps
+    steps = algorithm.collect(arrays, iter([block]), partial(pytest.fail, "no more games"))
+    np.testing.assert_array_equal(steps.x_nd.toarray(), game.obs_nd.toarray())
+    np.testing.assert_array_equal(steps.action_n, game.action_n)
+    logit_nk, value_n = algorithm.policy.forward(theta_p, game.obs_nd)
+    np.testing.assert_array_equal(steps.log_prob_n, Categorical.log_prob(logit_nk, game.action_n))
+    adv_n = generalised_advantages(game.reward_n, value_n, 0.0, 0.99, 0.95, game.reward_n != 0)
+    np.testing.assert_array_equal(steps.adv_n, adv_n)
+    np.testing.assert_allclose(steps.return_n, adv_n + value_n)
+    assert block.games == [(game.episode_return, len(game.action_n))]
+    assert block.points == (game.episode_return + 21, 21), "a lost game"
+
+
+def test_a_part_of_a_game_is_worth_the_value_of_the_state_behind_it():
+    algorithm = PPO(PGConfig(hidden_size=20, gamma=0.9, gae_lambda=1.0))
+    worker = algorithm.worker_factory()()
+    theta_p = algorithm.playing_weights(algorithm.init(np.random.default_rng(0)))
+    game = worker.play(theta_p, GameNumber(2, 0, 0))
+    cut = 20  # before the first point
+    part = game._replace(
+        obs_nd=game.obs_nd[:cut],
+        action_n=game.action_n[:cut],
+        reward_n=game.reward_n[:cut],
+        truncated=True,
+        last_obs=sparse_row(game.obs_nd[cut]),
+    )
+    assert not part.reward_n.any()
+    _, value_n = algorithm.policy.forward(theta_p, game.obs_nd)
+    np.testing.assert_allclose(
+        worker.pack(theta_p, [part]).return_n, value_n[cut] * 0.9 ** np.arange(cut, 0, -1), rtol=1e-4
+    )
+
+
+def sparse_row(x_1d):
+    return x_1d.indices, x_1d.data, 0, x_1d.nnz

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from experiments.benchmarks.notebook import NotebookModel
-from trainables.algorithms.algorithm import pixel_optimiser
+from trainables.algorithms.algorithm import Progress, pixel_optimiser
 from trainables.algorithms.reinforce import BlockGradient, Reinforce, add_gradient, policy_gradient, score_gradient
 from trainables.config import PGConfig
 from trainables.learning.distributions import Bernoulli
@@ -17,7 +17,7 @@ from trainables.sampling.environments import PongPixels
 from trainables.sampling.pool import array_bytes
 from trainables.sampling.rollout import GameNumber, Trajectory, rollout
 
-CONFIG = PGConfig(method="reinforce", hidden_size=20, gamma=0.99)
+CONFIG = PGConfig(method="reinforce", slots=0, batch_size=2, hidden_size=20, gamma=0.99)
 POLICY = Reinforce(CONFIG).policy
 
 
@@ -85,11 +85,11 @@ def test_the_sparse_gradient_of_a_real_game_equals_the_notebooks_dense_one(worke
     score = (played.action_n - np.array([p for p, _ in outputs])) * advantage
     g1, g2 = notebook.gradient(frames, np.vstack([hidden for _, hidden in outputs]), score)
 
-    (summary,), gradient = worker.play_block(theta, [number])
-    (t1, _), (t2, _) = POLICY.mlp.layers(summed(theta, gradient))
+    block = worker.play_block(theta, [number])
+    (t1, _), (t2, _) = POLICY.mlp.layers(summed(theta, block.experience))
     np.testing.assert_allclose(t1, g1.T, atol=1e-5 * np.abs(g1).max())
     np.testing.assert_allclose(t2.ravel(), g2, atol=1e-5 * np.abs(g2).max())
-    assert summary[:2] == (played.episode_return, len(frames))
+    assert block.games == [(played.episode_return, len(frames))]
 
 
 def test_a_game_sends_back_active_pixels_only(worker, theta):
@@ -101,11 +101,11 @@ def test_a_game_sends_back_active_pixels_only(worker, theta):
 
 def test_a_block_of_games_sends_the_sum_of_their_gradients(worker, theta):
     block = [GameNumber(0, 0, game) for game in range(3)]
-    summaries, gradients = zip(*(worker.play_block(theta, [number]) for number in block), strict=True)
-    together = worker.play_block(theta, block)
+    alone, together = [worker.play_block(theta, [number]) for number in block], worker.play_block(theta, block)
+    gradients = [each.experience for each in alone]
     total = summed(theta, together.experience)
     np.testing.assert_allclose(total, summed(theta, *gradients), atol=1e-5 * np.abs(total).max())
-    assert [summary[:2] for summary in together.summaries] == [summary[:2] for (summary,) in summaries]
+    assert together.games == [game for each in alone for game in each.games]
     assert together.experience.entropy_g == pytest.approx([gradient.entropy_g[0] for gradient in gradients])
     assert array_bytes(together) < 0.9 * sum(map(array_bytes, gradients)), "games light much the same pixels"
 
@@ -124,10 +124,9 @@ def test_an_update_is_one_step_of_the_optimiser_along_the_sum(worker, theta):
     algorithm = Reinforce(CONFIG)
     arrays = algorithm.init(np.random.default_rng(0))
     blocks = [worker.play_block(theta, [GameNumber(0, 0, game)]) for game in range(2)]
-    batch, games = algorithm.collect(arrays, iter(blocks), partial(pytest.fail, "no more games"))
+    batch = algorithm.collect(arrays, iter(blocks), partial(pytest.fail, "no more games"))
     np.testing.assert_array_equal(batch.gradient_p, summed(theta, *(block.experience for block in blocks)))
-    assert [game.length for game in games] == [block.summaries[0].length for block in blocks]
-    updated, metrics = algorithm.update(arrays, batch, 0.5, np.random.default_rng(0))
+    updated, metrics = algorithm.update(arrays, batch, Progress(0.5, 1.0), np.random.default_rng(0))
     expected, _ = pixel_optimiser(CONFIG, 0.5).ascend(
         arrays["theta"], batch.gradient_p, pixel_optimiser(CONFIG).init(len(theta))
     )

@@ -5,12 +5,13 @@ import dataclasses
 import numpy as np
 import pytest
 
+from tests.helpers.trials import CARTPOLE
 from trainables.algorithms.trpo import TRPO
 from trainables.config import TRPOConfig
 from trainables.learning.distributions import Categorical
 from trainables.learning.surrogate import Surrogate
 
-CONFIG = TRPOConfig(env_id="CartPole-v1", hidden_sizes=(5, 5), reset_on_reward=False, coarse_coding=False)
+CONFIG = TRPOConfig.from_dict(CARTPOLE | {"hidden_sizes": (5, 5)})
 POLICY = TRPO(CONFIG).policy
 
 

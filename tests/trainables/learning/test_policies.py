@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, softmax
 
-from trainables.learning.policies import BernoulliPolicy, FilteredPolicy, FilteredWeights, PixelCategoricalPolicy
+from trainables.learning.policies import ActorCritic, BernoulliPolicy, FilteredPolicy, FilteredWeights
 from trainables.learning.running_stats import Moments
 
 DRAWS = 20_000
@@ -35,7 +35,7 @@ def test_bernoulli_sampler_draws_with_the_policys_probability():
 
 
 def test_the_pixel_policys_sampler_draws_with_its_probabilities():
-    policy, rng = PixelCategoricalPolicy(num_inputs=50, num_hidden=8, num_actions=3), np.random.default_rng(0)
+    policy, rng = ActorCritic(num_inputs=50, num_hidden=8, num_actions=3), np.random.default_rng(0)
     theta_p = 2 * policy.mlp.init(rng)
     for columns, values in [((3, 7, 9), (1, -0.5, 0.5)), ((4,), (-1,)), ((), ())]:
         row = sparse_row(columns, values)
@@ -44,7 +44,7 @@ def test_the_pixel_policys_sampler_draws_with_its_probabilities():
         x_1d = np.zeros((1, 50), np.float32)
         x_1d[0, [*columns]] = values
         (p_k,) = policy.probabilities(theta_p, x_1d)
-        np.testing.assert_allclose(p_k, softmax(policy.mlp.forward(theta_p, x_1d)[0][0]))
+        np.testing.assert_allclose(p_k, softmax(policy.forward(theta_p, x_1d)[0][0]))
         assert (np.abs(counts - DRAWS * p_k) < 3 * np.sqrt(DRAWS * p_k * (1 - p_k))).all()
 
 

@@ -16,6 +16,7 @@ from trainables.sampling.rollout import GameNumber
 ENV_ID = "ShortestPong-v0"
 SPEC = gymnasium.spec("ALE/Pong-v5").kwargs | {"max_num_frames_per_episode": 600}
 gymnasium.register(ENV_ID, entry_point="ale_py.env:AtariEnv", kwargs=SPEC)
+GAMES = {"slots": 0, "batch_size": 1}
 NUMBER = evaluation_numbers(seed=3, iteration=7, count=1)[0]
 PIXELS_ONLY = pytest.mark.parametrize("player", ["double"], indirect=True)
 
@@ -28,7 +29,7 @@ def player(request):
         seen = np.random.default_rng(0).integers(0, 256, (9, 128)).astype(np.uint8)
         return worker, FilteredWeights(worker.policy.init(np.random.default_rng(0)), Moments.of(seen).filter())
     method = "ppo" if request.param == "double" else "reinforce"
-    worker = make_algorithm(PGConfig(env_id=ENV_ID, method=method, hidden_size=10)).worker_factory()()
+    worker = make_algorithm(PGConfig(env_id=ENV_ID, method=method, hidden_size=10, **GAMES)).worker_factory()()
     return worker, worker.policy.mlp.init(np.random.default_rng(0))
 
 
@@ -74,7 +75,7 @@ def test_a_greedy_game_takes_the_most_probable_action_of_the_dense_network_each_
     while not done:
         matrix = env.stack([observation])
         x_nd = matrix.toarray() if pixels else weights.filter(matrix)
-        logits = worker.policy.mlp.forward(weights if pixels else weights.theta_p, x_nd)[0][0]
+        logits = worker.policy.mlp.forward(weights if pixels else weights.theta_p, x_nd)[0][0, :3]  # a value may follow
         action = int(logits[0] > 0) if len(logits) == 1 else int(logits.argmax())
         observation, reward, terminated, truncated = env.step(action)
         total, length, done = total + reward, length + 1, terminated or truncated

@@ -1,0 +1,57 @@
+"""An update's games or segments, from their numbers to what is learned from them."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from trainables.algorithms.algorithm import Algorithm
+from trainables.config import Config
+from trainables.metrics import Played
+from trainables.sampling.pool import RolloutPool
+from trainables.sampling.rollout import GameNumber
+from trainables.sampling.segments import Segment, Slot
+from trainables.sampling.worker import PlayedBlock
+
+
+class Rollout:
+    """What the workers play for the update of this number; they begin at once."""
+
+    def __init__(
+        self,
+        settings: Config,
+        algorithm: Algorithm,
+        pool: RolloutPool,
+        arrays: Mapping[str, np.ndarray],
+        slots: Sequence[Slot | None],
+        update: int,
+    ) -> None:
+        self.began = time.perf_counter()
+        self._seed, self._algorithm, self._pool = settings.seed, algorithm, pool
+        self._arrays, self._update = dict(arrays), update
+        self._weights = algorithm.playing_weights(arrays)
+        self.slots = list(slots)  # where the segments left them, once all are collected
+        if slots:
+            length = settings.segment_length
+            segments = [Segment(settings.seed, update, number, length, slot) for number, slot in enumerate(slots)]
+            self._blocks = pool.play(self._weights, segments)
+        else:
+            self._blocks = self._games(0, algorithm.first_games(self._arrays))
+
+    def collect(self) -> tuple[Any, Played]:
+        """What the algorithm makes of all that was played, and its counts."""
+        played = Played()
+        blocks = self._noting_slots(played.count(self._blocks))
+        batch = self._algorithm.collect(self._arrays, blocks, lambda *games: played.count(self._games(*games)))
+        return batch, played
+
+    def _games(self, first: int, count: int) -> Iterator[PlayedBlock]:
+        games = [GameNumber(self._seed, self._update, game) for game in range(first, first + count)]
+        return self._pool.play(self._weights, games, self._algorithm.block_size)
+
+    def _noting_slots(self, blocks: Iterator[PlayedBlock]) -> Iterator[PlayedBlock]:
+        for number, block in enumerate(blocks):
+            if self.slots:
+                self.slots[number] = block.slot
+            yield block
