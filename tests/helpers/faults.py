@@ -47,7 +47,8 @@ class _Interrupted:
 class FaultyWorker:
     """A worker as ``make_worker`` makes it, with a fault in the midst of ``at``.
 
-    That is a game, (iteration, game), or a segment, (update, slot). With a ``marker`` (a file to which the first fault writes its process number) the fault happens once.
+    That is a game, (iteration, game), or a segment, (update, slot). With a ``marker`` (a file to which the first fault
+    writes its process number) the fault happens once.
     """
 
     def __init__(
