@@ -15,8 +15,8 @@ ORIGINAL_S = (106.0, 42.0)
 """What Ray's page on modular_rl reports for ten iterations: on one core, and on 16 virtual cores."""
 
 
-MEMORY = {"coarse_coding": False, "eval_interval": 0}
-"""Settings of the figures: the memory alone, as in the original."""
+MEMORY = {"coarse_coding": False, "slots": 0, "timesteps_per_batch": 10_000, "eval_interval": 0}
+"""Settings of the figures: the memory alone, and batches of whole games, as in the original."""
 
 
 @dataclass(frozen=True)
