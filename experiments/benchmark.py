@@ -11,11 +11,12 @@ from threadpoolctl import threadpool_limits
 
 from experiments.ask.command_line import clean_exit, parse, program, subcommand
 from experiments.benchmarks.measure import OutputFlags, RoundsFlags, Table, show
+from experiments.benchmarks.reinforce import ReinforceFlags, benchmark_reinforce
 from experiments.benchmarks.rollout import benchmark_emulator, benchmark_rollout
 from experiments.benchmarks.simulation import SimulateFlags, benchmark_simulate
 from experiments.benchmarks.trpo import TRPOFlags, benchmark_trpo
 from experiments.benchmarks.tune import TuneFlags, benchmark_tune
-from experiments.benchmarks.update import UpdateFlags, benchmark_update
+from experiments.benchmarks.update import benchmark_update
 
 DESCRIPTION = """Benchmarks:
 {benchmarks}
@@ -24,7 +25,8 @@ Each prints tables of medians, with the middle half of the measurements in brack
 
 Examples:
   python experiments/benchmark.py rollout
-  python experiments/benchmark.py update --batch-sizes 10 60 --json update.json
+  python experiments/benchmark.py update --json update.json
+  python experiments/benchmark.py reinforce --batch-sizes 10 60
   python experiments/benchmark.py simulate --nodes 11 --cores 18 --batch-size 300
 """
 
@@ -32,7 +34,8 @@ Benchmark = Callable[[Any], Iterator[Table]]
 BENCHMARKS: dict[str, tuple[type[OutputFlags], Benchmark]] = {
     "emulator": (RoundsFlags, benchmark_emulator),
     "rollout": (RoundsFlags, benchmark_rollout),
-    "update": (UpdateFlags, benchmark_update),
+    "update": (RoundsFlags, benchmark_update),
+    "reinforce": (ReinforceFlags, benchmark_reinforce),
     "trpo": (TRPOFlags, benchmark_trpo),
     "tune": (TuneFlags, benchmark_tune),
     "simulate": (SimulateFlags, benchmark_simulate),

@@ -29,7 +29,7 @@ class Rollout:
     ) -> None:
         self.began = time.perf_counter()
         self._seed, self._algorithm, self._pool = settings.seed, algorithm, pool
-        self._arrays, self._update = dict(arrays), update
+        self._arrays, self.update = dict(arrays), update
         self._weights = algorithm.playing_weights(arrays)
         self.slots = list(slots)  # where the segments left them, once all are collected
         if slots:
@@ -47,7 +47,7 @@ class Rollout:
         return batch, played
 
     def _games(self, first: int, count: int) -> Iterator[PlayedBlock]:
-        games = [GameNumber(self._seed, self._update, game) for game in range(first, first + count)]
+        games = [GameNumber(self._seed, self.update, game) for game in range(first, first + count)]
         return self._pool.play(self._weights, games, self._algorithm.block_size)
 
     def _noting_slots(self, blocks: Iterator[PlayedBlock]) -> Iterator[PlayedBlock]:

@@ -31,9 +31,7 @@ UPDATE_STREAM = 2**32 - 1
 
 
 class PongTrainable(tune.Trainable):
-    """A trial whose every ``step`` plays on rollout actors and updates its arrays, once or several times.
-
-    What is played is numbered games, or segments of the games in its slots.
+    """A trial whose every ``step`` plays games or segments on rollout actors and updates its arrays.
 
     What is learned, and how, an ``Algorithm`` says. ``reset_config`` is left out on purpose: a trial with another
     configuration gets fresh actors.
@@ -115,8 +113,8 @@ class PongTrainable(tune.Trainable):
         result["diverged"] = float(diverged)
         result["time_this_iter_s"] = time.perf_counter() - began - paused  # Tune's own begins with this step
         if diverged:
-            return result | {"done": True}
-        if self.plays_ahead:
+            result["done"] = True
+        elif self.plays_ahead:
             self._ahead = self._begin_rollout()
         return result
 
@@ -126,7 +124,7 @@ class PongTrainable(tune.Trainable):
         ``waited`` is the time since the first rollout was begun ahead. Metrics of updates are their means.
         """
         clock, played, updates, paused = Stopwatch(), Played(), [], 0.0
-        for number in range(self._updates_per_iteration):
+        for number in range(self.settings.updates):
             rollout = rollout if number == 0 else self._begin_rollout(number)
             with clock.measure("rollout", rollout.began):
                 batch, now = rollout.collect()
@@ -134,7 +132,7 @@ class PongTrainable(tune.Trainable):
                 paused = pause(waited, now.seconds, self.settings.num_workers)
                 clock.seconds["rollout"] -= paused
             with clock.measure("update"):
-                rng = self.rng(self._update_number(number), UPDATE_STREAM)
+                rng = self.rng(rollout.update, UPDATE_STREAM)
                 progress = Progress(self.decay(), self.episodes.points_lost)
                 self.arrays, metrics = self.algorithm.update(self.arrays, batch, progress, rng)
             self.slots = rollout.slots
@@ -152,17 +150,9 @@ class PongTrainable(tune.Trainable):
         """
         return self.trial_id != "default"
 
-    @property
-    def _updates_per_iteration(self) -> int:
-        return self.settings.updates_per_iteration if self.settings.slots else 1
-
-    def _update_number(self, number: int) -> int:
-        """The number in the trial of this iteration's update of this number."""
-        return self.iterations * self._updates_per_iteration + number
-
     def _begin_rollout(self, number: int = 0) -> Rollout:
         """Have the workers begin to play for this iteration's update of this number."""
-        update = self._update_number(number)
+        update = self.iterations * self.settings.updates + number  # its number in the trial
         return Rollout(self.settings, self.algorithm, self.pool, self.arrays, self.slots, update)
 
     def rng(self, *key: int) -> np.random.Generator:
@@ -183,25 +173,20 @@ class PongTrainable(tune.Trainable):
         settings = self.settings
         if not settings.eval_interval:
             return {}
-        clock = Stopwatch()
-        due = not self.last_evaluation or self.iterations % settings.eval_interval == 0
-        with clock.measure("evaluation"):
-            if due:
-                count = settings.eval_games
-                numbers = evaluation_numbers(settings.seed, self.iterations, 2 * count)
-                weights = self.algorithm.playing_weights(self.arrays)
-                games = list(self.pool.play(weights, numbers, how=partial(evaluate, sampled=count)))
-                self.last_evaluation = summarise(self.iterations, games[:count], games[count:])
-                self.film = games[0].gif
-        return self.last_evaluation | {
-            "perf/evaluation_s": clock.seconds["evaluation"],
-            "should_checkpoint": due,
-        }
+        began, due = time.perf_counter(), not self.last_evaluation or self.iterations % settings.eval_interval == 0
+        if due:
+            count = settings.eval_games
+            numbers = evaluation_numbers(settings.seed, self.iterations, 2 * count)
+            weights = self.algorithm.playing_weights(self.arrays)
+            games = list(self.pool.play(weights, numbers, how=partial(evaluate, sampled=count)))
+            self.last_evaluation = summarise(self.iterations, games[:count], games[count:])
+            self.film = games[0].gif
+        return self.last_evaluation | {"perf/evaluation_s": time.perf_counter() - began, "should_checkpoint": due}
 
     @property
     def checkpoint_arrays(self) -> dict[str, np.ndarray]:
         """All arrays of the trial: what was learned, and the games in its slots."""
-        return self.arrays | (slot_arrays(self.slots) if self.slots else {})
+        return self.arrays | slot_arrays(self.slots)
 
     def save_checkpoint(self, checkpoint_dir: str) -> None:
         """Write the whole state: what ``load_checkpoint`` needs to go on bit for bit."""
@@ -234,11 +219,10 @@ class PongTrainable(tune.Trainable):
     def load_checkpoint(self, checkpoint: Any) -> None:
         """Continue from a checkpoint directory. Raises CheckpointError if it is not one of this learner and shape."""
         arrays, state = checkpoints.load(checkpoint, self.learner, self.checkpoint_arrays)
-        if self.slots:
-            try:
-                self.slots = slots_of(arrays)
-            except ValueError as error:
-                raise checkpoints.CheckpointError(f"{checkpoint}: {error}") from None
+        try:
+            self.slots = slots_of(arrays)
+        except ValueError as error:
+            raise checkpoints.CheckpointError(f"{checkpoint}: {error}") from None
         self.episodes = EpisodeStats(**state["episodes"])
         self.iterations = state["iteration"]
         self.arrays = {name: arrays[name] for name in self.arrays}

@@ -23,8 +23,15 @@ FRAMES = 20_000
 than the next."""
 
 
-REINFORCE = {"method": "reinforce", "slots": 0, "batch_size": 10, "half_life": 0}
-REINFORCE |= {"optimiser": "rmsprop", "learning_rate": 2e-3, "gamma": 0.98}
+REINFORCE = {
+    "method": "reinforce",
+    "slots": 0,
+    "batch_size": 10,
+    "optimiser": "rmsprop",
+    "learning_rate": 2e-3,
+    "gamma": 0.98,
+    "half_life": 0,
+}
 """Settings of the figures that stand beside those of the original programs: Karpathy's network and update."""
 
 

@@ -108,7 +108,7 @@ def benchmark_simulate(flags: SimulateFlags) -> Iterator[Table]:
 
 def _measure(workers: int, updates: int) -> tuple[Costs, list[float]]:
     """Costs of games and results with so many workers, and the seconds of real updates."""
-    trial = PongPG(config=REINFORCE | {"batch_size": 10, "num_workers": workers, "eval_interval": 0})
+    trial = PongPG(config=REINFORCE | {"num_workers": workers, "eval_interval": 0})
     recorder = Recorder(trial.pool)
     trial.pool = recorder  # type: ignore[assignment]
     trial.train()
@@ -134,7 +134,7 @@ def _learner_costs(workers: int) -> tuple[float, float]:
     The workers' games take no time here. The second figure is of this process's CPU: workers that answer at once keep
     its cores busy, which on a cluster are others.
     """
-    trial = PongPG(config=REINFORCE | {"batch_size": 10, "num_workers": workers, "eval_interval": 0})
+    trial = PongPG(config=REINFORCE | {"num_workers": workers, "eval_interval": 0})
     trial.pool.close()
     make_worker = trial.algorithm.worker_factory()
     pool = RolloutPool(partial(Echo, *make_worker.args), workers)  # type: ignore[attr-defined]

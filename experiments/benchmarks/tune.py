@@ -25,7 +25,7 @@ from trainables.checks import Bounds
 from trainables.config import PGConfig
 from trainables.trainable import PongPG
 
-SETTINGS = REINFORCE | {"batch_size": 10, "num_workers": local_cpus(), "eval_interval": 0}
+SETTINGS = REINFORCE | {"num_workers": local_cpus(), "eval_interval": 0}
 
 PROGRAM = Path(experiments.__file__).with_name("sweep_pong.py")
 

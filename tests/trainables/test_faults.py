@@ -19,6 +19,8 @@ pytestmark = pytest.mark.ray
 
 REINFORCE = {"method": "reinforce", "optimiser": "rmsprop", "half_life": 0}
 PIXELS = REINFORCE | {"slots": 0, "hidden_size": 8, "batch_size": 2, "num_workers": 1, "seed": 4, "eval_interval": 0}
+MEMORY = {"slots": 3, "segment_length": 100, "updates_per_iteration": 1, "hidden_sizes": (4,), "num_workers": 1}
+MEMORY |= {"seed": 4, "eval_interval": 0}
 GOLDEN = Path(__file__).parents[1] / "data"
 
 
@@ -36,10 +38,11 @@ def assert_all_cpus_are_back():
     ("trainable", "settings", "fault"),
     [
         (PongTRPO, CARTPOLE, faults.die),
+        (PongTRPO, MEMORY, faults.die),
         pytest.param(PongPG, PIXELS, faults.die, marks=pytest.mark.slow),
         pytest.param(PongTRPO, CARTPOLE | {"game_timeout_s": 15.0}, faults.freeze, marks=pytest.mark.slow),
     ],
-    ids=["dies", "dies with PG", "freezes"],
+    ids=["dies", "dies in a segment", "dies with PG", "freezes"],
 )
 def test_a_worker_that_dies_or_freezes_changes_no_bit_of_a_trial(make_trial, tmp_path, trainable, settings, fault):
     undisturbed = make_trial(trainable, settings)

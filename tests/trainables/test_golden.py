@@ -11,8 +11,11 @@ from search_spaces import pong_pg
 from trainables.trainable import PongPG, PongTRPO
 
 COMMON = {"num_workers": 1, "seed": 7, "eval_interval": 0}
-PPO_RUN, TRPO_RUN = COMMON | {"slots": 0, "batch_size": 3}, COMMON | {"slots": 0, "timesteps_per_batch": 3000}
-REINFORCE_RUN = pong_pg.PRESETS["karpathy"] | PPO_RUN | {"learning_rate": 2e-3, "gamma": 0.98}
+GAMES = {"slots": 0, "batch_size": 3}
+PPO_RUN = COMMON | {"gae_lambda": 0.95, "minibatch_size": 1024, "learning_rate": 1e-3, "entropy_bonus": 0.03}
+TRPO_GAMES = {"slots": 0, "timesteps_per_batch": 3000}
+REINFORCE_RUN = pong_pg.PRESETS["karpathy"] | COMMON | GAMES | {"learning_rate": 2e-3, "gamma": 0.98}
+SEGMENTS = {"slots": 4, "segment_length": 250, "updates_per_iteration": 3}
 
 
 def played(trial, iterations=3):
@@ -42,40 +45,64 @@ def test_reinforce_repeats_the_run_that_was_recorded(make_trial):
     assert figures(trial.arrays["theta"] - start) == close([13.981724, 0.7487451718])
 
 
-def test_ppo_repeats_the_run_that_was_recorded(make_trial):
-    trial = make_trial(PongPG, PPO_RUN)
+@pytest.mark.parametrize(
+    ("collected", "expected_returns", "expected_lengths", "expected_figures"),
+    [
+        (
+            GAMES,
+            [-20, -21, -20, -21, -21, -19, -20, -19, -20],
+            [(2847, 981), (3029, 1196), (3523, 1319)],
+            [1.069561839, 0.1450538421, 6.488420963, 0.09114712473, 0.1150347665, 0.03047365408],
+        ),
+        (
+            SEGMENTS,
+            [-21, -21, -21, -20, -21, -20, -21, -20],
+            [(3000, 0), (3000, 1222), (3000, 1005)],
+            [0.9633438786, -0.1363795606, 5.733063221, 0.5466295925, 0.1513620019, 0.08036299147],
+        ),
+    ],
+    ids=["games", "segments"],
+)
+def test_ppo_repeats_the_run_that_was_recorded(
+    make_trial, collected, expected_returns, expected_lengths, expected_figures
+):
+    trial = make_trial(PongPG, PPO_RUN | collected)
     start = trial.arrays
     returns, lengths, last = played(trial)
-    assert returns == [-20, -21, -20, -21, -21, -21, -20, -21, -21]
-    assert lengths == [(2847, 981), (3080, 1129), (2934, 1065)]
-    assert last["policy/entropy"] == close(1.0670168002)
-    assert last["baseline/explained_variance"] == close(-0.017138915459)
-    assert figures(trial.arrays["theta"] - start["theta"]) == close([3.9313702583, 6.3849151096])
-    assert figures(trial.arrays["value"] - start["value"]) == close([0.0839841068, -0.0327040026])
+    assert returns == expected_returns
+    assert lengths == expected_lengths
+    moved = [f for name in ("theta", "value") for f in figures(trial.arrays[name] - start[name])]
+    assert [last["policy/entropy"], last["baseline/explained_variance"], *moved] == close(expected_figures)
 
 
 @pytest.mark.parametrize(
     ("settings", "expected_returns", "expected_lengths", "expected_figures"),
     [
         (
-            {"coarse_coding": False, "half_life": 2_000_000},
+            TRPO_GAMES | {"coarse_coding": False, "half_life": 2_000_000},
             [-20, -21, -21, -18, -21, -20, -21, -21, -21, -19],
             [(4165, 1174), (1804, 979), (3973, 1135)],
             [0.0167904347, 0.3301239044, 0.7428337300, -0.2988030511, 1.7453631000, 0.2626569630],
         ),
         (
-            {},
+            TRPO_GAMES,
             [-19, -20, -21, -18, -21, -21, -21, -21, -18, -21],
             [(4113, 1234), (1889, 1125), (4678, 1412)],
             [0.0132033591, 0.2510662433, 1.0376250000, 1.4677750749, 1.3728710000, -1.2721840262],
         ),
+        (
+            SEGMENTS,
+            [-21, -20, -21, -20, -21, -20, -21],
+            [(3000, 0), (3000, 1226), (3000, 1126)],
+            [0.01520912997, 0.5015669141, 1.726333141, 1.944169271, 2.449750423, -0.3738495476],
+        ),
     ],
-    ids=["memory", "coarse coding"],
+    ids=["memory", "coarse coding", "segments"],
 )
 def test_trpo_repeats_the_run_that_was_recorded(
     make_trial, settings, expected_returns, expected_lengths, expected_figures
 ):
-    trial = make_trial(PongTRPO, settings | TRPO_RUN)
+    trial = make_trial(PongTRPO, COMMON | settings)
     start = trial.arrays
     returns, lengths, last = played(trial)
     assert returns == expected_returns

@@ -110,6 +110,11 @@ class Config:
             raise ConfigError(f"slots=0: an update is of whole games, so set {games_fields[0]} to 1 or more")
 
     @property
+    def updates(self) -> int:
+        """Updates of an iteration."""
+        return self.updates_per_iteration if self.slots else 1
+
+    @property
     def segments_steps(self) -> int:
         """Agent steps of an iteration that plays segments; 0 if it plays whole games."""
         return self.slots * self.segment_length * self.updates_per_iteration

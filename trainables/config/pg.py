@@ -14,7 +14,7 @@ PPO_ONLY = Only("method", "ppo")
 class PGConfig(Config):
     """Policy gradients on Pong's pixels: PPO (Schulman et al. 2017), or REINFORCE as in Karpathy 2016.
 
-    The defaults learn best here.
+    The defaults learn best here, with sticky actions, of what was tried.
     """
 
     ARCHITECTURE_FIELDS = ("env_id", "slots", "hidden_size", "method", "optimiser")
@@ -66,8 +66,9 @@ class PGConfig(Config):
     """How far the probability of an action may move in an update, as a ratio, before more of it is worth nothing
     (ppo)."""
 
-    gae_lambda: Annotated[float, Bounds(0, 1), PPO_ONLY] = 0.95
-    """GAE's lambda: 1 trusts returns alone (no bias), 0 the value alone (little variance) (ppo)."""
+    gae_lambda: Annotated[float, Bounds(0, 1), PPO_ONLY] = 0.98
+    """GAE's lambda: 1 trusts returns alone (no bias), 0 the value alone (little variance) (ppo). A point comes 40 to 60
+    steps after the stroke that earned it: of its reward 0.98 leaves the stroke a fifth, and 0.95 a twentieth."""
 
     entropy_bonus: Annotated[float, Bounds(0), PPO_ONLY] = 0.03
     """What a nat of entropy is worth in the objective while all points are lost. It falls with the share of points that

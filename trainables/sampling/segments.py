@@ -120,8 +120,11 @@ def slot_arrays(slots: Sequence[Slot | None]) -> dict[str, Array]:
     An emulator believes its states; these frames can be checked, and whoever sends them can do nothing but play Pong.
 
     ``slots.frames`` int64 (s,): frames of each game so far, 0 for a new one. ``slots.played`` uint8
-    (s, ``PACKED_BYTES``): their actions, two bits each, the first in the lowest ones; zeros behind them.
+    (s, ``PACKED_BYTES``): their actions, two bits each, the first in the lowest ones; zeros behind them. Nothing at all
+    if there are no slots.
     """
+    if not slots:
+        return {}
     frames_s = np.zeros(len(slots), np.int64)
     played_sb = np.zeros((len(slots), PACKED_BYTES), np.uint8)
     for index, slot in enumerate(slots):
@@ -135,8 +138,10 @@ def slot_arrays(slots: Sequence[Slot | None]) -> dict[str, Array]:
 
 
 def slots_of(arrays: Mapping[str, Array]) -> list[Slot | None]:
-    """The slots in the arrays of a checkpoint. Raises ValueError, in one line, if they are none."""
+    """The slots in the arrays of a checkpoint, if it has any. Raises ValueError, in one line, if they cannot be."""
     slots: list[Slot | None] = []
+    if "slots.frames" not in arrays:
+        return slots
     for index, (frames, packed_b) in enumerate(
         zip(arrays["slots.frames"].tolist(), arrays["slots.played"], strict=True)
     ):

@@ -75,7 +75,7 @@ def test_a_benchmark_prints_tables_and_writes_them(tmp_path, monkeypatch, capsys
     ("argv", "message"),
     [
         ("rolout", "unknown benchmark 'rolout'; did you mean 'rollout'?"),
-        ("update --batch-sizes 10 0", "batch_sizes=0: accepted is a number >= 1"),
+        ("reinforce --batch-sizes 10 0", "batch_sizes=0: accepted is a number >= 1"),
         ("rollout --rounds 0", "rounds=0"),
         ("rollout --json nowhere/rollout.json", "--json nowhere/rollout.json: there is no folder nowhere"),
         ("simulate --nodes 0", "nodes=0"),

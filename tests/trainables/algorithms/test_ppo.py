@@ -131,7 +131,7 @@ def test_threads_change_no_bit_and_inputs_that_are_never_active_change_nothing()
 
 
 def test_what_travels_of_a_game_is_what_was_played_judged_and_small():
-    algorithm, number = PPO(PGConfig(hidden_size=20)), GameNumber(2, 0, 0)
+    algorithm, number = PPO(PGConfig(hidden_size=20, gae_lambda=0.95)), GameNumber(2, 0, 0)
     arrays = algorithm.init(np.random.default_rng(0))
     worker, theta_p = algorithm.worker_factory()(), algorithm.playing_weights(arrays)
     block, game = worker.play_block(theta_p, [number]), worker.play(theta_p, number)

@@ -16,14 +16,13 @@ from tests.helpers.faults import FaultyWorker
 from tests.helpers.trials import wait_until
 from trainables.algorithms import make_algorithm
 from trainables.config import PGConfig, TRPOConfig
-from trainables.learning.policies import FilteredWeights
-from trainables.learning.running_stats import Moments
 from trainables.sampling.console import PongConsole
 from trainables.sampling.pool import RolloutPool
 from trainables.sampling.rollout import GameNumber
 
 PIXELS = make_algorithm(PGConfig(method="reinforce", slots=0, batch_size=2, hidden_size=10)).worker_factory()
-CARTPOLE = make_algorithm(TRPOConfig.from_dict(trials.CARTPOLE | {"hidden_sizes": (4,)})).worker_factory()
+CARTPOLE_CONFIG = TRPOConfig.from_dict(trials.CARTPOLE | {"hidden_sizes": (4,)})
+CARTPOLE = make_algorithm(CARTPOLE_CONFIG).worker_factory()
 NUMBERS = [GameNumber(0, 0, game) for game in range(5)]
 
 
@@ -101,8 +100,8 @@ def test_pool_equals_serial_play(make_pool):
 
 @pytest.fixture(scope="module")
 def weights():
-    policy = CARTPOLE().policy
-    return FilteredWeights(policy.init(np.random.default_rng(0)), Moments.empty(policy.num_inputs).filter())
+    algorithm = make_algorithm(CARTPOLE_CONFIG)
+    return algorithm.playing_weights(algorithm.init(np.random.default_rng(0)))
 
 
 @pytest.mark.parametrize(
@@ -124,7 +123,7 @@ def test_a_worker_that_dies_or_freezes_is_replaced_and_its_game_replayed(
     wait_until(lambda: not Path(f"/proc/{pid}").exists(), "the old worker is still there")
     for number, result in zip(NUMBERS, results, strict=True):
         expected = CARTPOLE().play(weights, number)
-        np.testing.assert_array_equal(result.experience[0].trajectory.obs_nd, expected.obs_nd)
+        np.testing.assert_array_equal(result.experience.obs_nd, expected.obs_nd)
 
 
 @pytest.mark.slow
