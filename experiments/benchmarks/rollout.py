@@ -24,7 +24,7 @@ from experiments.plan.resources import local_cpus
 from trainables.algorithms import make_algorithm
 from trainables.algorithms.reinforce import score_gradient
 from trainables.config import Config, PGConfig, TRPOConfig
-from trainables.learning.policies import BernoulliPolicy
+from trainables.learning.policies import BernoulliPolicy, FilteredWeights
 from trainables.learning.returns import discounted_returns, standardise
 from trainables.learning.running_stats import Moments
 from trainables.sampling.console import DOWN, UP, PongConsole
@@ -88,7 +88,7 @@ def _memory_player(config: TRPOConfig) -> Callable[[int], int]:
     """TRPO's rollouts, through the filter that a first game makes, as all but the first iteration's have it."""
     worker, unfiltered = _worker(config)
     first = worker.play(unfiltered, GameNumber(0, 0, 0))
-    weights = unfiltered._replace(filter=Moments.of(first.obs_nd).filter())
+    weights = FilteredWeights(unfiltered.theta_p, Moments.of(first.obs_nd).filter())
     return lambda game: worker.play_block(weights, [GameNumber(0, 1, game)]).steps
 
 
