@@ -32,6 +32,7 @@ from trainables.sampling.environments import PongPixels
 from trainables.sampling.frames import NUM_PIXELS, preprocess
 from trainables.sampling.process import set_malloc_thresholds
 from trainables.sampling.rollout import GameNumber, rollout
+from trainables.sampling.segments import Segment, Slot
 from trainables.sampling.worker import Worker
 
 
@@ -49,13 +50,12 @@ def benchmark_rollout(flags: RoundsFlags) -> Iterator[Table]:
     config = PGConfig.from_dict(REINFORCE)
     (worker, theta), policy = _worker(config), BernoulliPolicy(NUM_PIXELS, config.hidden_size)
     console = PongConsole(config.env_id)
-    ppo, ppo_theta = _worker(PGConfig())
     sides: dict[str, Callable[[], float]] = {
         "emulator": lambda: emulate(console),
         "REINFORCE": _timed(lambda game: worker.play_block(theta, [GameNumber(0, 0, game)]).steps),
-        "PPO": _timed(lambda game: ppo.play_block(ppo_theta, [GameNumber(0, 0, game)]).steps),
-        "TRPO": _timed(_memory_player(TRPOConfig(coarse_coding=False))),
-        "TRPO, coarse coding": _timed(_memory_player(TRPOConfig())),
+        "PPO": _timed(_segment_player(PGConfig())),
+        "TRPO": _timed(_segment_player(TRPOConfig(coarse_coding=False))),
+        "TRPO, coarse coding": _timed(_segment_player(TRPOConfig())),
         "dense oracle": _timed(lambda game: _dense_game(console, policy, theta, game)),
         "notebook": _timed(_notebook_player(policy, theta)),
     }
@@ -63,7 +63,9 @@ def benchmark_rollout(flags: RoundsFlags) -> Iterator[Table]:
     rows = shares(rates, "frames/s")
     for row in rows:
         row["of notebook"] = Spread.of(rates[row["side"]] / rates["notebook"])
-    yield Table("One worker, whole games, gradients included", rows)
+    yield Table(
+        "One worker, with all that it computes of its steps", rows, "PPO and TRPO play segments, others whole games."
+    )
     yield _split(worker, theta, flags.rounds)
 
 
@@ -84,12 +86,21 @@ def _worker(config: Config) -> tuple[Worker, Any]:
     return algorithm.worker_factory()(), algorithm.playing_weights(algorithm.init(np.random.default_rng(0)))
 
 
-def _memory_player(config: TRPOConfig) -> Callable[[int], int]:
-    """TRPO's rollouts, through the filter that a first game makes, as all but the first iteration's have it."""
-    worker, unfiltered = _worker(config)
-    first = worker.play(unfiltered, GameNumber(0, 0, 0))
-    weights = FilteredWeights(unfiltered.theta_p, Moments.of(first.obs_nd).filter())
-    return lambda game: worker.play_block(weights, [GameNumber(0, 1, game)]).steps
+def _segment_player(config: PGConfig | TRPOConfig) -> Callable[[int], int]:
+    """A function that plays some segments of one slot, a thousand steps in all; TRPO through a first game's filter."""
+    worker, weights = _worker(config)
+    if isinstance(weights, FilteredWeights):
+        weights = weights._replace(filter=Moments.of(worker.play(weights, GameNumber(0, 0, 0)).obs_nd).filter())
+    count = max(1, 1024 // config.segment_length)
+    slot: Slot | None = None
+
+    def play(call: int) -> int:
+        nonlocal slot
+        for update in range(call * count, (call + 1) * count):
+            slot = worker.play_block(weights, (Segment(0, update, 0, config.segment_length, slot),)).slot
+        return count * config.segment_length
+
+    return play
 
 
 def _notebook_player(policy: BernoulliPolicy, theta: np.ndarray) -> Callable[[int], int]:
