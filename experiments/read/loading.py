@@ -35,7 +35,7 @@ EPISODE_TYPES = {
     "running_reward": float | None,
     "won": float,
     "lost": float,
-    "latest": dict[str, Any],
+    "latest": dict[str, float],
 }
 
 
