@@ -5,6 +5,8 @@ import os
 import pytest
 import ray
 
+from experiments.plan.resources import local_cpus
+
 os.environ.setdefault("AWS_ACCESS_KEY_ID", "key")  # for the S3 servers of tests, before a Ray starts that uses them
 os.environ.setdefault("AWS_SECRET_ACCESS_KEY", "secret")
 
@@ -41,8 +43,23 @@ def make_trial(home, ray_cluster):
         trial.stop()
 
 
+def pytest_xdist_auto_num_workers(config):
+    """Two processes for the whole default run: a test that waits for processes to start leaves a core idle.
+
+    One for a choice of tests, be it by path, ``-k`` or ``-m``: few tests are over before a second process has started,
+    and slow ones need the machine for themselves. Each process has a Ray of its own.
+    """
+    whole = not config.option.file_or_dir and not config.option.keyword and config.option.markexpr == "not slow"
+    return 2 if whole and local_cpus() > 1 else 0
+
+
 def pytest_collection_modifyitems(items):
-    """Mark every test that needs a running Ray, so that ``-m "not ray"`` is an inner loop of seconds."""
+    """Mark every test that needs a running Ray, so that ``-m "not ray"`` is an inner loop of seconds.
+
+    Files with such tests come first: at the end the short ones fill what two processes have left to share.
+    """
     for item in items:
         if {"ray_cluster", "cluster", "start", "home"} & set(item.fixturenames):
             item.add_marker(pytest.mark.ray)
+    long = {item.path for item in items if item.get_closest_marker("ray") and not item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in long)

@@ -89,7 +89,8 @@ def run_train(ray_cluster, tmp_path, monkeypatch, capsys):
 
 
 def test_train_prints_a_line_per_update(run_train):
-    flags = ["--iterations", 2, "--batch-size", 2, "--hidden-size", 10, "--num-workers", 1, "--eval-interval", 0]
+    flags = ["--iterations", 2, "--slots", 0, "--batch-size", 2, "--hidden-size", 10, "--num-workers", 1]
+    flags += ["--eval-interval", 0]
     output = run_train(*flags, "--name", "run1")
     lines = [line for line in output.splitlines() if line.startswith("update ")]
     assert len(lines) == 2

@@ -10,7 +10,7 @@ import pytest
 from search_spaces import pong_pg
 from trainables.trainable import PongPG, PongTRPO
 
-COMMON = {"num_workers": 2, "seed": 7, "eval_interval": 0}
+COMMON = {"num_workers": 1, "seed": 7, "eval_interval": 0}
 GAMES = {"slots": 0, "batch_size": 3}
 PPO_RUN = COMMON | {"gae_lambda": 0.95, "minibatch_size": 1024, "learning_rate": 1e-3, "entropy_bonus": 0.03}
 TRPO_GAMES = {"slots": 0, "timesteps_per_batch": 3000}

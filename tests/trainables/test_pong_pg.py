@@ -45,12 +45,12 @@ def run(request, ray_cluster, home, tmp_path_factory):
     return results, trial.arrays, checkpoint, settings
 
 
-def test_two_and_three_workers_give_the_results_of_one_bit_for_bit(make_trial, run):
+@pytest.mark.parametrize("num_workers", [pytest.param(2, marks=pytest.mark.slow), 3])
+def test_two_and_three_workers_give_the_results_of_one_bit_for_bit(make_trial, run, num_workers):
     expected, expected_arrays, _, settings = run
-    for n in (2, 3):
-        trial = make_trial(num_workers=n, cpus_per_worker=0.5, **settings)
-        assert [untimed(trial.train()) for _ in expected] == [untimed(result) for result in expected]
-        assert_same(trial.arrays, expected_arrays)
+    trial = make_trial(num_workers=num_workers, cpus_per_worker=0.5, **settings)
+    assert [untimed(trial.train()) for _ in expected] == [untimed(result) for result in expected]
+    assert_same(trial.arrays, expected_arrays)
 
 
 @pytest.mark.slow
@@ -88,9 +88,10 @@ def test_tunes_own_check_of_save_and_restore(home, ray_cluster):
     assert validate_save_restore(PongPG, SMALL | SEGMENTS, num_gpus=0)
 
 
-@pytest.mark.parametrize("settings", METHODS.values(), ids=METHODS)
-def test_metrics_are_plain_numbers(make_trial, settings):
-    metrics = make_trial(**settings).step()
+def test_metrics_are_plain_numbers(run):
+    (first, _), *_ = run
+    tunes = ("config", "date", "done", "hostname", "node_ip", "trial_id")  # what else Tune adds are numbers
+    metrics = {key: value for key, value in first.items() if key not in tunes}
     assert {type(value) for value in metrics.values()} <= {int, float}
     assert json.loads(json.dumps(metrics)) == metrics
 
@@ -104,7 +105,7 @@ def test_the_metrics_count_what_was_played(run):
     means = [result["episode_reward_batch_mean"] for result in results]
     assert results[1]["episode_reward_mean"] == pytest.approx(np.average(means, weights=games))
     assert all(-21 <= result["episode_reward_mean"] <= 21 for result in results)
-    num_actions = 3 if results[0]["config"]["method"] == "ppo" else 2  # to stay is PPO's third
+    num_actions = 3 if results[0]["config"].get("method", "ppo") == "ppo" else 2  # to stay is PPO's third
     assert 0 < results[0]["policy/entropy"] <= np.log(num_actions) + 1e-6
 
 
@@ -119,7 +120,9 @@ def test_the_learning_rate_halves_with_the_steps_that_were_played(run):
     )
 
 
-@pytest.mark.parametrize("settings", METHODS.values(), ids=METHODS)
+@pytest.mark.parametrize(
+    "settings", [pytest.param(METHODS["reinforce"], marks=pytest.mark.slow), METHODS["ppo"]], ids=METHODS
+)
 def test_with_no_learning_rate_left_nothing_moves(make_trial, settings):
     trial = make_trial(
         **settings | {"half_life": 1} | ({"updates_per_iteration": 1} if settings.get("slots", 1) else {})

@@ -26,7 +26,7 @@ GAMES = PONG | {"slots": 0, "timesteps_per_batch": 2000}
 def learner(ray_cluster, home):
     """A trial after its first iteration, for tests that only ask it things."""
     trial = PongTRPO(config=SMALL | {"gae_lambda": 1.0})
-    trial.train()
+    trial.metrics = trial.step()
     yield trial
     trial.stop()
 
@@ -41,9 +41,10 @@ def make_trial(make_trial):
     [
         pytest.param(SMALL, (1, 3), marks=pytest.mark.slow),
         pytest.param(GAMES, (1, 2), marks=pytest.mark.slow),
-        (PONG, (1, 2, 3)),
+        pytest.param(PONG, (1, 2), marks=pytest.mark.slow),
+        (PONG, (1, 3)),
     ],
-    ids=["CartPole", "games", "segments"],
+    ids=["CartPole", "games", "segments on two", "segments on three"],
 )
 def test_any_number_of_workers_gives_bit_identical_results(make_trial, settings, counts):
     defaults = TRPOConfig().to_dict() | settings
@@ -72,8 +73,8 @@ def test_tunes_own_check_of_save_and_restore(home, ray_cluster):
     assert validate_save_restore(PongTRPO, SMALL, num_gpus=0)
 
 
-def test_metrics_are_plain_finite_numbers(make_trial):
-    metrics = make_trial().step()
+def test_metrics_are_plain_finite_numbers(learner):
+    metrics = learner.metrics
     assert {type(value) for value in metrics.values()} <= {int, float}
     assert np.isfinite([*metrics.values()]).all()
     assert json.loads(json.dumps(metrics)) == metrics
@@ -170,7 +171,7 @@ def batch_returns(trial) -> Iterator[float]:
 
 
 def test_it_learns_to_balance_a_pole(make_trial):
-    trial = make_trial(**CARTPOLE, hidden_sizes=(32, 32), num_workers=2)
+    trial = make_trial(**CARTPOLE, hidden_sizes=(32, 32), num_workers=1)
     returns = batch_returns(trial)
     start = next(returns)
     assert start < 40

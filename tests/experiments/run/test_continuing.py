@@ -65,7 +65,13 @@ def lose_tunes_state_and_the_newest_checkpoint_and_move(folder):
     return folder.rename(folder.with_name("other name"))
 
 
-@pytest.mark.parametrize("damage", [damage_tunes_state, lose_tunes_state_and_the_newest_checkpoint_and_move])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(damage_tunes_state, marks=pytest.mark.slow),
+        lose_tunes_state_and_the_newest_checkpoint_and_move,
+    ],
+)
 def test_an_interrupted_experiment_ends_as_if_it_had_never_been(damage, interrupted, undisturbed, tmp_path):
     folder = damage(interrupted)
     lifecycle.resume(TRPO, flags(tmp_path / "nowhere", resume=str(folder)))

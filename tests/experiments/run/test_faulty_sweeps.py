@@ -1,5 +1,6 @@
 """What a sweep makes of trials that diverge or are killed, and what many trials leave behind."""
 
+import contextlib
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ from ray import tune
 
 from experiments.plan.learners import PG, TRPO
 from tests.helpers.small_experiments import fit, small_spec
+from tests.helpers.sockets import descendants
 from tests.helpers.trials import CARTPOLE, assert_same, untimed, wait_until
 from trainables.config import PGConfig, TRPOConfig
 from trainables.trainable import PongTRPO
@@ -102,7 +104,10 @@ def held():
 
 
 def worker_processes():
-    names = (path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline"))
+    names = []
+    for process in descendants(os.getpid()):  # another Ray of this machine may have workers, too
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            names.append(Path(f"/proc/{process}/cmdline").read_bytes())
     return [name for name in names if name.startswith(b"ray::RolloutActor")]
 
 

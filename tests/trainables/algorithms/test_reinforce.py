@@ -71,7 +71,7 @@ def test_the_rows_that_a_game_touches_are_its_whole_gradient():
     np.testing.assert_allclose(total_p, 1 + dense_p, atol=1e-5)
 
 
-@pytest.mark.parametrize("game", [0, 1])
+@pytest.mark.parametrize("game", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_the_sparse_gradient_of_a_real_game_equals_the_notebooks_dense_one(worker, theta, game):
     number = GameNumber(3, 1, game)
     env_rng, action_rng = number.generators()

@@ -15,7 +15,7 @@ def dense(row, env):
     return x
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("environment", "lit"), [(PongPixels, (15, 40)), (DoublePixels, (45, 90))])
 def test_frames_equal_the_dense_preprocessing_on_a_whole_game(monkeypatch, environment, lit, seed):
     monkeypatch.setattr(frames, "ROOM", 15_000)  # a game's rows fill several arrays
