@@ -40,7 +40,9 @@ def test_the_plan_fits_into_its_time(cores, seconds):
 def test_more_time_is_for_a_longer_last_trial_first_and_then_for_more_trials():
     plans = [choose(TWO_CORES, seconds, None, None) for seconds in (60, 300, 1800, 3600, 7200, 14_400)]
     assert plans == sorted(plans)
-    assert len({count for count, _ in plans}) == 5
+    assert len({count for count, _ in plans}) >= 4
+    assert plans[2][0] == 9
+    assert plans[-1][0] > 18
 
 
 def test_what_is_given_stays_and_the_rest_follows():
