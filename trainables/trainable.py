@@ -16,7 +16,7 @@ from trainables.algorithms.algorithm import Progress
 from trainables.config import Config, PGConfig, TRPOConfig
 from trainables.metrics import METRIC, WORST_RETURN, EpisodeStats, Played, Stopwatch, pause, perf_metrics
 from trainables.rollouts import Rollout
-from trainables.sampling.evaluation import FILM, evaluate, evaluation_numbers, summarise
+from trainables.sampling.evaluation import FILM, play_evaluation
 from trainables.sampling.pool import RolloutPool
 from trainables.sampling.process import set_malloc_thresholds
 from trainables.sampling.segments import Slot, slot_arrays, slots_of
@@ -58,6 +58,7 @@ class PongTrainable(tune.Trainable):
         Raises ConfigError for bad settings and RuntimeError if the actors find no room.
         """
         self._reset_state(self.config_class.from_dict(config))
+        self.algorithm.num_cores = self.num_workers
         threadpool_limits(self.settings.learner_threads)
         set_malloc_thresholds()
         self.pool = RolloutPool(
@@ -140,7 +141,7 @@ class PongTrainable(tune.Trainable):
                 clock.seconds["rollout"] -= paused
             with clock.measure("update"):
                 rng = self.rng(rollout.update, UPDATE_STREAM)
-                progress = Progress(self.decay(), self.episodes.points_lost)
+                progress = Progress(self.settings.decay(self.episodes.steps), self.episodes.points_lost)
                 self.arrays, metrics = self.algorithm.update(self.arrays, batch, progress, rng)
             self.slots = rollout.slots
             self.episodes.add(now)
@@ -166,28 +167,18 @@ class PongTrainable(tune.Trainable):
         """The trial's generator of this spawn key: of what is drawn before the first game, or by an update."""
         return np.random.default_rng(np.random.SeedSequence(self.settings.seed, spawn_key=key))
 
-    def decay(self) -> float:
-        """The next update's step size, as a share of the first one's: 0.5 ^ (agent steps before it / half_life)."""
-        half_life = self.settings.half_life
-        return 0.5 ** (self.episodes.steps / half_life) if half_life else 1.0
-
     def evaluate(self) -> dict[str, Any]:
         """The metrics of the ``eval/`` family: of this iteration's evaluation if one is due, else of the last one.
 
-        Its games have numbers of their own, so training is the same with and without. All are handed out together, to
-        leave no actor idle. A new evaluation asks Tune for a checkpoint, where its film goes.
+        Training is the same with and without. A new evaluation asks Tune for a checkpoint, where its film goes.
         """
         settings = self.settings
         if not settings.eval_interval:
             return {}
         began, due = time.perf_counter(), not self.last_evaluation or self.iterations % settings.eval_interval == 0
         if due:
-            count = settings.eval_games
-            numbers = evaluation_numbers(settings.seed, self.iterations, 2 * count)
-            weights = self.algorithm.playing_weights(self.arrays)
-            games = list(self.pool.play(weights, numbers, how=partial(evaluate, sampled=count)))
-            self.last_evaluation = summarise(self.iterations, games[:count], games[count:])
-            self.film = games[0].gif
+            play = partial(self.pool.play, self.algorithm.playing_weights(self.arrays))
+            self.last_evaluation, self.film = play_evaluation(play, settings.seed, self.iterations, settings.eval_games)
         return self.last_evaluation | {"perf/evaluation_s": time.perf_counter() - began, "should_checkpoint": due}
 
     @property
@@ -212,9 +203,9 @@ class PongTrainable(tune.Trainable):
     def restore(self, checkpoint_path: Any) -> None:
         """Continue from a checkpoint; if it is gone, damaged or foreign, from the newest usable one beside it.
 
-        Tune's books are a second late: after a kill they may name a checkpoint that was replaced meanwhile, or one
-        that was copied in part. Which checkpoint a trial goes on from changes nothing in its results. Raises
-        CheckpointError if there is none. The folder is looked at here since Tune, left alone, would open a pickle.
+        Tune's books are a second late: after a kill they may name a checkpoint that was replaced meanwhile, or copied
+        in part. Which one a trial goes on from changes no result. Raises CheckpointError if there is none. The folder
+        is looked at here since Tune, left alone, would open a pickle.
         """
         checkpoint = getattr(checkpoint_path, "checkpoint", checkpoint_path)  # Tune comes with a result that holds it
         if isinstance(checkpoint, str):

@@ -31,6 +31,7 @@ class Algorithm(ABC):
 
     playing_arrays: ClassVar[tuple[str, ...]] = ("theta",)  # those without which ``playing_weights`` cannot play
     block_size: int = 1  # games that a worker plays before it sends what it packs of them
+    num_cores: int = 1  # that an update may use; they change no bit of it
 
     @abstractmethod
     def init(self, rng: np.random.Generator) -> Arrays:

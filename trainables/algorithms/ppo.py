@@ -104,7 +104,7 @@ class PPO(Algorithm):
     @cached_property
     def cores(self) -> Cores:
         """Where the halves of a minibatch are computed."""
-        return Cores(min(self.settings.num_workers, 2))
+        return Cores(min(self.num_cores, 2))
 
     def init(self, rng: np.random.Generator) -> Arrays:
         theta_p = self.policy.mlp.init(rng)

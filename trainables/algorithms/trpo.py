@@ -105,7 +105,7 @@ class TRPO(Algorithm):
     @cached_property
     def cores(self) -> Cores:
         """Where the policy's step and the baseline's fit are computed."""
-        return Cores(min(2, self.settings.num_workers))
+        return Cores(min(self.num_cores, 2))
 
     def init(self, rng: np.random.Generator) -> Arrays:
         arrays = {"theta": self.policy.init(rng), "mean_length": np.array(0.0)}

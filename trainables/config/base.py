@@ -109,6 +109,10 @@ class Config:
         if not self.slots and not getattr(self, games_fields[0]):
             raise ConfigError(f"slots=0: an update is of whole games, so set {games_fields[0]} to 1 or more")
 
+    def decay(self, steps: int) -> float:
+        """The step size after so many agent steps, as a share of the first one: 0.5 ^ (steps / half_life)."""
+        return 0.5 ** (steps / self.half_life) if self.half_life else 1.0
+
     @property
     def updates(self) -> int:
         """Updates of an iteration."""

@@ -1,6 +1,7 @@
 """Evaluation: games that only measure, which share no randomness with training, and how sure their mean is."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -73,6 +74,18 @@ def evaluate(worker: Worker, weights: object, block: Sequence[GameNumber], sampl
         iteration = number.iteration - EVALUATION
         gif = game.film.gif(caption(game, f"after iteration {iteration}, actions sampled"))
     return EvaluatedGame(game.episode_return, game.length, gif)
+
+
+def play_evaluation(
+    play: Callable[..., Iterable[EvaluatedGame]], seed: int, iteration: int, count: int
+) -> tuple[dict[str, float], bytes | None]:
+    """The evaluation after an iteration: its metrics, and the film of its first game.
+
+    ``play`` is a pool's, with the weights. ``count`` games with sampled actions and as many greedy ones are handed out
+    together, to leave no actor idle.
+    """
+    games = [*play(evaluation_numbers(seed, iteration, 2 * count), how=partial(evaluate, sampled=count))]
+    return summarise(iteration, games[:count], games[count:]), games[0].gif
 
 
 def caption(game: MeasuredGame, circumstances: str) -> list[str]:

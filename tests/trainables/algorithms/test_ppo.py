@@ -119,7 +119,9 @@ def test_threads_change_no_bit_and_inputs_that_are_never_active_change_nothing()
     x_nd[:, [2, 7]] = 0
     steps = steps._replace(x_nd=sparse.csr_matrix(x_nd))
     state = {name: array + 1 for name, array in Adam(1e-3).init(len(theta_p)).items()}
-    runs = [make_ppo(num_workers=n).ascend(theta_p, state, steps, 1.0, BONUS, np.random.default_rng(0)) for n in (1, 2)]
+    ones, twos = make_ppo(), make_ppo()
+    twos.num_cores = 2
+    runs = [ppo.ascend(theta_p, state, steps, 1.0, BONUS, np.random.default_rng(0)) for ppo in (ones, twos)]
     for one, two in zip(runs[0][1].values(), runs[1][1].values(), strict=True):
         np.testing.assert_array_equal(one, two)
     np.testing.assert_array_equal(runs[0][0], runs[1][0])
