@@ -7,7 +7,10 @@ from typing import Any
 from trainables.metrics import METRIC
 from trainables.texts import MAX_JSON_BYTES, parse_json, printable, read_text
 
-NUMBERS = ("time_total_s", "perf/steps_per_s", "diverged")
+NUMBERS = (
+    *("time_total_s", "perf/steps_per_s", "diverged"),
+    *("timesteps_this_iter", "episodes_this_iter", "episode_reward_batch_mean"),
+)
 """Metrics that are looked at where a row has them."""
 
 MAX_COUNT = 10**15

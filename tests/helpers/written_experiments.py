@@ -21,7 +21,7 @@ def write_experiment(storage, name, learner, trials, planned=None, **record):
     """An experiment folder: ``trials`` are (settings, returns, ending), ending None, an error or "cut".
 
     A ``None`` ending is a trial that ended well; "cut" one that was killed while it wrote a row; "running" one that
-    goes on. Row i has 1,000 i steps and 2 i seconds, times ``num_workers`` steps a second.
+    goes on. Row i has two games, 1,000 i steps and 2 i seconds, times ``num_workers`` steps a second.
     """
     configs = [LEARNERS[learner].config_class.from_dict(settings).to_dict() for settings, *_ in trials]
     command = ["train.py", learner, "--name", name] if len(trials) == 1 else ["sweep_pong.py", "--name", name]
@@ -52,6 +52,9 @@ def row(iteration, value, config):
     """What Tune writes of an iteration, as far as anybody reads it."""
     return {
         "episode_reward_mean": value,
+        "episode_reward_batch_mean": value,
+        "episodes_this_iter": 2,
+        "timesteps_this_iter": 1000,
         "timesteps_total": 1000 * iteration,
         "time_total_s": 2.0 * iteration,
         "perf/steps_per_s": 1000.0 * config["num_workers"] ** 0.5,

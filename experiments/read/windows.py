@@ -1,0 +1,95 @@
+"""Returns in windows of agent steps, as Dopamine reports them, and how many steps a score took.
+
+Dopamine (Castro et al. 2018) plays 250,000 agent steps and reports the mean return of the games that ended in them. The
+mean of the last 100 games lags behind it by as many steps as 100 games have.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trainables.checks import ConfigError
+
+WINDOW_STEPS = 250_000
+"""Agent steps of Dopamine's windows."""
+
+MAX_WINDOWS = 10_000
+"""Of a trial: more than any has, unless somebody else wrote its rows."""
+
+SHORTEST = 8
+"""Windows that a run of less than four windows of ``WINDOW_STEPS`` is cut into, if its iterations are short enough."""
+
+
+class Windows(NamedTuple):
+    """A trial's windows (w,), as far as they are complete."""
+
+    end_w: np.ndarray  # agent steps at the window's end
+    return_w: np.ndarray  # mean return of the games that ended in it, NaN if none did
+    games_w: np.ndarray  # how many these are; not whole where an iteration was cut
+    seconds_w: np.ndarray  # training time at its end, NaN where rows lack it
+
+    @property
+    def known_w(self) -> np.ndarray:
+        """Mean returns, with the latest one before it where no game ended; NaN before the first."""
+        known = np.where(np.isnan(self.return_w), -1, np.arange(len(self.return_w)))
+        latest = np.maximum.accumulate(known) if len(known) else known.astype(int)
+        return np.where(latest < 0, np.nan, self.return_w[np.maximum(latest, 0)])
+
+    def steps_to(self, score: float) -> float | None:
+        """The end of the first window whose mean return is at least ``score``; None if there is none."""
+        arrived = self.end_w[self.return_w >= score]
+        return float(arrived[0]) if len(arrived) else None
+
+
+def windows(rows: Sequence[Mapping[str, Any]], size: int) -> Windows:
+    """The windows of ``size`` agent steps of a trial's result rows.
+
+    A row has the number and the mean return of an iteration's games. Where a window ends within an iteration, both
+    windows count its games, in proportion to their shares of its steps. Rows that lack these figures count no games.
+    Raises ConfigError if there are more than ``MAX_WINDOWS``.
+    """
+    column = {name: np.array([row.get(name, np.nan) for row in rows], float) for name in _COLUMNS}
+    end_n = np.maximum.accumulate(column["timesteps_total"])
+    before_n = np.concatenate([[0.0], end_n[:-1]])
+    start_n = np.clip(end_n - np.nan_to_num(column["timesteps_this_iter"]), before_n, end_n)
+    first, last = (int(start_n[0] // size), int(end_n[-1] // size)) if len(rows) else (0, 0)
+    if last - first > MAX_WINDOWS:
+        raise ConfigError(f"{last - first:,} windows of {size:,} agent steps: accepted are up to {MAX_WINDOWS:,}")
+    edges = np.arange(first, last + 1) * float(size)
+    count_n = np.nan_to_num(np.maximum(column["episodes_this_iter"], 0))
+    mean_n = np.nan_to_num(column["episode_reward_batch_mean"])
+    games_w, total_w = (_per_window(edges, start_n, end_n, n) for n in (count_n, count_n * mean_n))
+    return_w = np.divide(total_w, games_w, out=np.full(len(games_w), np.nan), where=games_w > 1e-9)
+    seconds_w = np.interp(edges[1:], end_n, column["time_total_s"]) if len(edges) > 1 else np.empty(0)
+    return Windows(edges[1:], return_w, games_w, seconds_w)
+
+
+_COLUMNS = (
+    *("timesteps_total", "timesteps_this_iter", "episodes_this_iter"),
+    *("episode_reward_batch_mean", "time_total_s"),
+)
+
+
+def _per_window(edges: np.ndarray, start_n: np.ndarray, end_n: np.ndarray, amount_n: np.ndarray) -> np.ndarray:
+    """What of the iterations' amounts, each spread evenly over the iteration's steps, falls between the edges."""
+    if len(edges) < 2:
+        return np.empty(0)
+    steps = np.stack([start_n, end_n], axis=1).ravel()
+    after_n = np.cumsum(amount_n)
+    so_far = np.stack([after_n - amount_n, after_n], axis=1).ravel()
+    return np.diff(np.interp(edges, steps, so_far))
+
+
+def window_size(trials: Sequence[Sequence[Mapping[str, Any]]]) -> int:
+    """A size of windows for several trials' rows: ``WINDOW_STEPS``, or less if one of them is too short for four.
+
+    Then it is a round number that makes ``SHORTEST`` windows of the shortest, or as many as its iterations are.
+    """
+    shortest = min((rows[-1]["timesteps_total"] for rows in trials if rows), default=0)
+    if shortest >= 4 * WINDOW_STEPS:
+        return WINDOW_STEPS
+    iteration = max((row.get("timesteps_this_iter", 1) for rows in trials for row in rows), default=1)
+    rounds = [digit * 10**power for power in range(6) for digit in (1, 2, 5)]
+    fitting = [size for size in rounds if iteration <= size <= shortest and size <= WINDOW_STEPS]
+    return max((size for size in fitting if size * SHORTEST <= shortest), default=min(fitting, default=WINDOW_STEPS))
