@@ -1,0 +1,134 @@
+"""How two sets of seeds' scores differ, and how sure that is, after Agarwal et al. (2021).
+
+"Deep Reinforcement Learning at the Edge of the Statistical Precipice" (https://arxiv.org/abs/2108.13264) asks for
+intervals, interquartile means and probabilities of improvement in place of bare means. It has many games, and resamples
+them; here is one game with a few seeds, for which resampling gives intervals that are much too narrow. Methods were
+chosen by simulation, which `tests/experiments/read/test_differences.py` repeats; docs/comparing.md has its table.
+"""
+
+import math
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+CONFIDENCE = 0.95
+POWER = 0.8
+"""Probability with which as many seeds as ``seeds_to_tell`` says would show a difference that is there."""
+
+MAX_SEEDS = 1000
+
+TRIM = 0.25
+"""Share of the scores that the interquartile mean leaves out at each end."""
+
+
+class Estimate(NamedTuple):
+    """A figure and the ends of its interval, NaN where the seeds are too few for one."""
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+
+    def excludes(self, value: float) -> bool:
+        """Whether the interval is known and does not hold the value."""
+        return bool(self.low > value or self.high < value)
+
+
+def mean_interval(samples: np.ndarray, confidence: float = CONFIDENCE) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of Student's interval of ``samples.mean(axis=0)``; samples (n, ...), a row a seed, n >= 2."""
+    from scipy import stats
+
+    half = stats.t.ppf((1 + confidence) / 2, len(samples) - 1) * stats.sem(samples, axis=0)
+    return samples.mean(axis=0) - half, samples.mean(axis=0) + half
+
+
+def difference(first: np.ndarray, second: np.ndarray, paired: bool, confidence: float = CONFIDENCE) -> Estimate:
+    """Mean of ``second`` (m,) minus mean of ``first`` (n,), with its t interval.
+
+    It is the paired one of Student, where entry i of both is of the same seed, or the one of Welch (1947).
+    """
+    value = float(np.mean(second) - np.mean(first))
+    if min(len(first), len(second)) < 2:
+        return Estimate(value)
+    if paired:
+        low, high = mean_interval(np.subtract(second, first), confidence)
+        return Estimate(value, float(low), float(high))
+    return _welch(first, second, 0.0, value, confidence)
+
+
+def interquartile_mean(scores: np.ndarray) -> float:
+    """Mean of the middle half of the scores (n,); of fewer than four it is the mean."""
+    from scipy import stats
+
+    return float(stats.trim_mean(scores, TRIM))
+
+
+def interquartile_difference(first: np.ndarray, second: np.ndarray, confidence: float = CONFIDENCE) -> Estimate:
+    """Difference of interquartile means, ``second`` minus ``first``, with the interval of Yuen (1974)."""
+    value = interquartile_mean(second) - interquartile_mean(first)
+    return _welch(first, second, TRIM, value, confidence)
+
+
+def _welch(first: np.ndarray, second: np.ndarray, trim: float, value: float, confidence: float) -> Estimate:
+    """Welch's interval, or with ``trim`` Yuen's. It is a point where neither set of scores has any spread."""
+    from scipy import stats
+
+    kept = min(len(scores) - 2 * int(trim * len(scores)) for scores in (first, second))
+    if kept < 2:
+        return Estimate(value)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # of scores without spread
+        found = stats.ttest_ind(second, first, equal_var=False, trim=trim).confidence_interval(confidence)
+    if math.isnan(found.low):
+        return Estimate(value, value, value)
+    return Estimate(value, float(found.low), float(found.high))
+
+
+def probability_of_improvement(first: np.ndarray, second: np.ndarray, confidence: float = CONFIDENCE) -> Estimate:
+    """Probability that a seed of ``second`` (m,) scores higher than one of ``first`` (n,); ties count half.
+
+    The estimate is Mann and Whitney's U / (n m). The interval is Newcombe's (2006, method 5), a score interval with
+    Hanley and McNeil's variance, with quantiles of Student's t for those of the normal distribution: with few seeds
+    these are too narrow. The probabilities p in it are those with
+
+        |estimate - p| <= t sqrt(V(p)),   V(p) = p (1 - p) (1 + (s - 1) ((1 - p) / (2 - p) + p / (1 + p))) / (n m),
+
+    where s = (n + m) / 2 and t has n + m - 2 degrees of freedom.
+    """
+    from scipy import optimize, stats
+
+    n, m = len(first), len(second)
+    estimate = float(stats.mannwhitneyu(second, first, method="asymptotic").statistic) / (n * m)
+    if min(n, m) < 2:
+        return Estimate(estimate)
+    quantile = stats.t.ppf((1 + confidence) / 2, n + m - 2)
+
+    def outside(p: float) -> float:
+        variance = p * (1 - p) * (1 + ((n + m) / 2 - 1) * ((1 - p) / (2 - p) + p / (1 + p))) / (n * m)
+        return (estimate - p) ** 2 - quantile**2 * variance
+
+    tiny = 1e-9  # at 0 and 1 the variance is 0, just inside it is not
+    low = optimize.brentq(outside, 0.0, min(estimate, 1 - tiny)) if estimate > 0 else 0.0
+    high = optimize.brentq(outside, max(estimate, tiny), 1.0) if estimate < 1 else 1.0
+    return Estimate(estimate, low, high)
+
+
+def seeds_to_tell(first: np.ndarray, second: np.ndarray, paired: bool, confidence: float = CONFIDENCE) -> int | None:
+    """Seeds of each with which the interval leaves out 0 with probability ``POWER``, if differences stay as they are.
+
+    That is, if mean and spread of the scores are those of ``first`` and ``second``: with few seeds a rough guess. None
+    if they are more than ``MAX_SEEDS``, or if there is no spread to judge by. By the noncentral t distribution.
+    """
+    from scipy import stats
+
+    if min(len(first), len(second)) < 2:
+        return None
+    shift = abs(float(np.mean(second) - np.mean(first)))
+    variance = np.var(np.subtract(second, first), ddof=1) if paired else sum(np.var(s, ddof=1) for s in (first, second))
+    if shift == 0 or variance == 0:
+        return None
+    n = np.arange(2, MAX_SEEDS + 1)
+    degrees = (n - 1) * (1 if paired else 2)
+    limit = stats.t.ppf((1 + confidence) / 2, degrees)
+    enough = stats.nct.sf(limit, degrees, shift / np.sqrt(variance / n)) >= POWER
+    return int(n[enough][0]) if enough.any() else None
