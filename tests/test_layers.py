@@ -9,15 +9,27 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("experiments", "trainables", "search_spaces")
 FENCED = {
     *PACKAGES,
-    *("ray", "numba", "gymnasium", "ale_py", "tyro", "rich", "tensorboardX", "threadpoolctl", "matplotlib", "PIL"),
+    *(
+        "ray",
+        "numba",
+        "gymnasium",
+        "ale_py",
+        "tyro",
+        "rich",
+        "tensorboardX",
+        "threadpoolctl",
+        "matplotlib",
+        "PIL",
+        "pandas",
+    ),
 }
 LIBRARIES = {
     # room of experiments/: which of the fenced libraries and modules it may import
     "ask": {"tyro"},
     "plan": {"search_spaces", "ray.tune.search.sample", "rich"},
     "record": set(),
-    "read": set(),
-    "show": {"rich", "matplotlib", "PIL"},
+    "read": {"pandas"},
+    "show": {"rich", "matplotlib", "PIL", "pandas"},
     "run": {"search_spaces", "ray", "rich", "tensorboardX"},
     "benchmarks": FENCED - {"numba", *PACKAGES},
     "programs": {"search_spaces", "tyro", "rich", "threadpoolctl"},

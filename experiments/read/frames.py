@@ -1,0 +1,107 @@
+"""Experiments as pandas frames: a row a trial, a result row or a window. docs/python.md says what the columns hold."""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.plan.learners import LEARNERS
+from experiments.read.trials import Experiment, TrialResult
+from experiments.read.windows import WINDOW_STEPS, windows
+from trainables.checks import ConfigError
+from trainables.texts import printable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MAX_COLUMNS = 1000
+"""Of a frame: more than any experiment has, unless somebody else wrote its rows."""
+
+CONFIG = "config/"
+"""What the names of columns of settings begin with, as in Ray Tune's own frames."""
+
+BOOKKEEPING = {
+    *("pid", "should_checkpoint", "timestamp"),
+    *("time_since_restore", "iterations_since_restore", "timesteps_since_restore"),
+}
+"""What Ray Tune writes into a row for itself."""
+
+
+class Frames:
+    """Experiments' results. Each method makes a new frame, with a column for each setting."""
+
+    def __init__(self, *experiments: Experiment) -> None:
+        self.experiments = experiments
+
+    def trials(self) -> "pd.DataFrame":
+        """A row for each trial: how it ended and what it came to."""
+        return _frame(
+            _names(experiment, trial)
+            | {"state": trial.state, "git_revision": (experiment.record.get("git") or {}).get("revision")}
+            | {name: trial.rows[-1].get(name) for name in _TOTALS if trial.rows}
+            | {"return_last": trial.last, "return_best": trial.best, "return_area": trial.area}
+            | {"steps_per_s": trial.speed}
+            | _settings(trial)
+            for experiment, trial in self._trials()
+        )
+
+    def rows(self) -> "pd.DataFrame":
+        """A row for each iteration, with all its metrics that are numbers."""
+        return _frame(
+            _names(experiment, trial) | _numbers(row) | _settings(trial)
+            for experiment, trial in self._trials()
+            for row in trial.rows
+        )
+
+    def windows(self, steps: int = WINDOW_STEPS) -> "pd.DataFrame":
+        """A row for each whole window of ``steps`` agent steps. Raises ConfigError for too many."""
+        return _frame(
+            _names(experiment, trial)
+            | {"window_end": int(end), "return_mean": value, "games": games, "time_total_s": seconds}
+            | _settings(trial)
+            for experiment, trial in self._trials()
+            for end, value, games, seconds in zip(*windows(trial.rows, steps), strict=True)
+        )
+
+    def _trials(self) -> Iterable[tuple[Experiment, TrialResult]]:
+        return ((experiment, trial) for experiment in self.experiments for trial in experiment.trials)
+
+
+_TOTALS = ("training_iteration", "timesteps_total", "episodes_total", "time_total_s")
+
+
+def _names(experiment: Experiment, trial: TrialResult) -> dict[str, Any]:
+    return {"experiment": experiment.name, "trial": printable(trial.name), "learner": trial.learner}
+
+
+def _settings(trial: TrialResult) -> dict[str, Any]:
+    """The settings that the learner has; what else stands in a trial's file is not one."""
+    known = [field.name for field in dataclasses.fields(LEARNERS[trial.learner].config_class)]
+    return {CONFIG + name: trial.config[name] for name in known if name in trial.config}
+
+
+def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if isinstance(value, int | float) and name not in BOOKKEEPING}
+
+
+def _frame(records: Iterable[Mapping[str, Any]]) -> "pd.DataFrame":
+    """A frame of these records. Columns come in the order in which they appear first, settings after all others."""
+    import pandas as pd  # 0.5 s, which no program without frames should wait for
+
+    records = list(records)
+    names = list(dict.fromkeys(name for record in records for name in record))
+    if len(names) > MAX_COLUMNS:
+        raise ConfigError(f"{len(names):,} metrics and settings: accepted are up to {MAX_COLUMNS:,}")
+    names.sort(key=lambda name: name.startswith(CONFIG))
+    return pd.DataFrame({name: _column([record.get(name) for record in records]) for name in names})
+
+
+def _column(values: list[Any]) -> Any:
+    """Values of one type: truth values, whole numbers and numbers (NaN where there is none) as such, others as text."""
+    kinds = {type(value) for value in values}
+    if kinds == {bool} or (kinds == {int} and all(abs(value) < 2**63 for value in values)):
+        return np.array(values)
+    if kinds <= {bool, int, float, np.float64, type(None)} and kinds != {type(None)}:
+        return np.array([np.nan if value is None else float(value) for value in values])
+    return [value if value is None else str(value) for value in values]

@@ -1,0 +1,57 @@
+"""A frame as the bytes of a file: CSV, Parquet or JSON."""
+
+import json
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+from rich import filesize
+
+from experiments.record.folders import display
+from experiments.show.text import line
+from trainables.checks import ConfigError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Format = Literal["csv", "parquet", "json"]
+
+
+def format_of(path: Path | None) -> Format:
+    """The format that a file's name asks for; CSV if it says nothing."""
+    suffix = path.suffix.removeprefix(".") if path else ""
+    return next((known for known in get_args(Format) if known == suffix), "csv")
+
+
+def to_bytes(frame: "pd.DataFrame", kind: Format) -> bytes:
+    """The frame with all digits of its numbers. A missing value is an empty cell in CSV, and null in JSON.
+
+    JSON is an array of records, one a line.
+    """
+    if kind == "parquet":
+        buffer = BytesIO()
+        frame.to_parquet(buffer, index=False)
+        return buffer.getvalue()
+    if kind == "csv":
+        return frame.to_csv(index=False, lineterminator="\n").encode()
+    records = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    return ("[\n" + ",\n".join(json.dumps(record, allow_nan=False) for record in records) + "\n]\n").encode()
+
+
+def put(frame: "pd.DataFrame", kind: Format, path: Path | None) -> None:
+    """Write the frame to a file and print where, or print the frame itself.
+
+    Raises ConfigError if it cannot be written there, or for a format that is no text without a file.
+    """
+    if path is None and kind == "parquet":
+        raise ConfigError("--format parquet is no text: it needs --out FILE")
+    content = to_bytes(frame, kind)
+    if path is None:
+        for text in content.decode().splitlines():
+            line(text)
+        return
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise ConfigError(f"--out {path} cannot be written: {error.strerror}") from None
+    line(f"{display(path.absolute())}  ({len(frame):,} rows, {filesize.decimal(len(content))})")

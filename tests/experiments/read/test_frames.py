@@ -1,0 +1,123 @@
+"""Frames of experiments, the page that explains them, and the files that hold them."""
+
+import io
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments import read
+from experiments.read.trials import read_experiment
+from experiments.show.frame import format_of, to_bytes
+from tests.helpers.trials import CARTPOLE
+from tests.helpers.written_experiments import write_experiment
+from trainables.checks import ConfigError
+from trainables.trainable import PongTRPO
+
+PAGE = (Path(__file__).parents[3] / "docs" / "python.md").read_text(encoding="utf-8")
+TRIALS = [
+    ({"learning_rate": rate, "seed": seed}, [-20.0, -19.0 + seed, -18.0 + 1000 * rate + seed], None)
+    for rate in (1e-3, 3e-3)
+    for seed in (0, 1)
+]
+
+
+@pytest.fixture
+def first(tmp_path):
+    return write_experiment(tmp_path / "results", "first", "pg", TRIALS)
+
+
+def test_the_pages_code_runs_as_it_stands(first, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    blocks, names = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL), {}
+    assert len(blocks) == 4
+    assert len([line for line in blocks[0].splitlines() if line]) == 3
+    for block in blocks:
+        exec(block, names)
+    assert names["rows"]["episode_reward_mean"].tolist() == [value for _, returns, _ in TRIALS for value in returns]
+    assert names["curves"].shape == (3, 2)
+    assert len(names["trials"]) == 4
+    assert len(names["windows"]) == 0, "of 3,000 steps"
+    assert "Estimate(value=2.0, low=2.0, high=2.0)" in capsys.readouterr().out
+
+
+def test_every_column_is_explained(first, make_trial):
+    """Of a real trial's rows too: the page names each, or its family."""
+    row = {name: value for name, value in make_trial(PongTRPO, CARTPOLE).train().items() if name != "config"}
+    (next(first.glob("00000*")) / "result.json").write_text(json.dumps(row) + "\n")
+    frames = read.experiment(first)
+    spans = set(re.findall(r"`([^`\n]+)`", PAGE.partition("## Columns")[2]))
+    for frame in (frames.trials(), frames.rows(), frames.windows(1000)):
+        for column in frame:
+            family = column.partition("/")[0] + "/"
+            assert column in spans or family in spans or column.startswith("config/"), column
+    columns = set(frames.rows())
+    assert {"episode_reward_mean", "policy/kl", "perf/rollout_s", "config/gamma", "config/seed"} <= columns
+    unread = {span for span in spans if span in row} - columns
+    assert not unread, "the page explains what frames leave out"
+
+
+def test_frames_say_what_the_files_say(first):
+    frames = read.experiment("first", storage_path=first.parent)
+    trials, windows = frames.trials(), frames.windows(1000)
+    assert trials["config/seed"].tolist() == [0, 1, 0, 1]
+    assert trials["return_last"].tolist() == [returns[-1] for _, returns, _ in TRIALS]
+    assert trials["state"].tolist() == ["stopped"] * 4, "before their budget was spent"
+    assert windows["window_end"].tolist() == [1000, 2000, 3000] * 4
+    np.testing.assert_allclose(windows["return_mean"], [value for _, returns, _ in TRIALS for value in returns])
+    np.testing.assert_allclose(windows["games"], 2)
+    assert windows["time_total_s"].tolist() == [2, 4, 6] * 4
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
+def test_a_file_has_every_digit(first, kind):
+    path = next(first.glob("00001*")) / "result.json"
+    path.write_text(path.read_text().replace("-18.0", "-17.123456789012345"))
+    frame = read.experiment(first).rows()
+    content = io.BytesIO(to_bytes(frame, kind))
+    if kind == "csv":
+        again = pd.read_csv(content)
+    else:
+        again = pd.DataFrame(json.load(content)) if kind == "json" else pd.read_parquet(content)
+    pd.testing.assert_frame_equal(again, frame, check_exact=True)
+
+
+def test_missing_values_and_experiments_of_two_learners(first, tmp_path):
+    write_experiment(first.parent, "second", "trpo", [({}, [], "running")])
+    trials = read.experiment("first", "second", storage_path=first.parent).trials()
+    assert trials["config/max_kl"].isna().tolist() == [True] * 4 + [False]
+    last = json.loads(to_bytes(trials, "json"))[-1]
+    assert (last["return_last"], last["config/clip"], last["state"]) == (None, None, "interrupted")
+    assert to_bytes(trials, "csv").decode().splitlines()[-1].startswith("second,00000_seed=0,trpo,interrupted,")
+    assert len(pd.read_parquet(io.BytesIO(to_bytes(trials, "parquet")))) == 5
+
+
+def test_what_no_program_of_ours_writes_stays_out_or_becomes_text(first):
+    path = next(first.glob("00000*")) / "result.json"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    rows[0] |= {"huge": 10**30, "deep": {"a": [1]}, "text": "=cmd()", "mixed": 1}
+    rows[1] |= {"mixed": True, "huge": 0.5}
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    frame = read.experiment(first).rows()
+    assert frame["huge"].tolist()[:2] == [1e30, 0.5]
+    assert frame["mixed"].tolist()[:2] == [1.0, 1.0]
+    assert not {"deep", "text"} & set(frame)
+    for kind in ("csv", "json", "parquet"):
+        assert to_bytes(frame, kind)
+    path.write_text("".join(json.dumps(row | {f"x{i}": 1 for i in range(2000)}) + "\n" for row in rows))
+    with pytest.raises(ConfigError, match="metrics and settings: accepted are up to 1,000"):
+        read.experiment(first).rows()
+
+
+def test_a_format_is_the_one_that_the_files_name_says():
+    names = [None, Path("a.csv"), Path("a.parquet"), Path("a.json"), Path("a.txt"), Path("csv")]
+    assert [format_of(name) for name in names] == ["csv", "csv", "parquet", "json", "csv", "csv"]
+
+
+def test_frames_take_experiments_that_were_read_before(first):
+    from experiments.read.frames import Frames
+
+    assert Frames(read_experiment(first)).trials().equals(read.experiment(first).trials())
