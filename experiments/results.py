@@ -9,26 +9,28 @@ from typing import Annotated
 import tyro
 from rich import filesize
 
-from experiments.ask.budget import Budget
 from experiments.ask.command_line import clean_exit, neighbour, parse, program, subcommand
-from experiments.plan.learners import LEARNERS
 from experiments.read import policies
-from experiments.read.configurations import best_configurations
+from experiments.read.comparison import compare
 from experiments.read.confirmations import state_with_confirmation
-from experiments.read.next_command import next_command, train_command
+from experiments.read.frames import Frames
+from experiments.read.named import read_all, read_group
+from experiments.read.next_command import best_command, next_command
 from experiments.read.trials import Experiment, read_experiment
-from experiments.record import folders, names
+from experiments.record import folders
+from experiments.show.frame import Format, format_of, put
 from experiments.show.table import print_table
 from experiments.show.tables import age, experiment_table
 from experiments.show.text import line
-from trainables.checks import ConfigError
+from trainables.checks import Bounds, ConfigError, check_fields
 
 DESCRIPTION = """Look at experiments, running, killed or finished.
 
 Examples:
   python experiments/results.py list                            what is there, and how it goes on
   python experiments/results.py report first                    figures and tables: first/report.html, report.md
-  python experiments/results.py report pg-1 trpo-1 --out both.html
+  python experiments/results.py compare pg-1 pg-2               which one is better, and how sure that is
+  python experiments/results.py table first --out first.csv     its trials with their settings, for other programs
   python experiments/results.py best first                      the command that trains the best configuration
   python experiments/results.py export first --out policy       the best policy alone, small enough to give away
 """
@@ -47,19 +49,28 @@ class Storage:
 
 
 @dataclass(frozen=True)
-class Report(Storage):
-    """Write one HTML file with all figures inside, and the same as Markdown with a folder of figures.
-
-    Runs that differ in seed and parallelism alone are drawn as one curve with its 95% band, also across experiments.
-
-    Example: python experiments/results.py report pg-1 trpo-1 --out both.html
-    """
+class Several(Storage):
+    """Experiments to look at together."""
 
     experiments: Annotated[
         tyro.conf.Positional[tuple[str, ...]],
         tyro.conf.arg(metavar="EXPERIMENT [EXPERIMENT ...]", help_behavior_hint=""),
     ] = ()
     """Names in the storage path, or paths."""
+
+    def read_named(self) -> list[Experiment]:
+        """All of them. Raises ConfigError, listing what there is, if none is named or one is not there."""
+        return [self.read(name) for name in self.experiments or [""]]
+
+
+@dataclass(frozen=True)
+class Report(Several):
+    """Write one HTML file with all figures inside, and the same as Markdown with a folder of figures.
+
+    Runs that differ in seed and parallelism alone are drawn as one curve with its 95% band, also across experiments.
+
+    Example: python experiments/results.py report pg-1 trpo-1 --out both.html
+    """
 
     out: Annotated[
         Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="(default: report.html in the first experiment)")
@@ -68,17 +79,85 @@ class Report(Storage):
 
     def run(self) -> None:
         """Write the report."""
-        experiments = [self.read(name) for name in self.experiments or [""]]
+        experiments = self.read_named()
         from experiments.show.page import report  # matplotlib takes a second to import
-        from experiments.show.write import write
+        from experiments.show.write import publish
 
-        path = self.out or _free(experiments[0].folder, "report.html")
-        try:
-            files = write(report(experiments), path)
-        except OSError as error:
-            raise ConfigError(f"--out {path} cannot be written: {error.strerror}") from None
-        for file in files:
-            line(f"{folders.display(file.absolute())}  ({filesize.decimal(file.stat().st_size)})")
+        publish(report(experiments), self.out, experiments[0].folder, "report.html")
+
+
+@dataclass(frozen=True)
+class Compare(Several):
+    """Which configuration is better, by its seeds at equal agent steps, and how sure is that?
+
+    The others are compared with the first. Experiments joined by commas count as one: the seeds of a configuration.
+
+    Example: python experiments/results.py compare old-1,old-2,old-3 new-1,new-2,new-3
+    """
+
+    window: Annotated[int, Bounds(0)] = 0
+    """Agent steps over which returns are averaged (0: 250,000, or less if a run is short)."""
+
+    steps: Annotated[int, Bounds(0)] = 0
+    """Agent steps to compare at, where seeds that did not come so far are left out (0: as far as all came)."""
+
+    best: Annotated[int, Bounds(0)] = 0
+    """How many configurations of each to compare, those with the best latest returns (0: all)."""
+
+    out: Annotated[
+        Path | None,
+        tyro.conf.arg(metavar="FILE", help_behavior_hint="(default: comparison.html in the first experiment)"),
+    ] = None
+    """The HTML file."""
+
+    def __post_init__(self) -> None:
+        """Check every flag."""
+        check_fields(self)
+
+    def run(self) -> None:
+        """Write the page, and print what can be told apart."""
+        groups = [read_group(self.storage_path, names) for names in self.experiments or [""]]
+        found = compare(groups, self.window, self.steps, self.best)
+        from experiments.show.comparison import comparison_page, verdict  # matplotlib takes a second to import
+        from experiments.show.write import publish
+
+        page = comparison_page(found, [experiment for group in groups for experiment in group])
+        publish(page, self.out, groups[0][0].folder, "comparison.html")
+        for pair in found.pairs:
+            line(verdict(pair, found.steps))
+
+
+@dataclass(frozen=True)
+class Table(Several):
+    """Experiments' trials with results and settings as CSV, JSON or Parquet; docs/python.md has the columns.
+
+    Example: python experiments/results.py table pg-1 pg-2 --rows --out rows.parquet
+    """
+
+    rows: bool = False
+    """A line for each iteration, with its metrics, in place of one for each trial."""
+
+    windows: bool = False
+    """A line for each window of 250,000 agent steps, with the mean return of the games that ended in it."""
+
+    format: Annotated[
+        Format | None, tyro.conf.arg(help_behavior_hint="(default: as the name of --out ends, else csv)")
+    ] = None
+    """How to write it."""
+
+    out: Annotated[
+        Path | None,
+        tyro.conf.arg(metavar="FILE", aliases=["--output"], help_behavior_hint="(default: standard output)"),
+    ] = None
+    """The file."""
+
+    def run(self) -> None:
+        """Write the table."""
+        if self.rows and self.windows:
+            raise ConfigError("--rows and --windows are two tables: write one after the other")
+        frames = Frames(*self.read_named())
+        frame = frames.rows() if self.rows else frames.windows() if self.windows else frames.trials()
+        put(frame, self.format or format_of(self.out), self.out)
 
 
 @dataclass(frozen=True)
@@ -97,18 +176,11 @@ class Best(Storage):
     def run(self) -> None:
         """Print the best configuration."""
         experiment = self.read(self.experiment)
-        best = next(iter(best_configurations(experiment, 1)), None)
-        if best is None:
-            raise ConfigError(f"{experiment.name} has no results yet")
-        trial = max((trial for trial in best.trials if trial.rows), key=lambda trial: trial.last)
-        config = LEARNERS[experiment.learner].config_class.from_dict(trial.config)
-        budget = Budget.of_record(experiment.record)
-        command = train_command(experiment.learner, config, budget if budget.limits else Budget(trial.iterations))
-        if not self.json:
+        command, best = best_command(experiment)
+        if self.json:
+            print(json.dumps({"learner": experiment.learner} | best | {"command": command}))
+        else:
             line(command)
-            return
-        scores = {"score": best.score, "seeds": best.seeds, "iterations": trial.iterations}
-        print(json.dumps({"learner": experiment.learner, "config": config.to_dict()} | scores | {"command": command}))
 
 
 @dataclass(frozen=True)
@@ -134,9 +206,8 @@ class Export(Storage):
             size = policies.export(best, self.out)
         except OSError as error:
             raise ConfigError(f"--out {self.out} cannot be written: {error.strerror}") from None
-        line(
-            f"{folders.display(best.folder)}: iteration {best.iteration}, {best.score:.1f} in training (last 100 games)"
-        )
+        where = folders.display(best.folder)
+        line(f"{where}: iteration {best.iteration}, {best.score:.1f} in training (last 100 games)")
         line(f"Watch:  {neighbour('watch.py')} {folders.display(self.out.absolute())}  ({filesize.decimal(size)})")
 
 
@@ -151,15 +222,9 @@ class List(Storage):
 
     def run(self) -> None:
         """Print the table, and the commands that resume."""
-        found = folders.existing(self.storage_path)
-        if not found:
+        experiments, damaged = read_all(self.storage_path)
+        if not experiments and not damaged:
             raise ConfigError(f"no experiments in {self.storage_path}")
-        experiments, damaged = [], {}
-        for name in found:
-            try:
-                experiments.append(self.read(name))
-            except ConfigError as error:
-                damaged[name] = str(error)
         experiments.sort(key=age)
         print_table(experiment_table(experiments, damaged))
         for name, reason in damaged.items():
@@ -173,18 +238,10 @@ class List(Storage):
                 line(f"Resume {experiment.name}:  {command}")
 
 
-def _free(experiment: Path, name: str) -> Path:
-    """Where a file of this name goes in an experiment's folder. Raises ConfigError if none can be there."""
-    path = names.inside(experiment, name)
-    if path.exists() and not path.is_file():
-        raise ConfigError(f"{path} is in the way: it is no file")
-    return path
-
-
 @clean_exit()
 def main() -> None:
     """Do what the command line says."""
-    commands = {command.__name__.lower(): command for command in (Report, Best, Export, List)}
+    commands = {command.__name__.lower(): command for command in (Report, Compare, Table, Best, Export, List)}
     name = subcommand("command", commands, DESCRIPTION)
     parse(commands[name], prog=f"{program()} {name}", args=sys.argv[2:]).run()
 

@@ -9,7 +9,10 @@ from typing import Any
 from experiments.ask.budget import Budget
 from experiments.ask.command_line import neighbour
 from experiments.plan.learners import LEARNERS
+from experiments.read.configurations import best_configurations
+from experiments.read.trials import Experiment
 from experiments.record.folders import display
+from trainables.checks import ConfigError
 from trainables.config import Config
 
 PROGRAMS = ("train.py", "sweep_pong.py", "sweep_trpo.py")
@@ -31,6 +34,22 @@ def next_command(folder: Path, record: Mapping[str, Any], over: bool) -> str:
         # Its sweep goes on with a confirmation, since it then compares the two.
         flags = ["--resume", display(folder.with_name(record.get("confirms") or folder.name))]
     return f"{neighbour(program)} {shlex.join([*learner, *flags])}"
+
+
+def best_command(experiment: Experiment) -> tuple[str, dict[str, Any]]:
+    """The command that trains an experiment's best configuration, and what is known of it, in plain types.
+
+    Raises ConfigError if there are no results yet.
+    """
+    best = next(iter(best_configurations(experiment, 1)), None)
+    if best is None:
+        raise ConfigError(f"{experiment.name} has no results yet")
+    trial = max((trial for trial in best.trials if trial.rows), key=lambda trial: trial.last)
+    config = LEARNERS[experiment.learner].config_class.from_dict(trial.config)
+    budget = Budget.of_record(experiment.record)
+    command = train_command(experiment.learner, config, budget if budget.limits else Budget(trial.iterations))
+    scores = {"score": best.score, "seeds": best.seeds, "iterations": trial.iterations}
+    return command, {"config": config.to_dict()} | scores
 
 
 def confirm_command(folder: Path, record: Mapping[str, Any]) -> str:

@@ -62,11 +62,7 @@ def learning_curves(configurations: Sequence[Configuration], labels: Sequence[st
         for index, (configuration, label) in reversed(list(enumerate(zip(configurations, labels, strict=True)))):
             coloured = index < len(COLOURS)
             _draw(axes, configuration, x, COLOURS[index] if coloured else GREY, label if coloured else None)
-        if x == "timesteps_total":
-            axes.set_xlabel("agent steps (4 frames each)")
-            axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-        else:
-            _label_time(axes)
+        label_steps(axes) if x == "timesteps_total" else label_time(axes)
         axes.set_xlim(left=0)
         axes.set_ylabel(RETURN)
         handles, names = axes.get_legend_handles_labels()
@@ -74,7 +70,14 @@ def learning_curves(configurations: Sequence[Configuration], labels: Sequence[st
     return figure
 
 
-def _label_time(axes: Axes) -> None:
+def label_steps(axes: Axes) -> None:
+    """Agent steps along the x axis."""
+    axes.set_xlabel("agent steps (4 frames each)")
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+
+
+def label_time(axes: Axes) -> None:
+    """Seconds along the x axis, in the unit that suits what is drawn."""
     longest = axes.get_xlim()[1]
     unit, seconds = next(((u, s) for u, s in (("h", 3600), ("min", 60)) if longest > 2 * s), ("s", 1))
     axes.set_xlabel(f"wall-clock time of training ({unit})")

@@ -9,9 +9,11 @@ from matplotlib.figure import Figure
 
 from experiments.ask.words import duration
 from experiments.read import policies
+from experiments.read.comparison import Side, arrivals, side
 from experiments.read.configurations import Configuration, by_configuration, varied
 from experiments.read.confirmations import confirmations, verdict
 from experiments.read.trials import Experiment, TrialResult
+from experiments.read.windows import window_size
 from experiments.show import tables
 from experiments.show.effects import comparable, effects_figure
 from experiments.show.figures import learning_curves
@@ -172,6 +174,20 @@ def _seeds(page: Page, configurations: Sequence[Configuration]) -> None:
         labels = [c.label(varied(by_learner[c.learner])) for c in several]
         page.add("## Configurations with several seeds")
         page.add(to_markdown(tables.configuration_table(several, labels)))
+        window = window_size([trial.rows for c in several for trial in c.trials])
+        add_arrivals(page, labels, [side(label, c, window) for label, c in zip(labels, several, strict=True)], window)
+
+
+def add_arrivals(page: Page, labels: Sequence[str], sides: Sequence[Side], window: int) -> None:
+    """A table of the steps that scores took, if any seed came to one; mean returns are of windows of agent steps."""
+    if found := arrivals(sides, window):
+        page.add("## Steps to a score")
+        page.add(to_markdown(tables.arrival_table(labels, found)))
+        page.add(
+            f"Agent steps by which half of all seeds had come to a mean return in a window of {window:,} steps, and how"
+            " many came at all. Seeds that never came count as later than the end of their run (Kaplan and Meier's"
+            " estimate)."
+        )
 
 
 def _confirmations(page: Page, experiments: Sequence[Experiment]) -> None:

@@ -13,6 +13,7 @@ from rich import filesize
 from experiments.ask.words import duration, short
 from experiments.plan.capacity import Round
 from experiments.plan.plan import Plan
+from experiments.read.arrivals import Arrivals
 from experiments.read.bootstrap import mean_interval
 from experiments.read.configurations import Configuration, varied
 from experiments.read.confirmations import Confirmation, state_with_confirmation
@@ -53,6 +54,15 @@ def configuration_table(configurations: Sequence[Configuration], labels: Sequenc
             "95% interval": " to ".join(number(float(end)) for end in mean_interval(configuration.scores)),
         }
         for configuration, label in zip(configurations, labels, strict=True)
+    ]
+
+
+def arrival_table(labels: Sequence[str], found: Sequence[Sequence[Arrivals]]) -> Rows:
+    """When half of each configuration's seeds had come to each score, and how many came; ``found`` score by score."""
+    return [
+        {"configuration": label}
+        | {f"{sides[index].score:g}".replace("-", "\N{MINUS SIGN}"): str(sides[index]) for sides in found}
+        for index, label in enumerate(labels)
     ]
 
 

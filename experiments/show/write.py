@@ -6,9 +6,13 @@ import re
 from pathlib import Path
 
 import markdown
+from rich import filesize
 
+from experiments.record.folders import display
 from experiments.record.names import inside
 from experiments.show.page import Page
+from experiments.show.text import line
+from trainables.checks import ConfigError
 from trainables.files import replace_text, replacing
 
 TYPES = {".svg": "image/svg+xml", ".gif": "image/gif"}
@@ -35,6 +39,22 @@ def write(page: Page, path: Path) -> tuple[Path, Path]:
     else:
         replace_text(path, to_html(page))
     return path, text
+
+
+def publish(page: Page, out: Path | None, experiment: Path, name: str) -> None:
+    """Write the page to ``out``, or if that is None as ``name`` into an experiment's folder, and print where.
+
+    Raises ConfigError if it cannot be written there.
+    """
+    path = out or inside(experiment, name)
+    if not out and path.exists() and not path.is_file():
+        raise ConfigError(f"{path} is in the way: it is no file")
+    try:
+        files = write(page, path)
+    except OSError as error:
+        raise ConfigError(f"--out {path} cannot be written: {error.strerror}") from None
+    for file in files:
+        line(f"{display(file.absolute())}  ({filesize.decimal(file.stat().st_size)})")
 
 
 def to_html(page: Page) -> str:

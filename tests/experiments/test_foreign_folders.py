@@ -69,6 +69,9 @@ def calls(name):
     """The command lines that read an experiment."""
     yield ["results.py", "list"]
     yield ["results.py", "report", name]
+    yield ["results.py", "compare", name, name]
+    for what in ([], ["--rows"], ["--windows", "--format", "json"]):
+        yield ["results.py", "table", name, *what]
     yield ["results.py", "best", name]
     yield ["results.py", "best", name, "--json"]
     yield ["results.py", "export", name, "--out", f"{name}-policy"]

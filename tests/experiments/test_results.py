@@ -1,11 +1,13 @@
 """The program that looks at experiments: how they are found, what is best, what state they are in."""
 
+import io
 import json
 import pickle
 import re
 import shlex
 import shutil
 
+import pandas as pd
 import pytest
 
 from experiments import train
@@ -16,7 +18,8 @@ from tests.helpers.written_experiments import write_experiment
 
 
 def test_nothing_is_unpickled(store, run_results, tmp_path):
-    for argv in (["report", "pg-sweep"], ["best", "pg-sweep"], ["list"]):
+    both = ["compare", "pg-sweep", "killed"], ["table", "pg-sweep"]
+    for argv in (["report", "pg-sweep"], ["best", "pg-sweep"], ["list"], *both):
         assert run_results(*argv)[0] == 0
     assert not (tmp_path / "exploded").exists()
     pickle.loads((store / "pg-sweep" / "tuner.pkl").read_bytes()).close()
@@ -49,6 +52,17 @@ def test_an_experiment_is_found_by_name_and_by_any_path(where, store, tmp_path, 
         ("best pg-sweep --jsn", "did you mean --json?"),
         ("report pg-sweep --out nowhere/all.html", "--out nowhere/all.html cannot be written"),
         ("export pg-swep", "did you mean 'pg-sweep'?"),
+        ("compare", "Known: killed, pg-sweep, trpo-sweep"),
+        ("compare killed", "one configuration is nothing to compare: name two experiments, as in compare killed OTHER"),
+        ("compare killed,pg-swep trpo-sweep", "unknown experiment 'pg-swep'; did you mean 'pg-sweep'?"),
+        ("compare pg-sweep trpo-sweep --steps 10", "no window of 1,000 agent steps in which a game ended is common"),
+        ("compare pg-sweep trpo-sweep --best -1", "best=-1: accepted is a number >= 0"),
+        ("compare pg-sweep killed --out nowhere/a.html", "--out nowhere/a.html cannot be written"),
+        ("table", "Known: killed, pg-sweep, trpo-sweep"),
+        ("table killed --format xlsx", "xlsx"),
+        ("table killed --format parquet", "--format parquet is no text: it needs --out FILE"),
+        ("table killed --rows --windows", "--rows and --windows are two tables"),
+        ("table killed --out nowhere/a.csv", "--out nowhere/a.csv cannot be written"),
     ],
 )
 def test_a_wrong_call_is_answered_in_one_line_that_says_what_there_is(argv, message, store, tmp_path, run_results):
@@ -56,6 +70,23 @@ def test_a_wrong_call_is_answered_in_one_line_that_says_what_there_is(argv, mess
     assert (status, output) == (2, "")
     assert message.format(root=tmp_path) in complaint
     assert complaint.count("\n") == 1
+
+
+def test_a_table_goes_to_the_terminal_or_to_a_file_in_the_format_of_its_name(store, tmp_path, run_results):
+    status, output, complaint = run_results("table", "pg-sweep", "killed", "--rows")
+    assert (status, complaint) == (0, "")
+    printed = pd.read_csv(io.StringIO(output), dtype={"trial": str})
+    assert len(printed) == 3 * 3 + 2 + 2 + 1 + 2 + 3
+    assert printed[printed["experiment"] == "killed"]["episode_reward_mean"].tolist() == [-20, -17, -14]
+    for words, read in (
+        (["--out", "a.parquet"], pd.read_parquet),
+        (["--format", "json", "--output", "b"], pd.read_json),
+    ):
+        _, output, _ = run_results("table", "pg-sweep", "killed", "--rows", *words)
+        assert "(19 rows, " in output
+        assert read(words[-1])["episode_reward_mean"].tolist() == printed["episode_reward_mean"].tolist()
+    assert json.loads(run_results("table", "killed", "--format", "json")[1])[0]["config/gamma"] == 0.9
+    assert len(run_results("table", "killed", "--windows")[1].splitlines()) == 1, "the header: it has 3,000 steps"
 
 
 @pytest.mark.parametrize(

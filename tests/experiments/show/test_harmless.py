@@ -63,6 +63,21 @@ def test_texts_of_experiment_json_reached_a_report_as_html(evil, run_results):
     assert "\x1b" not in html + markdown
 
 
+def test_texts_of_experiments_reached_a_comparison_or_a_table_as_html_or_as_orders_to_the_terminal(evil, run_results):
+    where = ["--storage-path", evil]
+    status, output, complaint = run_results("compare", "sweep", "again", *where, "--out", evil / "page.html")
+    assert (status, complaint) == (0, "")
+    html = (evil / "page.html").read_text(encoding="utf-8").partition("<body>")[2]
+    assert "onerror" not in re.sub(r"<code[^>]*>.*?</code>", "", html, flags=re.DOTALL)
+    assert not re.search(r'(href|src)="(?!data:image/)', re.sub(r"<code[^>]*>.*?</code>", "", html, flags=re.DOTALL))
+    assert "&lt;img src=x onerror" in html, "it is shown"
+    for what in ([], ["--rows"], ["--format", "json"]):
+        status, printed, complaint = run_results("table", "sweep", *what, *where)
+        assert (status, complaint) == (0, "")
+        output += printed
+    assert output.replace("\n", "").isprintable()
+
+
 def test_a_pages_own_text_brings_no_html_and_no_links_either():
     class Page:
         text, pictures = "# Title\n\n" + "\n\n".join(EVIL) + "\n\n<div>\n" + code(IMG) + "\n\n" + block(IMG), {}

@@ -1,0 +1,167 @@
+"""A comparison as a page: what can be told apart, the figures, the tables, and what the intervals cover."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from experiments.ask.words import short
+from experiments.read.comparison import Comparison, Pair
+from experiments.read.configurations import SPEED_ONLY, varied
+from experiments.read.differences import MAX_SEEDS, POWER, Estimate, interquartile_mean
+from experiments.read.trials import Experiment
+from experiments.show.comparison_figures import curves_figure, differences_figure
+from experiments.show.origin import origin
+from experiments.show.page import Page, add_arrivals
+from experiments.show.table import Rows, to_markdown
+from experiments.show.text import code, number
+from trainables.texts import printable
+
+METHOD = (
+    "Returns are means over the games that ended in a window of {window:,} agent steps, with sampled actions; Dopamine"
+    " reports them in windows of 250,000. Measures are those of Agarwal et al. 2021 (arXiv:2108.13264). Intervals are"
+    " Welch's, or Student's paired ones where both sides have the same seeds, Yuen's for interquartile means, and"
+    " Newcombe's with quantiles of t for the probability of improvement: with one game and few seeds, bootstraps are"
+    " too narrow. By simulation, 93 to 98 in 100 intervals of the difference of two equal algorithms hold 0 with 3, 5"
+    " or 10 seeds of each, and 96 or more those of the probability of improvement 0.5; with three seeds these always"
+    " do. With unequal numbers of seeds, as 3 and 10, they can be as few as 79, and where one algorithm loses some of"
+    " its seeds and the other does not, 65 in 100 hold the true difference with three seeds and 92 with ten."
+    " docs/comparing.md has the table."
+)
+
+
+def comparison_page(comparison: Comparison, experiments: Sequence[Experiment]) -> Page:
+    """The page about a comparison of configurations in these experiments."""
+    page = Page()
+    labels = [side.label for side in comparison.sides]
+    page.add(f"# {' against '.join(map(code, labels))}")
+    for pair in comparison.pairs:
+        page.add(verdict(pair, comparison.steps, mark=code))
+    page.add(differing(comparison))
+    page.add("## Learning curves")
+    page.show(
+        curves=curves_figure(comparison, [printable(label) for label in labels]),
+        differences=differences_figure(comparison, [printable(label) for label in labels]),
+    )
+    page.add("Thin lines are seeds, thick ones their means. Bands are 95% intervals by Student's t, at each point.")
+    page.add(f"## At {comparison.steps:,} agent steps")
+    page.add(to_markdown(side_table(comparison)))
+    page.add(to_markdown(pair_table(comparison.pairs)))
+    page.add(_levels(comparison.pairs))
+    if comparison.left_out:
+        names = ", ".join(code(f"{trial.folder.parent.name}/{trial.name}") for trial in comparison.left_out)
+        page.add(f"Left out, because they did not come so far: {names}.")
+    add_arrivals(page, labels, comparison.sides, comparison.window)
+    page.add("## How it was counted")
+    page.add(METHOD.format(window=comparison.window))
+    page.add("## Where these results come from")
+    for experiment in {experiment.folder: experiment for experiment in experiments}.values():
+        page.add(f"### {code(experiment.name)}")
+        page.add(origin(experiment))
+    return page
+
+
+def verdict(pair: Pair, steps: int, mark: Callable[[str], str] = str) -> str:
+    """What can be said of a pair, in a sentence or two. ``mark`` makes of a label what is shown of it."""
+    baseline, other = mark(pair.baseline.label), mark(pair.other.label)
+    where = f"at {steps:,} agent steps"
+    if min(pair.seeds) < 2:
+        return (
+            f"{baseline} and {other} cannot be told apart with one seed: {where} the second is {pair.mean.value:+.2f}"
+            " from the first, and one seed does not say how much is luck. Three seeds of each are the least, five are"
+            " better."
+        )
+    seeds = f"{pair.seeds[0]} and {pair.seeds[1]} seeds" + (", paired" if pair.paired else "")
+    brackets = f"({100 * pair.confidence:.3g}% interval {{}}; {seeds})"
+    if not pair.told_apart:
+        return (
+            f"{baseline} and {other} cannot be told apart: {where} the second is {pair.mean.value:+.2f} from the first"
+            f" {brackets.format(_interval(pair.mean, '+.2f'))}. {_more_seeds(pair)}"
+        )
+    value, low, high = pair.mean
+    better, worse, gain = other, baseline, pair.mean
+    if value < 0:
+        better, worse, gain = baseline, other, Estimate(-value, -high, -low)
+    return f"{better} is better than {worse}: by {gain.value:.2f} {where} {brackets.format(_interval(gain, '.2f'))}."
+
+
+def _more_seeds(pair: Pair) -> str:
+    """How many more seeds would settle it."""
+    if pair.mean.value == 0:
+        return "As far as these seeds show there is none, and more of them would hardly find one."
+    if pair.needed is None:
+        return f"If it is as large as it looks, more than {MAX_SEEDS:,} seeds of each would be needed to show it."
+    more = max(pair.needed - min(pair.seeds), 1)
+    return (
+        f"If it is as large as it looks, {pair.needed} seeds of each would show it with probability {POWER:g}:"
+        f" {more} more."
+    )
+
+
+def differing(comparison: Comparison) -> str:
+    """The settings in which the sides differ, as a list; or a line that there are none."""
+    configurations = [side.configuration for side in comparison.sides]
+    if not (names := [name for name in varied(configurations) if name not in SPEED_ONLY]):
+        return "All settings that decide results are the same, but for seeds."
+    lines = []
+    for name in names:
+        values = [code(short(found.config[name])) if name in found.config else "none" for found in configurations]
+        lines.append(f"- {code(name)}: {' against '.join(values)}")
+    return "Settings that differ:\n\n" + "\n".join(lines)
+
+
+def _levels(pairs: Sequence[Pair]) -> str:
+    """Which intervals stand in brackets."""
+    measures = (
+        "The area is the mean return over all windows until then, so it is high for a configuration that learns early."
+        " The probability of improvement is that of a seed to score higher than one of the first configuration."
+    )
+    if len(pairs) == 1:
+        return f"Differences are from the first configuration, with 95% intervals. {measures}"
+    return (
+        f"Differences are from the first configuration, with intervals of {100 * pairs[0].confidence:.3g}%, so that all"
+        f" {len(pairs)} differences of means lie in theirs with a probability of 95% (Bonferroni). {measures}"
+    )
+
+
+def side_table(comparison: Comparison) -> Rows:
+    """Each side's seeds and their scores."""
+    rows = []
+    for side in comparison.sides:
+        scores = side.at(comparison.steps)
+        values = np.array([*scores.values()])
+        rows.append(
+            {
+                "configuration": side.label,
+                "learner": side.configuration.learner,
+                "seeds": ", ".join(map(str, scores)),
+                "mean return": number(float(values.mean()), 2),
+                "interquartile mean": number(interquartile_mean(values), 2),
+                "lowest": number(float(values.min()), 2),
+                "highest": number(float(values.max()), 2),
+            }
+        )
+    return rows
+
+
+def pair_table(pairs: Sequence[Pair]) -> Rows:
+    """What each side has over the first one."""
+    return [
+        {
+            "configuration": pair.other.label,
+            "difference of means": _with_interval(pair.mean, "+.2f"),
+            "of interquartile means": _with_interval(pair.interquartile, "+.2f"),
+            "of areas": _with_interval(pair.area, "+.2f"),
+            "probability of improvement": _with_interval(pair.improvement, ".2f"),
+        }
+        for pair in pairs
+    ]
+
+
+def _with_interval(estimate: Estimate, form: str) -> str:
+    found = _interval(estimate, form)
+    return f"{estimate.value:{form}}" + (f" ({found})" if found else "")
+
+
+def _interval(estimate: Estimate, form: str) -> str:
+    return "" if math.isnan(estimate.low) else f"{estimate.low:{form}} to {estimate.high:{form}}"
