@@ -73,7 +73,8 @@ class PongTrainable(tune.Trainable):
         """Rollout actors: as many as Tune has reserved CPUs for, which a scheduler may change; else as asked for."""
         if not self.trial_resources:
             return self.settings.num_workers
-        return round(self.trial_resources.required_resources["CPU"] / self.settings.cpus_per_worker)
+        cpus = self.trial_resources.required_resources.get("CPU", 0.0)
+        return max(1, round(cpus / self.settings.cpus_per_worker))
 
     @classmethod
     def untrained(cls, settings: Config) -> Self:

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
     [
         (PongPG, pong_pg.PRESETS["default"], -10, 1_000_000),
         (PongPG, pong_pg.PRESETS["karpathy"], -19.8, 3_000_000),  # its author let it train for three nights
-        (PongTRPO, pong_trpo.PRESETS["default"], -8, 800_000),
+        (PongTRPO, pong_trpo.PRESETS["default"], -10, 1_000_000),
         (PongTRPO, pong_trpo.PRESETS["modular_rl"], -17, 800_000),
     ],
     ids=["pg", "pg karpathy", "trpo", "trpo modular_rl"],
