@@ -65,10 +65,10 @@ def test_workers_without_a_bundle_are_an_error_at_once(tmp_path):
     class Stingy(PongTRPO):
         @classmethod
         def default_resource_request(cls, config):
-            return tune.PlacementGroupFactory([{}, {"CPU": 0.5}])
+            return tune.PlacementGroupFactory([{}, {"CPU": 1}])
 
-    (error,) = run(Stingy, CARTPOLE, tmp_path).errors
-    assert "1 rollout workers of 1 CPUs each do not fit: what the trial reserved holds 0" in str(error)
+    (error,) = run(Stingy, CARTPOLE | {"cpus_per_worker": 2.0}, tmp_path).errors
+    assert "1 rollout workers of 2 CPUs each do not fit: what the trial reserved holds 0" in str(error)
     assert_all_cpus_are_back()
 
 
