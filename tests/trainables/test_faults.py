@@ -55,13 +55,13 @@ def test_a_worker_that_dies_or_freezes_changes_no_bit_of_a_trial(make_trial, tmp
 
 
 @pytest.mark.slow
-def test_a_worker_that_always_dies_fails_the_trial_with_worker_game_and_cause(tmp_path):
+def test_a_worker_that_always_dies_fails_the_trial_with_worker_game_and_cause(ray_cluster, tmp_path):
     (error,) = run(faulty(PongTRPO, faults.die, (1, 1), None), CARTPOLE, tmp_path).errors
     assert "rollout worker 0 in game 1 of iteration 1 (seed 4) failed 3 times, at last because it died" in str(error)
     assert_all_cpus_are_back()
 
 
-def test_workers_without_a_bundle_are_an_error_at_once(tmp_path):
+def test_workers_without_a_bundle_are_an_error_at_once(ray_cluster, tmp_path):
     class Stingy(PongTRPO):
         @classmethod
         def default_resource_request(cls, config):
