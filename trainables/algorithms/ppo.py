@@ -160,20 +160,26 @@ class PPO(Algorithm):
         """
         mlp, optimiser, infos = self.policy.mlp, pixel_optimiser(self.settings, decay), []
         columns, x_nc = active_inputs(steps.x_nd)
-        active_p, steps = mlp.restrict_params(theta_p, columns), steps._replace(x_nd=x_nc)
-        active_state = {n: mlp.restrict_params(array, columns) if array.ndim else array for n, array in state.items()}
+        steps = steps._replace(x_nd=x_nc)
+        active_p, active_state = self.cores.run_two(
+            lambda: mlp.restrict_params(theta_p, columns),
+            lambda: {n: mlp.restrict_params(array, columns) if array.ndim else array for n, array in state.items()},
+        )
         minibatches = max(1, round(len(steps.action_n) / self.settings.minibatch_size))
         for _ in range(self.settings.epochs):
             for rows in np.array_split(rng.permutation(len(steps.action_n)), minibatches):
                 gradient_p, info = self.minibatch_gradient(mlp.restrict(columns), active_p, steps, rows, bonus)
-                active_p, active_state = optimiser.ascend(active_p, gradient_p, active_state)
+                active_p, active_state = optimiser.ascend(active_p, gradient_p, active_state, self.cores.run_two)
                 infos.append(info)
-        state = {
-            name: mlp.expand_params(active_state[name], columns, array) if array.ndim else active_state[name]
-            for name, array in state.items()
-        }
+        theta_p, state = self.cores.run_two(
+            lambda: mlp.expand_params(active_p, columns, theta_p),
+            lambda: {
+                name: mlp.expand_params(active_state[name], columns, array) if array.ndim else active_state[name]
+                for name, array in state.items()
+            },
+        )
         means = np.mean(infos[-minibatches:], axis=0).tolist()
-        return mlp.expand_params(active_p, columns, theta_p), state, Info(*means)
+        return theta_p, state, Info(*means)
 
     def minibatch_gradient(
         self, mlp: MLP, theta_p: Array, steps: Steps, rows: Array, bonus: float
