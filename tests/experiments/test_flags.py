@@ -164,6 +164,8 @@ def walk(plan, examples, pairs, of_sweep):
         except ConfigError as error:
             complaints.append(str(error))
             return None
+        except SystemExit:  # the parser says that settings do not go together
+            return None
 
     alone = {name: planned(name) for name in examples}
     assert {name for name, found in alone.items() if found is None} == {"seeds"} & examples.keys()

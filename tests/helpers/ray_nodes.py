@@ -20,7 +20,7 @@ class Nodes(Cluster):
         return super().add_node(wait, **{"node_ip_address": node_ip_address_from_perspective()} | options)
 
 
-SMALL = ["--batch-size", 6, "--checkpoint-frequency", 1]
+SMALL = ["--checkpoint-frequency", 1, "--set=slots=6", "--set=segment_length=1000", "--set=updates_per_iteration=1"]
 """Flags of short iterations, each with a checkpoint."""
 
 

@@ -20,7 +20,8 @@ from trainables.checks import ConfigError
 from trainables.config import PGConfig
 
 RESULTS = ROOT / "experiments" / "results.py"
-FLAGS = ["--scheduler", "fifo", "--num-samples", 2, "--iterations", 2, "--batch-size", 2, "--num-workers", 1]
+FLAGS = ["--scheduler", "fifo", "--num-samples", 2, "--iterations", 2, "--num-workers", 1]
+FLAGS += ["--set=slots=2", "--set=segment_length=1500", "--set=updates_per_iteration=1"]
 FLAGS += ["--set", "hidden_size=10", "--set", "gamma=0.98", "--seed", 7, "--confirm", 1, "--seeds", 2, "--name", "real"]
 
 

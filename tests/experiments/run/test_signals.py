@@ -55,9 +55,10 @@ def test_a_stopped_program_saves_says_how_to_go_on_and_goes_on(number, status, t
     assert iterations(trial) == list(range(1, len(iterations(trial)) + 1))
 
 
+SEGMENTS = ["--set=slots=2", "--set=segment_length=1500", "--set=updates_per_iteration=1"]
 SMALL = {
-    "pg": ["--batch-size", 2, "--set", "hidden_size=10"],
-    "trpo": ["--batch-size", 2000, "--set", "hidden_sizes=10-10"],
+    "pg": [*SEGMENTS, "--set", "hidden_size=10"],
+    "trpo": [*SEGMENTS, "--set", "hidden_sizes=10-10"],
 }
 
 
