@@ -63,12 +63,8 @@ class Capacity:
 
         Raises ConfigError as ``Learner.seconds`` does.
         """
-        same: dict[str, Any] = {
-            "num_workers": 1,
-            "cpus_per_worker": 1.0,
-            "seed": 0,
-            "gamma": 0.99,
-        }  # no matter to a game
+        # What does not matter to a game is made the same, so that configurations share a measurement.
+        same: dict[str, Any] = {"num_workers": 1, "cpus_per_worker": 1.0, "seed": 0, "gamma": 0.99}
         seconds = _seconds_per_step(learner, dataclasses.replace(config, **same))
         cores = max(1, resources.workers(config.cpus_per_worker))
         return cls(cores, 1 / seconds, learner.most_workers(config), learner.iteration_steps(config, GAME_STEPS))

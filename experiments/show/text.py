@@ -1,7 +1,6 @@
 """Numbers as text, and text from files made harmless: one way into a page, and one to the terminal.
 
-``code`` and ``block`` are how a text from a file comes into a page, ``line`` and
-``say`` how it comes to the terminal.
+``code`` and ``block`` are how a text from a file comes into a page, ``line`` and ``say`` how it comes to the terminal.
 """
 
 import math
