@@ -117,12 +117,12 @@ def test_a_confirmation_that_was_killed_goes_on_with_its_sweep(tmp_path):
 def test_the_confirmation_comes_where_a_time_budget_ended_the_sweep_before_all_trials_were_made(tmp_path):
     """It was left out, with status 0."""
     settings = ["--preset", "cartpole", "--set", "hidden_sizes=8", "--set", "max_kl=0.02"]
-    length = ["--iterations", 100, "--batch-size", 300, "--num-samples", 9, "--max-concurrent", 1, "--num-workers", 1]
+    length = ["--iterations", 100, "--batch-size", 300, "--num-samples", 200, "--max-concurrent", 1, "--num-workers", 1]
     promise = ["--scheduler", "fifo", "--time-budget-s", 40, "--confirm", 1, "--seeds", 2, "--name", "short"]
     output = run(SWEEPS["trpo"], *settings, *length, *promise, cwd=tmp_path)
     sweep, again = (tmp_path / "results" / name for name in ("short", "short-confirm"))
     assert ExperimentSpec.read(sweep).ended == "time budget"
-    assert 1 <= len(trial_folders(sweep)) < 9
+    assert 1 <= len(trial_folders(sweep)) < 200, "a trial's Ray actors alone take longer than 40 s / 200"
     assert [len(rows(trial)) for trial in trial_folders(again)] == [100, 100]
     assert "the sweep's, and fresh seeds' there" in output
     listed = run(RESULTS, "list", cwd=tmp_path)
