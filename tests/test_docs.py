@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.benchmark import BENCHMARKS
 from experiments.plan.learners import LEARNERS
 
 ROOT = Path(__file__).parents[1]
@@ -20,7 +21,7 @@ PROGRAMS = {path.name: path for path in (ROOT / "experiments").glob("*.py") if p
 SUBCOMMANDS = {
     "train.py": [(learner,) for learner in LEARNERS],
     "results.py": [("list",), ("best",), ("report",), ("compare",), ("table",), ("export",)],
-    "benchmark.py": [(name,) for name in ("emulator", "rollout", "update", "trpo", "tune", "simulate")],
+    "benchmark.py": [(benchmark,) for benchmark in BENCHMARKS],
 }
 LEARNER_OF = {"sweep_pong.py": "pg", "sweep_trpo.py": "trpo"}
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

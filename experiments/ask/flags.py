@@ -102,7 +102,7 @@ class SweepFlags:
 
     num_samples: Annotated[int | None, Counts((NEW,)), _shown("N", "default: what time allows")] = None
     """Trials, whose settings are drawn so that they cover the search space evenly. Without it halving begins as many
-    as it has time for, and other schedulers 8."""
+    as it has time for (9 at most, unless the last one has 4 million steps), and other schedulers 8."""
 
     iterations: Annotated[int | None, LENGTH, _shown("N", "default: no limit")] = None
     """Updates of a trial that is not stopped early."""

@@ -3,18 +3,14 @@
 So what was decided holds after a kill, and for trials that come back to life later.
 """
 
-import dataclasses
 import itertools
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trainables.checks import ConfigError
-from trainables.files import replace_text
-from trainables.texts import MAX_JSON_BYTES, parse_json, read_text
+from experiments.record.journal import read_journal, write_journal
 
 DECISIONS = "rungs.json"
 
@@ -41,20 +37,12 @@ class Decision:
 
 def read_decisions(folder: Path) -> list[Decision]:
     """All decisions of an experiment so far, in order. Raises ConfigError if the file is damaged."""
-    try:
-        content = parse_json(read_text(folder / DECISIONS, MAX_JSON_BYTES))
-        if not isinstance(content, list):
-            raise TypeError
-        return [_decision(**entry) for entry in content]
-    except FileNotFoundError:
-        return []
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-        raise ConfigError(f"{folder / DECISIONS} is damaged ({type(error).__name__})") from None
+    return read_journal(folder / DECISIONS, _decision)
 
 
 def write_decisions(folder: Path, decisions: Sequence[Decision]) -> None:
     """Replace the file by one that has all of these."""
-    replace_text(folder / DECISIONS, json.dumps([dataclasses.asdict(decision) for decision in decisions], indent=1))
+    write_journal(folder / DECISIONS, decisions)
 
 
 def dropped(decisions: Sequence[Decision], number: int) -> Decision | None:

@@ -3,16 +3,12 @@
 So what was decided holds after a kill, and a copy that was cut off is made again.
 """
 
-import dataclasses
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trainables.checks import ConfigError
-from trainables.files import replace_text
-from trainables.texts import MAX_JSON_BYTES, parse_json, read_text
+from experiments.record.journal import read_journal, write_journal
 
 EXCHANGES = "exchanges.json"
 
@@ -45,18 +41,12 @@ class Exchange:
 
 def read_exchanges(folder: Path) -> list[Exchange]:
     """All exchanges of an experiment so far, in order. Raises ConfigError if the file is damaged."""
-    try:
-        content = parse_json(read_text(folder / EXCHANGES, MAX_JSON_BYTES))
-        return [_exchange(**entry) for entry in content]
-    except FileNotFoundError:
-        return []
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-        raise ConfigError(f"{folder / EXCHANGES} is damaged ({type(error).__name__})") from None
+    return read_journal(folder / EXCHANGES, _exchange)
 
 
 def write_exchanges(folder: Path, exchanges: list[Exchange]) -> None:
     """Replace the file by one that has all of these."""
-    replace_text(folder / EXCHANGES, json.dumps([dataclasses.asdict(exchange) for exchange in exchanges], indent=1))
+    write_journal(folder / EXCHANGES, exchanges)
 
 
 def _exchange(at: Any, scores: Any, copies: Any) -> Exchange:

@@ -57,7 +57,7 @@ def show(plan: Plan, task: Task, sweep: SweepFlags) -> None:
     else:
         print(f"{len(plan.configs)} trials of {plan.budget}")
     print_table(plan_table(plan)[:SHOWN])
-    if hidden := len(plan.configs) - SHOWN if len(plan.configs) > SHOWN else 0:
+    if (hidden := len(plan.configs) - SHOWN) > 0:
         print(f"and {hidden} more")
     print()
     fixed = {name: value for name, value in plan.configs[0].to_dict().items() if name not in {*plan.swept, "seed"}}

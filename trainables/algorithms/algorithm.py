@@ -50,9 +50,9 @@ class Algorithm(ABC):
         """What of the state a worker needs to play with the present policy, and to judge what it played."""
         return arrays["theta"]
 
+    @abstractmethod
     def first_games(self, arrays: Arrays) -> int:
-        """How many games an iteration begins with. Where it plays segments, nobody asks."""
-        raise NotImplementedError
+        """How many games an update begins with, where it is not of segments."""
 
     @abstractmethod
     def collect(self, arrays: Arrays, blocks: Iterator[PlayedBlock], play: Play) -> Any:

@@ -80,7 +80,7 @@ def test_a_benchmark_prints_tables_and_writes_them(tmp_path, monkeypatch, capsys
         ("rollout --json nowhere/rollout.json", "--json nowhere/rollout.json: there is no folder nowhere"),
         ("simulate --nodes 0", "nodes=0"),
         ("tune --iterations 2", "iterations=2"),
-        ("sweep --learner ppo", "learner='ppo': accepted are pg, trpo"),
+        ("sweep --learner ppo", "invalid choice 'ppo' for argument '--learner'. Expected one of ('pg', 'trpo')"),
     ],
 )
 def test_bad_input_is_answered_in_one_line(argv, message, monkeypatch, capsys):

@@ -28,20 +28,8 @@ def test_a_waiting_trial_uses_a_node_that_is_added(cluster, start, tmp_path):
     assert len(trial_folders(folder)) == 4
 
 
-TRAINING = [
-    "pg",
-    "--iterations",
-    4,
-    "--hidden-size",
-    10,
-    "--seed",
-    3,
-    "--eval-interval",
-    0,
-    "--checkpoint-frequency",
-    1,
-]
-TRAINING += ["--slots", 6, "--segment-length", 1000, "--updates-per-iteration", 1]
+TRAINING = ["pg", "--iterations", 4, "--hidden-size", 10, "--seed", 3, "--eval-interval", 0]
+TRAINING += ["--checkpoint-frequency", 1, "--slots", 6, "--segment-length", 1000, "--updates-per-iteration", 1]
 
 
 @pytest.fixture(scope="module")
