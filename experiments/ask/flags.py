@@ -146,7 +146,7 @@ class SweepFlags:
     """Afterwards, or with --resume of a sweep that has ended, run the best N configurations again with fresh seeds: how
     much of their scores was luck?"""
 
-    seeds: Annotated[int, Counts((*STARTS, RESUME), beside="confirm"), Bounds(2)] = 3
+    confirm_seeds: Annotated[int, Counts((*STARTS, RESUME), beside="confirm"), Bounds(2)] = 3
     """Fresh seeds of each configuration that --confirm runs again."""
 
     smoke_test: Annotated[bool, Counts((SMOKE_TEST,))] = False
@@ -174,7 +174,7 @@ class SweepFlags:
     @property
     def confirmation(self) -> dict[str, int] | None:
         """What --confirm asks for."""
-        return {"best": self.confirm, "seeds": self.seeds} if self.confirm else None
+        return {"best": self.confirm, "seeds": self.confirm_seeds} if self.confirm else None
 
     @property
     def budget(self) -> Budget:

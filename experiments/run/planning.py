@@ -105,9 +105,9 @@ def _time_of_all(plan: Plan, sweep: SweepFlags) -> str:
 
 def _confirmation(plan: Plan, sweep: SweepFlags) -> str:
     best = min(sweep.confirm, len(plan.configs))
-    runs = best * sweep.seeds
+    runs = best * sweep.confirm_seeds
     seconds = plan.seconds() / len(plan.configs) * runs
     return (
-        f"Then the best {best} again, {sweep.seeds} fresh seeds each: {runs} trials of {plan.budget},"
+        f"Then the best {best} again, {sweep.confirm_seeds} fresh seeds each: {runs} trials of {plan.budget},"
         f" about {duration(seconds)} more, beyond the time budget."
     )

@@ -41,7 +41,7 @@ SWEEP = SHARED | {
     "seed": "5",
     "set": "gamma=0.9",
     "confirm": "2",
-    "seeds": "4",
+    "confirm_seeds": "4",
     "smoke_test": None,
     "dry_run": None,
 }
@@ -108,8 +108,8 @@ def refused(pair, *, of_sweep):
         if flag in WAYS_ON:
             return other not in (WAYS_ON_OF_SWEEPS if of_sweep else WAYS_ON)[flag]
         if flag in REFUSED:
-            return other in REFUSED[flag][of_sweep] or other == "seeds"
-    return "seeds" in pair and "confirm" not in pair
+            return other in REFUSED[flag][of_sweep] or other == "confirm_seeds"
+    return "confirm_seeds" in pair and "confirm" not in pair
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ def walk(plan, examples, pairs, of_sweep):
             return None
 
     alone = {name: planned(name) for name in examples}
-    assert {name for name, found in alone.items() if found is None} == {"seeds"} & examples.keys()
+    assert {name for name, found in alone.items() if found is None} == {"confirm_seeds"} & examples.keys()
     wrong = []
     for pair in pairs:
         both = planned(*pair)

@@ -36,7 +36,7 @@ CASES = {
     "CPUs that are nothing": ("--set cpus_per_worker=null", "cpus_per_worker=None: accepted is a number > 0"),
     "CPUs that are NaN": ("--set cpus_per_worker=NaN", "cpus_per_worker=nan: accepted is a number > 0"),
     "confirm none or more": ("--confirm -1", "confirm=-1: accepted is a number >= 0"),
-    "an interval of one seed": ("--confirm 1 --seeds 1", "seeds=1: accepted is a number >= 2"),
+    "an interval of one seed": ("--confirm 1 --confirm-seeds 1", "confirm_seeds=1: accepted is a number >= 2"),
     "confirm a schedule": ("--confirm 1 --scheduler pbt", "use halving, asha or fifo"),
     "a flag twice": ("--seed 1 --seed 2", "--seed stands there 2 times: once is accepted"),
     "an empty name": ("--name=", "--name is empty"),
@@ -49,7 +49,7 @@ CASES = {
         "epochs=2 means nothing with method=reinforce: it is for method=ppo",
     ),
     "a setting twice": ("--set gamma=0.9 --set gamma=0.8", "gamma=0.8 comes on top of gamma=0.9"),
-    "seeds of no confirmation": ("--seeds 4", "--seeds means nothing without --confirm"),
+    "seeds of no confirmation": ("--confirm-seeds 4", "--confirm-seeds means nothing without --confirm"),
     "extend by nothing": (
         "--extend first",
         "--extend needs --iterations or --timesteps: until now they are 5 iterations",

@@ -22,7 +22,8 @@ from trainables.config import PGConfig
 RESULTS = ROOT / "experiments" / "results.py"
 FLAGS = ["--scheduler", "fifo", "--num-samples", 2, "--iterations", 2, "--num-workers", 1]
 FLAGS += ["--set=slots=2", "--set=segment_length=1500", "--set=updates_per_iteration=1"]
-FLAGS += ["--set", "hidden_size=10", "--set", "gamma=0.98", "--seed", 7, "--confirm", 1, "--seeds", 2, "--name", "real"]
+FLAGS += ["--set", "hidden_size=10", "--set", "gamma=0.98", "--seed", 7]
+FLAGS += ["--confirm", 1, "--confirm-seeds", 2, "--name", "real"]
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +119,7 @@ def test_the_confirmation_comes_where_a_time_budget_ended_the_sweep_before_all_t
     """It was left out, with status 0."""
     settings = ["--preset", "cartpole", "--set", "hidden_sizes=8", "--set", "max_kl=0.02"]
     length = ["--iterations", 100, "--batch-size", 300, "--num-samples", 200, "--max-concurrent", 1, "--num-workers", 1]
-    promise = ["--scheduler", "fifo", "--time-budget-s", 40, "--confirm", 1, "--seeds", 2, "--name", "short"]
+    promise = ["--scheduler", "fifo", "--time-budget-s", 40, "--confirm", 1, "--confirm-seeds", 2, "--name", "short"]
     output = run(SWEEPS["trpo"], *settings, *length, *promise, cwd=tmp_path)
     sweep, again = (tmp_path / "results" / name for name in ("short", "short-confirm"))
     assert ExperimentSpec.read(sweep).ended == "time budget"
