@@ -12,6 +12,7 @@ from experiments.ask.modes import EXTEND, RESUME, require_counted, typed
 from experiments.ask.words import duration
 from experiments.plan.learners import LEARNERS, Learner
 from experiments.plan.plan import require_fits
+from experiments.plan.seeds import with_seeds
 from experiments.read.restored import RestoredTrial
 from experiments.record.spec import ExperimentSpec
 from experiments.run.fork import changed, forked
@@ -61,8 +62,9 @@ def main() -> None:
     if not (task.folder or task.origin):
         config = task.learner.config_class.from_dict(task.spec.configs[0])
         seconds = task.learner.seconds(config, task.spec.budget) / (config.num_workers * min(1, config.cpus_per_worker))
+        each = f"{count} seeds, each " if (count := len(task.spec.configs)) > 1 else ""
         print(
-            f"{task.spec.budget}, about {duration(seconds)} at an untrained policy's pace;"
+            f"{each}{task.spec.budget}, about {duration(seconds)} at an untrained policy's pace;"
             " games grow two- to fivefold as play improves"
         )
     sys.exit(perform(task))
@@ -86,22 +88,23 @@ def prepare(learner: Learner, words: Sequence[str]) -> Task:
         return continuation(learner, run, Budget(run.iterations, run.timesteps))
     require_used(config, typed(words, config.to_dict()))
     require_fits(config, resources_for(run))
+    origin = _origin(learner, run) if run.fork else []
+    configs, configuration_of, _ = with_seeds([config], run.seeds)
+    if origin:
+        configs, configuration_of = _changed(origin, config), [0] * len(origin)
     spec = ExperimentSpec(
         learner=learner.name,
         command=[program(), *sys.argv[1:]],
         iterations=run.budget.iterations,
         timesteps=run.budget.timesteps,
-        swept=[],
-        configs=[config.to_dict()],
+        swept=["seed"] if len(configs) > 1 else [],
+        configs=[each.to_dict() for each in configs],
         checkpoint_frequency=run.checkpoint_frequency,
         interval=decision_interval(run.budget),
         storage_uri=run.uri,
+        configuration_of=configuration_of if len(configs) > 1 else None,
     )
-    if not run.fork:
-        return beginning(learner, run, spec)
-    origin = _origin(learner, run)
-    changed(origin, config.to_dict(), learner.config_class)
-    return beginning(learner, run, spec, [origin])
+    return beginning(learner, run, spec, origin)
 
 
 def summary(learner: Learner) -> str:
@@ -118,15 +121,26 @@ def default_config(learner: Learner, words: Sequence[str]) -> Config:
     require_counted([run], words)
     if not run.fork:
         return learner.config_class.from_dict(learner.preset(run.preset))
-    return learner.config_class.from_dict(_origin(learner, run).config)
+    return learner.config_class.from_dict(_origin(learner, run)[0].config)
 
 
-def _origin(learner: Learner, run: TrainFlags) -> RestoredTrial:
-    """The one trial of the experiment that is forked. Raises ConfigError if it has more."""
-    _, restored = forked(learner, run)
-    if len(restored) > 1:
+def _origin(learner: Learner, run: TrainFlags) -> list[RestoredTrial]:
+    """The trials of the experiment that is forked: one, or several seeds. Raises ConfigError if it is a sweep."""
+    spec, restored = forked(learner, run)
+    if len(restored) > 1 and len(spec.configurations) > 1:
         raise ConfigError(f"--fork {run.fork}: a sweep of {len(restored)} trials; the sweep's program forks it")
-    return restored[0]
+    return restored
+
+
+def _changed(origin: Sequence[RestoredTrial], config: Config) -> list[Config]:
+    """The configurations of a fork's trials, of which the first one's is ``config``: others keep their seeds.
+
+    Raises ConfigError for what cannot be changed.
+    """
+    changes = {name: value for name, value in config.to_dict().items() if value != origin[0].config[name]}
+    if len(origin) > 1 and "seed" in changes:
+        raise ConfigError(f"--seed {config.seed}: the {len(origin)} seeds that are forked stay what they are")
+    return [changed(trial, changes, type(config)) for trial in origin]
 
 
 if __name__ == "__main__":

@@ -85,6 +85,9 @@ class TrainFlags(RunFlags):
     preset: Annotated[str, Counts((NEW,)), tyro.conf.arg(metavar="NAME")] = "default"
     """Named settings that the other flags then change."""
 
+    seeds: Annotated[int, Counts((NEW,)), Bounds(1)] = 1
+    """Runs of this configuration, with the seeds --seed, --seed + 1 and so on: as many at once as the CPUs hold."""
+
     def __post_init__(self) -> None:
         """Check every flag."""
         super().__post_init__()
@@ -101,8 +104,9 @@ class SweepFlags:
     """What is swept, how far, and how trials are stopped."""
 
     num_samples: Annotated[int | None, Counts((NEW,)), _shown("N", "default: what time allows")] = None
-    """Trials, whose settings are drawn so that they cover the search space evenly. Without it halving begins as many
-    as it has time for (9 at most, unless the last one has 4 million steps), and other schedulers 8."""
+    """Trials (with --seeds configurations), whose settings are drawn so that they cover the search space evenly.
+    Without it halving begins as many as it has time for (9 at most, unless the last one has 4 million steps), and other
+    schedulers 8."""
 
     iterations: Annotated[int | None, LENGTH, _shown("N", "default: no limit")] = None
     """Updates of a trial that is not stopped early."""
@@ -133,7 +137,12 @@ class SweepFlags:
     """Trials that run at once."""
 
     seed: Annotated[int, Counts((NEW, SMOKE_TEST)), Bounds(0)] = 0
-    """Decides what is drawn; trial i runs with seed + i."""
+    """Decides what is drawn; trial i runs with seed + i, or with --seeds N all configurations with seed to
+    seed + N - 1."""
+
+    seeds: Annotated[int, Counts((NEW,)), Bounds(1)] = 1
+    """Seeds of each configuration, which begins as so many trials: halving decides on their mean, and lets all of them
+    go on or none; fifo runs them all; asha and pbt take one."""
 
     set: Annotated[
         tyro.conf.UseAppendAction[tuple[str, ...]],

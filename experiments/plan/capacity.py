@@ -56,6 +56,7 @@ class Capacity:
     steps_per_s: float  # of a core, in a game
     most_workers: int  # that a trial can use
     iteration_steps: float  # of a trial
+    seeds: int = 1  # of each configuration, and so trials
 
     @classmethod
     def of(cls, learner: Learner, config: Config, resources: ClusterResources) -> Self:
@@ -69,22 +70,22 @@ class Capacity:
         cores = max(1, resources.workers(config.cpus_per_worker))
         return cls(cores, 1 / seconds, learner.most_workers(config), learner.iteration_steps(config, GAME_STEPS))
 
-    def rounds(self, num_trials: int, at: Sequence[int]) -> list[Round]:
-        """The rounds of a sweep: ``at`` is where its trials begin, and then its rungs, in steps."""
+    def rounds(self, configurations: int, at: Sequence[int]) -> list[Round]:
+        """The rounds of a sweep; ``at`` is where its trials begin, and then its rungs, in steps."""
         found = []
         for index, (begin, end) in enumerate(itertools.pairwise(at)):
-            trials = trials_of_round(num_trials, index)
+            trials = trials_of_round(configurations, index) * self.seeds
             found.append(Round(trials, begin, end, self._seconds(trials, end - begin)))
         return found
 
-    def seconds(self, num_trials: int, steps: int) -> float:
-        """Of a whole sweep whose last trial has so many steps."""
-        return sum(each.seconds for each in self.rounds(num_trials, [0, *rungs(num_trials, steps)]))
+    def seconds(self, configurations: int, steps: int) -> float:
+        """Of a whole sweep whose last trials have so many steps."""
+        return sum(each.seconds for each in self.rounds(configurations, [0, *rungs(configurations, steps)]))
 
-    def steps(self, num_trials: int, seconds: float) -> int:
+    def steps(self, configurations: int, seconds: float) -> int:
         """How many steps the last trial can have in that time, in two digits; a thousand, a game's, at least."""
         million = 10**6
-        one, two = self.seconds(num_trials, million), self.seconds(num_trials, 2 * million)
+        one, two = self.seconds(configurations, million), self.seconds(configurations, 2 * million)
         found = max(0, int(million * (1 + (seconds - one) / (two - one))))  # it grows evenly
         digit = 10 ** max(0, len(str(found)) - 2)
         return max(1000, min(found // digit * digit, LAST_STEPS))
@@ -105,21 +106,21 @@ def _seconds_per_step(learner: Learner, config: Config) -> float:
     return min(learner.seconds(config, Budget(None, 1)) for _ in range(2))
 
 
-def choose(capacity: Capacity, seconds: float, num_trials: int | None, steps: int | None) -> tuple[int, int]:
-    """How many trials begin and how many steps the last one has, as far as they are not given.
+def choose(capacity: Capacity, seconds: float, configurations: int | None, steps: int | None) -> tuple[int, int]:
+    """How many configurations begin and how many steps the last one has, as far as they are not given.
 
     Raises ConfigError if there is no time for anything.
     """
     seconds *= USED
-    if num_trials and steps:
-        return num_trials, steps
-    if num_trials:
-        return num_trials, capacity.steps(num_trials, seconds)
+    if configurations and steps:
+        return configurations, steps
+    if configurations:
+        return configurations, capacity.steps(configurations, seconds)
     if capacity.steps(1, seconds) <= 1000 and not steps:
         raise ConfigError(f"--time-budget-s {seconds / USED:g} is too short for a trial: give more, or --timesteps")
     begins = [begin for begin in _begins() if not steps or steps >= begin[1] or begin[0] <= ETA ** (MAX_RUNGS - 1)]
     possible = [count for count, least in begins if capacity.seconds(count, steps or least) <= seconds]
-    found = max(possible, default=1)
+    found = max((count for count in possible if count * capacity.seeds <= MOST_TRIALS), default=1)
     return found, steps or capacity.steps(found, seconds)
 
 

@@ -31,6 +31,7 @@ class Plan:
     max_concurrent: int | None
     notes: list[str]
     rounds: Sequence[Round] = ()  # of halving, in the budget's unit
+    configuration_of: list[int] | None = None  # each trial's configuration, where these have several seeds
 
     def concurrent(self) -> int:
         """How many trials run at once."""

@@ -2,6 +2,8 @@
 
 Each round costs as much as the others: a third of the trials go on, with three times the steps. Nine trials with the
 rungs r, 4 r and 13 r cost 9 r + 3 * 3 r + 1 * 9 r = 27 r.
+
+Where configurations have several seeds, these go on together, and "trials" stands for configurations here.
 """
 
 ETA = 3

@@ -9,6 +9,7 @@ import numpy as np
 
 from experiments.ask.words import short
 from experiments.plan.trial_names import SHORT
+from experiments.read.seeds import arrived
 from experiments.read.trials import Experiment, TrialResult
 from trainables.texts import printable
 
@@ -34,13 +35,18 @@ class Configuration:
         return [trial.config.get("seed", 0) for trial in self.trials]
 
     @property
+    def arrived(self) -> list[TrialResult]:
+        """The trials that have results; of these no seed that failed, unless all of them did."""
+        return arrived(self.trials)
+
+    @property
     def scores(self) -> np.ndarray:
-        """The latest mean return of every seed that has results (n,)."""
-        return np.array([trial.last for trial in self.trials if trial.rows])
+        """The latest mean return of every seed that arrived (n,)."""
+        return np.array([trial.last for trial in self.arrived])
 
     def scores_at(self, time_attr: str, value: float) -> np.ndarray:
         """Every seed's ``score_at`` (n,)."""
-        return np.array([trial.score_at(time_attr, value) for trial in self.trials if trial.rows])
+        return np.array([trial.score_at(time_attr, value) for trial in self.arrived])
 
     @property
     def score(self) -> float:

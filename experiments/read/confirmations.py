@@ -54,7 +54,7 @@ def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
     found = []
     for chosen in best_configurations(sweep, len(sweep.trials)):
         again = fresh.get(repr(sorted(chosen.config.items())))
-        end = min(limit, *(trial.rows[-1][time_attr] for trial in chosen.trials if trial.rows))
+        end = min(limit, *(trial.rows[-1][time_attr] for trial in chosen.arrived))
         trials = [trial for trial in again.trials if trial.rows] if again else []
         arrived = [t for t in trials if t.state in ("finished", "diverged") or t.rows[-1][time_attr] >= end]
         after = np.array([trial.score_at(time_attr, end) for trial in arrived])

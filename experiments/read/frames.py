@@ -72,7 +72,12 @@ _TOTALS = ("training_iteration", "timesteps_total", "episodes_total", "time_tota
 
 
 def _names(experiment: Experiment, trial: TrialResult) -> dict[str, Any]:
-    return {"experiment": experiment.name, "trial": printable(trial.name), "learner": trial.learner}
+    return {
+        "experiment": experiment.name,
+        "trial": printable(trial.name),
+        "configuration": trial.configuration,
+        "learner": trial.learner,
+    }
 
 
 def _settings(trial: TrialResult) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The command to type next: the one that goes on with an experiment, or that trains a configuration again."""
 
 import dataclasses
+import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -46,8 +47,12 @@ def best_command(experiment: Experiment) -> tuple[str, dict[str, Any]]:
         raise ConfigError(f"{experiment.name} has no results yet")
     trial = max((trial for trial in best.trials if trial.rows), key=lambda trial: trial.last)
     config = LEARNERS[experiment.learner].config_class.from_dict(trial.config)
-    budget = Budget.of_record(experiment.record)
-    command = train_command(experiment.learner, config, budget if budget.limits else Budget(trial.iterations))
+    budget, seeds = Budget.of_record(experiment.record), sorted(best.seeds)
+    budget = budget if budget.limits else Budget(trial.iterations)
+    command = train_command(experiment.learner, config, budget)
+    if experiment.record.get("configuration_of") and seeds == [*range(seeds[0], seeds[0] + len(seeds))]:
+        command = train_command(experiment.learner, dataclasses.replace(config, seed=seeds[0]), budget)
+        command += f" --seeds {len(seeds)}"
     scores = {"score": best.score, "seeds": best.seeds, "iterations": trial.iterations}
     return command, {"config": config.to_dict()} | scores
 
@@ -67,10 +72,13 @@ def plan_command(record: Mapping[str, Any]) -> str:
     program, *words = [*map(str, record.get("command", [])), ""]
     if program not in PROGRAMS or record.get("fork_of") or record.get("extended"):
         return ""
+    if "configuration_of" not in record:  # --seeds was what is --confirm-seeds now
+        words = [re.sub(r"^--seeds(?==|$)", "--confirm-seeds", word) for word in words]
     words = [word for word, before in zip(words, ["", *words], strict=False) if "--name" not in (word, before)]
     words = [word for word in words if word and not word.startswith("--name=")]
     typed = {word.partition("=")[0] for word in words}
-    flags = ["--num-samples", str(len(record.get("configs", []))), *Budget.of_record(record).flags]
+    configurations = {*(record.get("configuration_of") or range(len(record.get("configs", []))))}
+    flags = ["--num-samples", str(len(configurations)), *Budget.of_record(record).flags]
     for flag, value in zip(flags[::2], flags[1::2], strict=True):
         words += [] if flag in typed else [flag, value]
     return f"{neighbour(program)} {shlex.join(words)}"

@@ -15,6 +15,7 @@ from experiments.plan.trial_names import number_in_id, number_in_name
 from experiments.read.bootstrap import area_under
 from experiments.read.over import is_over
 from experiments.read.rows import lines, read_json, read_rows
+from experiments.read.seeds import mean_last, together
 from experiments.record import folders, lock, names
 from experiments.record.decisions import Decision, dropped, passed, read_decisions
 from experiments.record.sound import matches
@@ -43,6 +44,7 @@ class TrialResult:
     state: str  # waiting, paused (at a rung), running, interrupted, or one of ENDED
     error: str | None  # the last line of what went wrong
     rung: int = 0  # rungs of halving at which it was among those that go on
+    configuration: int = 0  # in its experiment, counted from 0; several seeds have the same one
 
     @property
     def name(self) -> str:
@@ -130,16 +132,22 @@ class Experiment:
         return self.over or (not self.running and self.record.get("ended") in (ALL_DONE, TIME_BUDGET))
 
     @cached_property
-    def best(self) -> TrialResult | None:
-        """The trial with the best latest return; under halving of those that went furthest, which are compared where
-        they last met."""
+    def winner(self) -> list[TrialResult]:
+        """The seeds of the best configuration, by the mean of their latest returns; under halving of those that went
+        furthest, which are compared where they last met."""
         played = [trial for trial in self.trials if trial.rows]
         furthest = max((trial.rung for trial in played), default=0)
         leading = [trial for trial in played if trial.rung == furthest]
         if furthest and not all(trial.state in ENDED and trial.state != "stopped" for trial in leading):
             kept = self.decisions[furthest - 1].kept  # the best first
-            return min(leading, key=lambda trial: kept.index(trial.number))
-        return max(leading, key=lambda trial: trial.last, default=None)
+            first = min(leading, key=lambda trial: kept.index(trial.number))
+            return [trial for trial in leading if trial.configuration == first.configuration]
+        return max(together(leading), key=mean_last, default=[])
+
+    @property
+    def best(self) -> TrialResult | None:
+        """The best seed of the best configuration."""
+        return max(self.winner, key=lambda trial: trial.last, default=None)
 
 
 def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
@@ -191,8 +199,10 @@ def _read_trial(
         state = "paused" if rows else "waiting"
     else:
         state = "running" if running else "interrupted"
-    rung = passed(decisions, int(number))
-    return TrialResult(folder, record["learner"], config, rows, state, error if state == "failed" else None, rung)
+    rung, of = passed(decisions, int(number)), record.get("configuration_of") or []
+    configuration = of[int(number)] if int(number) < len(of) else int(number)
+    error = error if state == "failed" else None
+    return TrialResult(folder, record["learner"], config, rows, state, error, rung, configuration)
 
 
 def _config(folder: Path, record: dict[str, Any], number: int) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from experiments.ask.budget import Budget
 from experiments.record.folders import RECORD, read_record
 from experiments.record.names import is_name
 from experiments.record.provenance import ORIGIN
+from experiments.record.seeds import is_sound, members
 from experiments.record.sound import wrong_entry
 from trainables.checks import ConfigError
 from trainables.files import replace_text
@@ -53,6 +54,7 @@ class ExperimentSpec:
     ended: str | None = None  # why the last program to run it stopped, one of ENDINGS; None before that
     storage_uri: str | None = None  # beneath which the experiment lies, where its folder here is a mirror
     fork_of: dict[str, Any] | None = None  # the experiment that this one went on from, and each trial's iteration
+    configuration_of: list[int] | None = None  # each trial's, counted from 0, where configurations have several seeds
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -78,6 +80,11 @@ class ExperimentSpec:
     def budgets_before(self) -> list[Budget]:
         """What the budget was before it was extended."""
         return Budget.before(vars(self))
+
+    @property
+    def configurations(self) -> list[list[int]]:
+        """The trials of each configuration: its seeds, in order."""
+        return members(self.configuration_of, len(self.configs))
 
     @property
     def has_sound_rungs(self) -> bool:
@@ -108,6 +115,8 @@ def sound_record(folder: Path) -> dict[str, Any]:
     wrong = wrong_entry(content, hints)
     if (sweep := content.get("confirms")) is not None and not (wrong or is_name(sweep)):
         wrong = f"confirms={sweep!r} is no name"
+    if not wrong and (of := content.get("configuration_of")) and not is_sound(of, len(content.get("configs", []))):
+        wrong = "configuration_of does not give each of the configs a configuration, counted from 0"
     if wrong:
         raise ConfigError(f"{folder / RECORD} is damaged: {wrong}")
     return content

@@ -82,6 +82,7 @@ def _spec(spec: ExperimentSpec, sweep: Experiment, asked: dict[str, int]) -> Exp
         ended=None,
         extended=[],
         confirms=sweep.name,
+        configuration_of=[index for index in range(len(chosen)) for _ in seeds],
     )
 
 

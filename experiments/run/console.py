@@ -64,6 +64,7 @@ class SweepView(tune.Callback):
 
     def __init__(self, spec: ExperimentSpec) -> None:
         self.budget, self.time_budget_s, self._rungs = spec.budget, spec.time_budget_s or math.inf, spec.rungs
+        self._configurations = len(spec.configurations)
         self._live: Live | None = None
         self._start = self._printed = 0.0
         self._restored: float | None = None  # what of all budgets a resumed experiment had used up when it went on
@@ -124,7 +125,8 @@ class SweepView(tune.Callback):
         alive = [trial for trial in trials if not trial.is_finished()]
         if not self._rungs or not alive:
             return sum(1 - self._share(trial) for trial in alive)
-        counts = [trials_of_round(len(trials), round_) for round_ in range(len(self._rungs))]
+        each = len(trials) / self._configurations
+        counts = [trials_of_round(self._configurations, round_) * each for round_ in range(len(self._rungs))]
         now = max((round_ for round_, count in enumerate(counts) if count >= len(alive)), default=0)
         ends = [rung / self._rungs[-1] for rung in self._rungs]
         later = sum(counts[round_] * (ends[round_] - ends[round_ - 1]) for round_ in range(now + 1, len(ends)))

@@ -1,5 +1,7 @@
 """Successive halving: at each rung the best third goes on, decided once all trials are there.
 
+Seeds of one configuration go on together, or are stopped together, by their mean.
+
 Tune's ASHA promotes whoever comes first, so who wins depends on the cores. Here a decision depends on nothing but the
 results at the rung and the trials' order, and holds from the moment at which it is written down.
 """
@@ -18,6 +20,7 @@ from experiments.plan.learners import Learner
 from experiments.plan.rungs import trials_of_round
 from experiments.record.decisions import DECISIONS, Decision, dropped, read_decisions, write_decisions
 from experiments.record.mirror import Remote
+from experiments.record.seeds import means, with_diverged
 from experiments.record.spec import ExperimentSpec
 from experiments.run.lending import Lending
 from experiments.run.ray_session import cluster_resources
@@ -65,12 +68,14 @@ class Halving(Rounds):
     def decide(self, tune_controller: Any, waiting: Mapping[int, Trial]) -> None:
         """Decide, write it down, stop all but the best; and these too if the next round would take too long."""
         trials = {int(trial_number(trial)): trial for trial in tune_controller.get_trials()}
-        scores = [self._score(trials[index]) for index in range(len(self._spec.configs))]
-        kept = best(scores, trials_of_round(len(scores), len(self._decisions) + 1))
+        configurations = self._spec.configurations
+        scores = self._scores(trials)
+        go_on = best(means(scores, configurations), trials_of_round(len(configurations), len(self._decisions) + 1))
+        kept = [index for each in go_on for index in configurations[each] if scores[index] is not None]
         decision = Decision(self._rungs[len(self._decisions)], scores, kept)
         self._write([*self._decisions, decision])
-        steps = (self._rungs[len(self._decisions)] - decision.at) * len(kept)
-        too_long = len(kept) > 1 and self._pace.too_long(self._steps(trials), steps)
+        steps = (self._rungs[len(self._decisions)] - decision.at) * len({*kept} & {*waiting})
+        too_long = len(go_on) > 1 and self._pace.too_long(self._steps(trials), steps)
         for index, trial in waiting.items():
             if too_long or index not in kept:
                 tune_controller.stop_trial(trial)
@@ -81,8 +86,14 @@ class Halving(Rounds):
                 flush=True,
             )
 
+    def _scores(self, trials: Mapping[int, Trial]) -> list[float | None]:
+        """Every trial's score at the present rung; a seed that diverged has one if another one of its settings has."""
+        scores = [self._score(trials[index]) for index in range(len(self._spec.configs))]
+        diverged = {i for i in trials if trials[i].last_result.get("diverged") and not dropped(self._decisions, i)}
+        return with_diverged(scores, diverged, self._spec.configurations)
+
     def _score(self, trial: Trial) -> float | None:
-        """A trial's score at the present rung; None if it was stopped before, or counts as the worst of all.
+        """A trial's score at the present rung; None if it was stopped before, failed or diverged.
 
         A trial that has come to an end of its budget before the others has no more to do, and a score.
         """
@@ -128,6 +139,6 @@ class _Pace:
 
 
 def best(scores: Sequence[float | None], count: int) -> list[int]:
-    """The trials with the highest scores, at most ``count``, the best first. Of equals the first trial is best."""
+    """The configurations with the highest scores, at most ``count``, the best first. Of equals the first is best."""
     scored = [(-score, index) for index, score in enumerate(scores) if score is not None]
     return [index for _, index in sorted(scored)[:count]]

@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from experiments.ask.flags import SweepFlags
@@ -11,6 +11,7 @@ from experiments.plan.capacity import Capacity, Round, choose
 from experiments.plan.learners import Learner
 from experiments.plan.plan import Plan
 from experiments.plan.resources import ClusterResources
+from experiments.plan.rungs import trials_of_round
 from experiments.record.spec import ExperimentSpec
 from experiments.run.task import Task
 from experiments.show.table import print_table
@@ -28,7 +29,8 @@ def capacity_for(
     learner: Learner, sweep: SweepFlags, settings: Mapping[str, Any], resources: ClusterResources
 ) -> Capacity:
     """What these machines can play of what is asked for. Raises ConfigError for impossible settings."""
-    return Capacity.of(learner, learner.config_class.from_dict({**learner.preset(sweep.preset), **settings}), resources)
+    config = learner.config_class.from_dict({**learner.preset(sweep.preset), **settings})
+    return dataclasses.replace(Capacity.of(learner, config, resources), seeds=sweep.seeds)
 
 
 def filled(sweep: SweepFlags, capacity: Capacity) -> SweepFlags:
@@ -44,20 +46,22 @@ def filled(sweep: SweepFlags, capacity: Capacity) -> SweepFlags:
 def rounds(capacity: Capacity, spec: ExperimentSpec, start: int) -> list[Round]:
     """The rounds of halving, in the unit of the budget, of which trials have ``start`` behind them."""
     steps = capacity.iteration_steps if spec.budget.unit == "iterations" else 1
-    found = capacity.rounds(len(spec.configs), [round(rung * steps) for rung in (start, *(spec.rungs or ()))])
+    capacity = dataclasses.replace(capacity, seeds=max(map(len, spec.configurations)))
+    found = capacity.rounds(len(spec.configurations), [round(rung * steps) for rung in (start, *(spec.rungs or ()))])
     return [each._replace(begin=round(each.begin / steps), end=round(each.end / steps)) for each in found]
 
 
 def show(plan: Plan, task: Task, sweep: SweepFlags) -> None:
     """Print the plan."""
     if plan.rounds:
-        print(f"{_in_words([each.trials for each in plan.rounds])}: at most {plan.budget} a trial")
+        print(f"{_in_words(plan, task.spec)}: at most {plan.budget} a trial")
         print_table(round_table(plan.rounds, UNITS[plan.budget.unit]))
         print()
     else:
-        print(f"{len(plan.configs)} trials of {plan.budget}")
-    print_table(plan_table(plan)[:SHOWN])
-    if (hidden := len(plan.configs) - SHOWN) > 0:
+        print(f"{_counted(task.spec)} of {plan.budget}")
+    rows = plan_table(plan)
+    print_table(rows[:SHOWN])
+    if (hidden := len(rows) - SHOWN) > 0:
         print(f"and {hidden} more")
     print()
     fixed = {name: value for name, value in plan.configs[0].to_dict().items() if name not in {*plan.swept, "seed"}}
@@ -74,13 +78,23 @@ def show(plan: Plan, task: Task, sweep: SweepFlags) -> None:
     )
 
 
-def _in_words(trials: Sequence[int]) -> str:
+def _counted(spec: ExperimentSpec) -> str:
+    """``9 trials``, or ``9 configurations of 3 seeds each (27 trials)``."""
+    configs, configurations = len(spec.configs), spec.configurations
+    if not spec.configuration_of:
+        return "1 trial" if configs == 1 else f"{configs} trials"
+    least, most = min(map(len, configurations)), max(map(len, configurations))
+    of = f"{most} seeds each" if least == most else f"{least} to {most} seeds"
+    return f"{len(configurations)} configurations of {of} ({configs} trials)"
+
+
+def _in_words(plan: Plan, spec: ExperimentSpec) -> str:
     """``9 trials begin, 3 go on, 1 goes to the end``."""
-    first, *others = trials
+    _, *others = [trials_of_round(len(spec.configurations), index) for index in range(len(plan.rounds))]
     if not others:
-        return f"{first} {'trial' if first == 1 else 'trials'} to the end"
+        return f"{_counted(spec)} to the end"
     *between, last = others
-    words = [f"{first} trials begin", *(f"{count} go on" for count in between)]
+    words = [f"{_counted(spec)} begin", *(f"{count} go on" for count in between)]
     return ", ".join([*words, f"{last} {'goes' if last == 1 else 'go'} to the end"])
 
 
@@ -104,7 +118,7 @@ def _time_of_all(plan: Plan, sweep: SweepFlags) -> str:
 
 
 def _confirmation(plan: Plan, sweep: SweepFlags) -> str:
-    best = min(sweep.confirm, len(plan.configs))
+    best = min(sweep.confirm, len({*(plan.configuration_of or range(len(plan.configs)))}))
     runs = best * sweep.confirm_seeds
     seconds = plan.seconds() / len(plan.configs) * runs
     return (

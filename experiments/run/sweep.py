@@ -14,7 +14,10 @@ from experiments.plan.capacity import Capacity
 from experiments.plan.learners import Learner
 from experiments.plan.plan import Plan, draw, require_fits
 from experiments.plan.rungs import rungs
+from experiments.plan.seeds import require_means, with_seeds
+from experiments.plan.trial_names import number_in_name
 from experiments.read.restored import RestoredTrial
+from experiments.record.seeds import members, of_some
 from experiments.record.spec import ExperimentSpec
 from experiments.run.fork import best_checkpoint, changed, forked
 from experiments.run.planning import capacity_for, filled, rounds, show
@@ -53,10 +56,15 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
         return continuation(learner, run, Budget(sweep.iterations, sweep.timesteps), sweep.confirmation), None
     resources = resources_for(run)
     settings = sweep.settings(learner.batch_field)
+    require_means(sweep.seeds, sweep.scheduler, settings)
     capacity: Capacity | None = None
     origin: Sequence[RestoredTrial] = ()
+    configuration_of: list[int] | None = None
     if mode == FORK:
         forked_from, origin = forked(learner, run)
+        configuration_of = of_some(forked_from.configuration_of, [int(number_in_name(trial.name)) for trial in origin])
+        most = max(map(len, members(configuration_of, len(origin))))
+        require_means(most, sweep.scheduler, settings)
         configs = [changed(trial, settings, learner.config_class) for trial in origin]
         swept = [name for name in forked_from.swept if name not in settings]
         notes = ["Trials start from the best checkpoints of their origin, whose steps count towards the limit."]
@@ -68,10 +76,13 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
             sweep = filled(sweep, capacity)
         count = sweep.num_samples or SAMPLES
         configs, swept, notes = draw(learner, sweep.preset, settings, count, sweep.seed, resources)
+        if sweep.seeds > 1:
+            configs, configuration_of, more = with_seeds(configs, sweep.seeds)
+            swept, notes = [*swept, "seed"], [*notes, *more]
     require_used(configs[0], settings)
     if sweep.scheduler == "pbt":
         notes += population.notes(learner, configs, swept)
-    plan = Plan(learner, configs, swept, sweep.budget, resources, sweep.max_concurrent, notes)
+    plan = Plan(learner, configs, swept, sweep.budget, resources, sweep.max_concurrent, notes, (), configuration_of)
     start = max((int(best_checkpoint(trial)[1][sweep.budget.time_attr]) for trial in origin), default=0)
     task = beginning(learner, run, _spec(plan, sweep, run, start), origin)
     if not task.spec.rungs:
@@ -83,7 +94,7 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
 def _spec(plan: Plan, sweep: SweepFlags, run: RunFlags, start: int) -> ExperimentSpec:
     """What is written down of a plan; ``start`` is where the furthest trial of a fork begins."""
     limit = sweep.budget.limits[sweep.budget.time_attr]
-    halved = rungs(len(plan.configs), limit, min(start, limit - 1))
+    halved = rungs(len(members(plan.configuration_of, len(plan.configs))), limit, min(start, limit - 1))
     return ExperimentSpec(
         learner=plan.learner.name,
         command=[program(), *sys.argv[1:]],
@@ -99,4 +110,5 @@ def _spec(plan: Plan, sweep: SweepFlags, run: RunFlags, start: int) -> Experimen
         time_budget_s=sweep.time_budget_s,
         storage_uri=run.uri,
         confirm=sweep.confirmation,
+        configuration_of=plan.configuration_of,
     )

@@ -1,14 +1,19 @@
 """What successive halving found, in words and in a table: for the end of a sweep and for its report."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+import numpy as np
 
 from experiments.ask.budget import Budget
 from experiments.ask.words import short
-from experiments.plan.trial_names import number_of
+from experiments.plan.seeds import in_words
+from experiments.read.bootstrap import mean_interval
 from experiments.read.configurations import SPEED_ONLY
 from experiments.read.lead import Lead, lead
 from experiments.read.next_command import confirm_command, plan_command
+from experiments.read.seeds import arrived, mean_last, together
 from experiments.read.trials import Experiment, TrialResult
+from experiments.record.seeds import means, members
 from experiments.show.table import Rows
 from experiments.show.text import number
 
@@ -17,12 +22,20 @@ MAX_NAMED = 6
 
 
 def rung_table(experiment: Experiment) -> Rows:
-    """Each decision: how many trials were compared, how many went on, and the returns on both sides of the cut."""
-    rows = []
+    """Each decision: how many were compared, how many went on, and the returns on both sides of the cut.
+
+    Of configurations with several seeds these are means, and counts are of configurations.
+    """
+    rows, configuration_of = [], experiment.record.get("configuration_of")
     for decision in experiment.decisions:
-        scores = {index: score for index, score in enumerate(decision.scores) if score is not None}
-        stopped = [score for index, score in scores.items() if index not in decision.kept]
-        kept = [scores[index] for index in decision.kept]
+        trials_of = members(configuration_of, len(decision.scores))
+        scores = {index: score for index, score in enumerate(means(decision.scores, trials_of)) if score is not None}
+        went_on = (
+            [*dict.fromkeys(configuration_of[trial] for trial in decision.kept)] if configuration_of else decision.kept
+        )
+        stopped = [score for index, score in scores.items() if index not in went_on]
+        kept = [scores[index] for index in went_on]
+        which = [in_words(trials_of[index]) for index in went_on[:MAX_NAMED]]
         rows.append(
             {
                 f"at {_unit(experiment)}": f"{decision.at:,}",
@@ -31,7 +44,7 @@ def rung_table(experiment: Experiment) -> Rows:
                 "best": number(kept[0]),
                 "last that went on": number(kept[-1]),
                 "best that was stopped": number(max(stopped)) if stopped else "",
-                "which": " ".join(map(number_of, decision.kept[:MAX_NAMED])) + " ..." * (len(kept) > MAX_NAMED),
+                "which": ("; " if configuration_of else " ").join(which) + " ..." * (len(went_on) > MAX_NAMED),
             }
         )
     return rows
@@ -42,26 +55,40 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
 
     ``mark`` makes of a text from a file what is shown of it.
     """
-    best = experiment.best
+    best, winner = experiment.best, experiment.winner
     if best is None or not experiment.decisions:
         return []
+    several = bool(experiment.record.get("configuration_of"))
     leading = [trial for trial in experiment.trials if trial.rung == best.rung]
     swept = experiment.record.get("swept", [])
+    hidden = {*SPEED_ONLY, "seed"} if several else SPEED_ONLY
     settings = ", ".join(
-        f"{name}={short(best.config.get(name))}" for name in swept if name in best.config and name not in SPEED_ONLY
+        f"{name}={short(best.config.get(name))}" for name in swept if name in best.config and name not in hidden
     )
-    over = len(leading) == 1 or all(trial.state in ("finished", "diverged", "failed") for trial in leading)
-    lines = [
-        f"{'Winner' if over else 'Leader'}: {mark(best.name)}" + (f" with {mark(settings)}" if settings else "") + "."
-    ]
+    over = len(together(leading)) == 1 or all(trial.state in ("finished", "diverged", "failed") for trial in leading)
+    who = in_words([trial.number for trial in winner]) if several else best.name
+    lines = [f"{'Winner' if over else 'Leader'}: {mark(who)}" + (f" with {mark(settings)}" if settings else "") + "."]
     if not over:
         lines[0] += f" The sweep is not finished: {len(leading)} trials have more to play."
-    lines.append(_play(best))
+    lines.append(seeds_in_words(winner) if several else _play(best))
     if found := lead(experiment):
         lines.append(_certainty(found, experiment, mark))
     if command := plan_command(experiment.record):
         lines.append(f"The same plan on any machine: {mark(command)}")
     return lines
+
+
+def seeds_in_words(trials: Sequence[TrialResult]) -> str:
+    """How each seed of a configuration plays by its training games, and their mean with its interval."""
+    seeds = arrived(trials)
+    steps = sorted({trial.rows[-1]["timesteps_total"] for trial in seeds})
+    after = " to ".join(f"{end:,}" for end in dict.fromkeys((steps[0], steps[-1])))
+    each = ", ".join(f"{trial.last:.1f} with seed {trial.config.get('seed', 0)}" for trial in seeds)
+    text = f"After {after} agent steps the last 100 training games returned {each}"
+    if len(seeds) < 2:
+        return f"{text}."
+    low, high = mean_interval(np.array([trial.last for trial in seeds]))
+    return f"{text}: {mean_last(seeds):.1f} on average (95% interval {low:.1f} to {high:.1f})."
 
 
 def _play(best: TrialResult) -> str:
@@ -81,15 +108,22 @@ def _play(best: TrialResult) -> str:
 
 
 def _certainty(found: Lead, experiment: Experiment, mark: Callable[[str], str]) -> str:
-    spread = number(found.spread)
+    several = bool(experiment.record.get("configuration_of"))
+    what = f"{found.compared} {'configurations' if several else 'trials'}"
+    other = in_words([trial.number for trial in found.next]) if several else found.next[0].name
     text = (
-        f"How sure: when {found.trials} trials were last compared, at {found.at:,} {_unit(experiment)}, it led"
-        f" {mark(found.next.name)} by {found.points:.1f} points."
+        f"How sure: when {what} were last compared, at {found.at:,} {_unit(experiment)}, it led"
+        f" {mark(other)} by {found.points:.1f} points."
     )
-    if spread:
+    if found.seeds:
+        text += f" By their seeds that is {found.seeds.low:.1f} to {found.seeds.high:.1f} with 95%."
+    elif spread := number(found.spread):
         luck = "more" if found.points > found.spread else "no more"
         text += f" That is {luck} than the luck of the games alone, up to {spread} with 95%."
-    text += " Each had one random seed, and its luck is larger still; to play the best again with others:"
+    if several:
+        text += " It was chosen for the luck of these seeds, too; to play the best again with others:"
+    else:
+        text += " Each had one random seed, and its luck is larger still; to play the best again with others:"
     return f"{text} {mark(confirm_command(experiment.folder, experiment.record))}"
 
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from experiments.ask.command_line import neighbour
 from experiments.read import policies
-from experiments.read.trials import read_experiment
+from experiments.read.configurations import best_configurations, varied
+from experiments.read.trials import Experiment, read_experiment
 from experiments.record.folders import display
-from experiments.show.halving import rung_table, winner_lines
+from experiments.show.halving import rung_table, seeds_in_words, winner_lines
 from experiments.show.table import print_table, without
-from experiments.show.tables import trial_table
+from experiments.show.tables import configuration_table, trial_table
 from experiments.show.text import line, say
 from trainables.texts import printable
 
@@ -29,6 +30,8 @@ def summarise(folder: Path) -> int:
         line()
         for text in found:
             say(text)
+    if experiment.record.get("configuration_of"):
+        _show_seeds(experiment, compared=bool(found))
     if best := experiment.best:
         if not found:
             if len(experiment.record.get("rungs") or []) > 1:
@@ -45,3 +48,15 @@ def summarise(folder: Path) -> int:
     line(f"Report:  {neighbour('results.py')} report {where}")
     line(f"Play:    {neighbour('watch.py')} {where}")
     return 1 if failed else 0
+
+
+def _show_seeds(experiment: Experiment, compared: bool) -> None:
+    """Print each configuration's mean over its seeds; and the best one, unless they were ``compared`` at rungs."""
+    found = best_configurations(experiment, len(experiment.trials))
+    labels = [configuration.label(varied(found)) for configuration in found]
+    print_table(without(configuration_table(found, labels), "learner"))
+    line()
+    if found and not compared:
+        if len(found) > 1:
+            line(f"Best configuration, by the mean of its seeds: {labels[0]}")
+        say(seeds_in_words(found[0].trials))

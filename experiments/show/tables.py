@@ -2,30 +2,33 @@
 
 import contextlib
 import datetime
-import math
 import os
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
 from rich import filesize
 
 from experiments.ask.words import duration, short
 from experiments.plan.capacity import Round
 from experiments.plan.plan import Plan
+from experiments.plan.seeds import in_words
 from experiments.read.arrivals import Arrivals
 from experiments.read.bootstrap import mean_interval
 from experiments.read.configurations import Configuration, varied
 from experiments.read.confirmations import Confirmation, state_with_confirmation
+from experiments.read.seeds import mean_last, together
 from experiments.read.trials import ENDED, Experiment, TrialResult
 from experiments.record import folders
+from experiments.record.seeds import members
 from experiments.show.speed import Speed
 from experiments.show.table import Rows
 from experiments.show.text import number
 
 
 def trial_table(trials: Sequence[TrialResult]) -> Rows:
-    """Every trial, the best latest return first."""
+    """Every trial, the best latest return first; seeds of one configuration stand together, in order of their mean."""
     return [
         {
             "trial": trial.name,
@@ -39,22 +42,41 @@ def trial_table(trials: Sequence[TrialResult]) -> Rows:
             "last": number(trial.last),
             "area": number(trial.area),
         }
-        for trial in sorted(trials, key=lambda trial: trial.last if trial.rows else -math.inf, reverse=True)
+        for each in sorted(together(trials), key=mean_last, reverse=True)
+        for trial in each
     ]
 
 
 def configuration_table(configurations: Sequence[Configuration], labels: Sequence[str]) -> Rows:
-    """Configurations of several seeds: the mean of their latest returns, with its interval."""
+    """Configurations by their seeds: the mean of the latest returns, with its interval where two seeds or more have
+    results."""
     return [
         {
             "configuration": label,
             "learner": configuration.learner,
-            "seeds": ", ".join(map(str, sorted(configuration.seeds))),
+            "seeds": _seeds(configuration),
+            "steps": _range([trial.rows[-1].get("timesteps_total", 0) for trial in configuration.arrived]),
             "mean of last": number(configuration.score),
-            "95% interval": " to ".join(number(float(end)) for end in mean_interval(configuration.scores)),
+            "95% interval": _interval(configuration.scores),
         }
         for configuration, label in zip(configurations, labels, strict=True)
     ]
+
+
+def _interval(scores: np.ndarray) -> str:
+    return " to ".join(number(float(end)) for end in mean_interval(scores)) if len(scores) > 1 else ""
+
+
+def _seeds(configuration: Configuration) -> str:
+    """The seeds that have results, and how many have none."""
+    seeds = sorted(trial.config.get("seed", 0) for trial in configuration.arrived)
+    missing = len(configuration.trials) - len(seeds)
+    return ", ".join(map(str, seeds)) + (f" ({missing} without)" if missing else "")
+
+
+def _range(values: Sequence[int]) -> str:
+    least, most = min(values, default=0), max(values, default=0)
+    return number(least, 0) if least == most else f"{number(least, 0)} to {number(most, 0)}"
 
 
 def arrival_table(labels: Sequence[str], found: Sequence[Sequence[Arrivals]]) -> Rows:
@@ -75,7 +97,7 @@ def confirmation_table(found: Sequence[Confirmation]) -> Rows:
             "after": c.where,
             "sweep": number(c.sweep),
             "fresh seeds": number(float(c.fresh.mean())),
-            "95% interval": " to ".join(number(float(e)) for e in mean_interval(c.fresh)) if len(c.fresh) > 1 else "",
+            "95% interval": _interval(c.fresh),
             "drop": f"{c.drop:+.1f}",
             "at the end": number(float(c.final.mean())),
         }
@@ -98,7 +120,7 @@ def speed_table(found: Sequence[Speed]) -> Rows:
 
 
 def experiment_table(experiments: Sequence[Experiment], damaged: Iterable[str]) -> Rows:
-    """State, trials that came to their end, best latest return, size on disk and age of every experiment.
+    """State, trials that came to their end, best latest return (a mean over seeds), size and age of every experiment.
 
     Those that are ``damaged`` come last, by name alone.
     """
@@ -112,7 +134,7 @@ def experiment_table(experiments: Sequence[Experiment], damaged: Iterable[str]) 
             "state": state_with_confirmation(experiment),
             "learner": experiment.learner,
             "done": f"{done}/{planned}" + (f", {failed} failed" if failed else ""),
-            "return": number(experiment.best.last) if experiment.best else "",
+            "return": number(mean_last(experiment.winner)),
             "size": filesize.decimal(_size(experiment.folder)),
             "age": duration(age(experiment)),
         }
@@ -154,10 +176,12 @@ def round_table(rounds: Sequence[Round], unit: str) -> Rows:
 
 
 def plan_table(plan: Plan) -> Rows:
-    """A plan's trials with what is swept, the CPUs they reserve, and their seeds."""
-    rows = []
-    for index, config in enumerate(plan.configs):
-        swept = {name: short(config.to_dict()[name]) for name in plan.swept}
+    """A plan's configurations with what is swept, the CPUs that a trial of them reserves, and their trials' seeds."""
+    rows, several = [], bool(plan.configuration_of)
+    for trials in members(plan.configuration_of, len(plan.configs)):
+        config, seeds = plan.configs[trials[0]], [plan.configs[trial].seed for trial in trials]
+        swept = {name: short(config.to_dict()[name]) for name in plan.swept if name != "seed" or not several}
         cpus = f"{config.num_workers * config.cpus_per_worker:g}"
-        rows.append({"trial": f"{index:05d}", **swept, "CPUs": cpus, "seed": str(config.seed)})
+        row = {"trials" if several else "trial": in_words(trials), **swept, "CPUs of each" if several else "CPUs": cpus}
+        rows.append(row | {"seeds" if several else "seed": ", ".join(map(str, seeds))})
     return rows

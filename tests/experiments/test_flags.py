@@ -30,6 +30,7 @@ SHARED = {
     "iterations": "20",
     "timesteps": "50000",
     "preset": "karpathy",
+    "seeds": "2",
 }
 SWEEP = SHARED | {
     "num_samples": "3",
@@ -83,10 +84,11 @@ ONE_WAY = {"resume", "extend", "fork", "smoke_test"}
 REFUSED = {
     # way to run: flags that train.py would ignore, or cannot change; and those that a sweep would
     "fork": (
-        {"preset", "rmsprop_decay", "segment_length", "updates_per_iteration", *PGConfig.ARCHITECTURE_FIELDS} | ONE_WAY,
-        {"num_samples", "preset", "seed"} | ONE_WAY,
+        {"preset", "seeds", "rmsprop_decay", "segment_length", "updates_per_iteration", *PGConfig.ARCHITECTURE_FIELDS}
+        | ONE_WAY,
+        {"num_samples", "preset", "seed", "seeds"} | ONE_WAY,
     ),
-    "smoke_test": (set(), {"num_samples", "preset", "scheduler", "iterations", "timesteps"} | ONE_WAY),
+    "smoke_test": (set(), {"num_samples", "seeds", "preset", "scheduler", "iterations", "timesteps"} | ONE_WAY),
 }
 
 

@@ -91,7 +91,7 @@ def test_missing_values_and_experiments_of_two_learners(first, tmp_path):
     assert trials["config/max_kl"].isna().tolist() == [True] * 4 + [False]
     last = json.loads(to_bytes(trials, "json"))[-1]
     assert (last["return_last"], last["config/clip"], last["state"]) == (None, None, "interrupted")
-    assert to_bytes(trials, "csv").decode().splitlines()[-1].startswith("second,00000_seed=0,trpo,interrupted,")
+    assert to_bytes(trials, "csv").decode().splitlines()[-1].startswith("second,00000_seed=0,0,trpo,interrupted,")
     assert len(pd.read_parquet(io.BytesIO(to_bytes(trials, "parquet")))) == 5
 
 
