@@ -7,8 +7,8 @@ import numpy as np
 from experiments.ask.budget import Budget
 from experiments.ask.words import short
 from experiments.plan.seeds import in_words
-from experiments.read.bootstrap import mean_interval
 from experiments.read.configurations import SPEED_ONLY
+from experiments.read.differences import mean_interval
 from experiments.read.lead import Lead, lead
 from experiments.read.next_command import confirm_command, plan_command
 from experiments.read.seeds import arrived, mean_last, together

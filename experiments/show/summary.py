@@ -25,13 +25,14 @@ def summarise(folder: Path) -> int:
     experiment = read_experiment(folder, running=False)  # this program holds the lock, but runs it no longer
     print_table(without(trial_table(experiment.trials), "experiment", "steps/s", "best", "area"))
     line()
-    if found := winner_lines(experiment):
+    found = winner_lines(experiment)
+    if experiment.record.get("configuration_of"):
+        _show_seeds(experiment, compared=bool(found))
+    if found:
         print_table(rung_table(experiment))
         line()
         for text in found:
             say(text)
-    if experiment.record.get("configuration_of"):
-        _show_seeds(experiment, compared=bool(found))
     if best := experiment.best:
         if not found:
             if len(experiment.record.get("rungs") or []) > 1:

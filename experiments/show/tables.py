@@ -15,9 +15,9 @@ from experiments.plan.capacity import Round
 from experiments.plan.plan import Plan
 from experiments.plan.seeds import in_words
 from experiments.read.arrivals import Arrivals
-from experiments.read.bootstrap import mean_interval
 from experiments.read.configurations import Configuration, varied
 from experiments.read.confirmations import Confirmation, state_with_confirmation
+from experiments.read.differences import mean_interval
 from experiments.read.seeds import mean_last, together
 from experiments.read.trials import ENDED, Experiment, TrialResult
 from experiments.record import folders
@@ -48,8 +48,7 @@ def trial_table(trials: Sequence[TrialResult]) -> Rows:
 
 
 def configuration_table(configurations: Sequence[Configuration], labels: Sequence[str]) -> Rows:
-    """Configurations by their seeds: the mean of the latest returns, with its interval where two seeds or more have
-    results."""
+    """Configurations by their seeds: the mean of the latest returns, with Student's interval where two have results."""
     return [
         {
             "configuration": label,
