@@ -16,9 +16,10 @@ def is_sound(configuration_of: Sequence[int], trials: int) -> bool:
 
 
 def members(configuration_of: Sequence[int] | None, trials: int) -> list[list[int]]:
-    """The trials of each configuration, in order."""
+    """The trials of each configuration, in order; a list that is of another number of trials says nothing."""
     found: dict[int, list[int]] = {}
-    for trial, configuration in enumerate(configuration_of or range(trials)):
+    known = configuration_of if configuration_of and len(configuration_of) == trials else range(trials)
+    for trial, configuration in enumerate(known):
         found.setdefault(configuration, []).append(trial)
     return list(found.values())
 

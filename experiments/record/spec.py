@@ -115,8 +115,9 @@ def sound_record(folder: Path) -> dict[str, Any]:
     wrong = wrong_entry(content, hints)
     if (sweep := content.get("confirms")) is not None and not (wrong or is_name(sweep)):
         wrong = f"confirms={sweep!r} is no name"
-    if not wrong and (of := content.get("configuration_of")) and not is_sound(of, len(content.get("configs", []))):
-        wrong = "configuration_of does not give each of the configs a configuration, counted from 0"
+    if (of := content.get("configuration_of")) is not None and not wrong:
+        sound = is_sound(of, len(content.get("configs", [])))
+        wrong = None if sound else f"configuration_of={str(of)[:60]} does not count the configs' configurations from 0"
     if wrong:
         raise ConfigError(f"{folder / RECORD} is damaged: {wrong}")
     return content

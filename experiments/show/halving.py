@@ -30,9 +30,8 @@ def rung_table(experiment: Experiment) -> Rows:
     for decision in experiment.decisions:
         trials_of = members(configuration_of, len(decision.scores))
         scores = {index: score for index, score in enumerate(means(decision.scores, trials_of)) if score is not None}
-        went_on = (
-            [*dict.fromkeys(configuration_of[trial] for trial in decision.kept)] if configuration_of else decision.kept
-        )
+        of = {trial: index for index, trials in enumerate(trials_of) for trial in trials}
+        went_on = [*dict.fromkeys(of[trial] for trial in decision.kept)]
         stopped = [score for index, score in scores.items() if index not in went_on]
         kept = [scores[index] for index in went_on]
         which = [in_words(trials_of[index]) for index in went_on[:MAX_NAMED]]

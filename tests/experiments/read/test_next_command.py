@@ -54,3 +54,11 @@ def test_a_plan_that_followed_from_a_machines_speed_is_typed_with_what_makes_it_
     typed = {"command": ["sweep_pong.py", "--name=mine", "--num-samples=9", "--timesteps", "1300000"]}
     assert plan_command(record | typed).endswith("sweep_pong.py --num-samples=9 --timesteps 1300000")
     assert plan_command(record | {"fork_of": {"name": "other"}}) == ""
+
+
+def test_of_several_seeds_a_plan_counts_configurations_and_older_records_mean_those_of_a_confirmation():
+    record = {"command": ["sweep_pong.py", "--seeds", "2", "--confirm", "1"], "configs": [{}] * 4, "timesteps": 9}
+    old = plan_command(record)
+    assert old.endswith("sweep_pong.py --confirm-seeds 2 --confirm 1 --num-samples 4 --timesteps 9")
+    new = plan_command(record | {"configuration_of": [0, 0, 1, 1]})
+    assert new.endswith("sweep_pong.py --seeds 2 --confirm 1 --num-samples 2 --timesteps 9")

@@ -44,6 +44,9 @@ def test_a_value_of_json_is_of_a_declared_type_or_not(hint, good, bad):
         {"versions": []},
         {"git": "x"},
         {"started": 5},
+        {"configuration_of": "0"},
+        {"configuration_of": [0, 0]},
+        {"configuration_of": [1]},
     ],
 )
 def test_a_record_of_wrong_types_is_damaged_in_one_line(change, tmp_path):

@@ -1,0 +1,85 @@
+"""Several seeds of each configuration, as users run them: real Pong, and TRPO on CartPole."""
+
+import os
+import subprocess
+
+import pytest
+
+from experiments.read.trials import read_experiment
+from experiments.record.decisions import read_decisions
+from experiments.record.seeds import means
+from experiments.record.spec import ExperimentSpec
+from tests.experiments.run.test_halving import same
+from tests.helpers.populations import newest_arrays
+from tests.helpers.programs import SWEEPS, TRAIN, command, run
+from tests.helpers.small_experiments import iterations, rows, trial_folders
+from tests.helpers.trials import assert_same, untimed
+
+pytestmark = [pytest.mark.slow, pytest.mark.ray]
+
+PONG = ["--set=slots=2", "--set=hidden_size=10", "--set=segment_length=500", "--set=eval_interval=0"]
+PONG += ["--set=updates_per_iteration=1", "--num-workers", 1, "--num-samples", 3, "--iterations", 4]
+
+
+def on_cpus(count, program, *flags, cwd):
+    """Run a program that sees so many CPUs."""
+    cpus = sorted(os.sched_getaffinity(0))[:count]
+    done = subprocess.run(
+        command(program, *flags),
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        preexec_fn=lambda: os.sched_setaffinity(0, cpus),
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.timeout(1500)
+def test_seeds_of_the_best_mean_go_on_together_and_the_same_on_one_cpu_and_on_two(tmp_path):
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("there is one CPU")
+    output = on_cpus(2, SWEEPS["pg"], *PONG, "--seeds", 2, "--name", "two", cwd=tmp_path)
+    on_cpus(1, SWEEPS["pg"], *PONG, "--seeds", 2, "--name", "one", cwd=tmp_path)
+    two, one = tmp_path / "results" / "two", tmp_path / "results" / "one"
+    same(two, one)
+    spec, (decision,) = ExperimentSpec.read(two), read_decisions(two)
+    assert spec.configurations == [[0, 1], [2, 3], [4, 5]]
+    assert [config["seed"] for config in spec.configs] == [0, 1] * 3
+    scores = means(decision.scores, spec.configurations)
+    winner = scores.index(max(scores))
+    assert decision.kept == spec.configurations[winner]
+    assert [iterations(trial)[-1] == 4 for trial in trial_folders(two)] == [i in decision.kept for i in range(6)]
+    assert "3 configurations of 2 seeds each (6 trials) begin, 1 goes to the end" in output
+    assert "Winner: " in output
+
+    run(SWEEPS["pg"], "--resume", "two", "--confirm", 1, "--confirm-seeds", 2, cwd=tmp_path, timeout=600)
+    confirm = ExperimentSpec.read(tmp_path / "results" / "two-confirm")
+    assert [config["seed"] for config in confirm.configs] == [2, 3]
+    assert confirm.configuration_of == [0, 0]
+    fork = ["--fork", "two", "--scheduler", "fifo", "--iterations", 6, "--name", "fork"]
+    run(SWEEPS["pg"], *fork, cwd=tmp_path, timeout=600)
+    assert ExperimentSpec.read(tmp_path / "results" / "fork").configuration_of == spec.configuration_of
+
+
+@pytest.mark.timeout(900)
+def test_seeds_of_train_are_those_of_single_runs_bit_for_bit_and_are_extended_and_forked_together(tmp_path):
+    flags = ["trpo", "--preset", "cartpole", "--num-workers", 1, "--iterations", 3]
+    output = run(TRAIN, *flags, "--seed", 4, "--seeds", 2, "--name", "both", cwd=tmp_path)
+    both = tmp_path / "results" / "both"
+    assert "with seed 4" in output
+    assert " on average (95% interval " in output
+    for seed, trial in zip((4, 5), trial_folders(both), strict=True):
+        run(TRAIN, *flags, "--seed", seed, "--name", f"only{seed}", cwd=tmp_path)
+        (alone,) = trial_folders(tmp_path / "results" / f"only{seed}")
+        assert trial.name == f"{seed - 4:05d}_seed={seed}"
+        assert alone.name == "00000"
+        assert_same(newest_arrays(trial), newest_arrays(alone))
+        assert [*map(untimed, rows(trial))] == [*map(untimed, rows(alone))]
+    run(TRAIN, "trpo", "--extend", "both", "--iterations", 4, cwd=tmp_path)
+    assert [iterations(trial)[-1] for trial in trial_folders(both)] == [4, 4]
+    run(TRAIN, "trpo", "--fork", "both", "--iterations", 6, "--max-kl", 0.02, "--name", "fork", cwd=tmp_path)
+    experiment = read_experiment(tmp_path / "results" / "fork")
+    assert [(trial.config["seed"], trial.config["max_kl"]) for trial in experiment.trials] == [(4, 0.02), (5, 0.02)]
+    assert experiment.record["configuration_of"] == [0, 0]

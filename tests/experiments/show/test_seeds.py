@@ -1,0 +1,79 @@
+"""Experiments with several seeds of each configuration: the best one is the best by its mean, wherever it is named."""
+
+import pytest
+
+from experiments.read.configurations import best_configurations
+from experiments.read.lead import lead
+from experiments.read.trials import read_experiment
+from experiments.record.decisions import Decision, write_decisions
+from experiments.show.halving import rung_table, winner_lines
+from experiments.show.page import report
+from experiments.show.summary import summarise
+from experiments.show.tables import configuration_table, experiment_table, trial_table
+from tests.helpers.written_experiments import write_experiment
+
+LUCKY, STEADY = {"gamma": 0.9}, {"gamma": 0.8}
+TRIALS = [
+    (LUCKY | {"seed": 0}, [-20, 5.0], None),
+    (LUCKY | {"seed": 1}, [-20, -19.0], None),
+    (STEADY | {"seed": 0}, [-20, -4.0], None),
+    (STEADY | {"seed": 1}, [-20, -2.0], None),
+]
+RECORD = {"configuration_of": [0, 0, 1, 1], "swept": ["gamma", "seed"]}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write_experiment(tmp_path / "results", "two", "pg", TRIALS, **RECORD)
+
+
+def test_a_lucky_seed_made_its_configuration_the_best(folder, capsys):
+    experiment = read_experiment(folder)
+    assert [trial.number for trial in experiment.winner] == [2, 3]
+    assert experiment.best.number == 3
+    assert best_configurations(experiment, 1)[0].trials == experiment.winner
+    assert [row["trial"][:5] for row in trial_table(experiment.trials)] == ["00002", "00003", "00000", "00001"]
+    assert experiment_table([experiment], [])[0]["return"] == "-3.0"
+    assert summarise(folder) == 0
+    output = capsys.readouterr().out
+    assert "Best configuration, by the mean of its seeds: g=0.8" in output
+    assert "returned -4.0 with seed 0, -2.0 with seed 1: -3.0 on average (95% interval -15.7 to 9.7)" in output
+
+
+def test_best_prints_the_command_that_trains_all_its_seeds(folder, run_results):
+    _, output, _ = run_results("best", folder)
+    assert "--gamma 0.8" in output
+    assert output.endswith("--seeds 2\n")
+
+
+def test_a_seed_that_failed_is_left_out_of_the_mean_and_said_to_be(tmp_path):
+    trials = [TRIALS[0], (LUCKY | {"seed": 1}, [-21], "RuntimeError: no luck"), *TRIALS[2:]]
+    experiment = read_experiment(write_experiment(tmp_path, "failed", "pg", trials, **RECORD))
+    assert [trial.number for trial in experiment.winner] == [0, 1]
+    first, second = configuration_table(best_configurations(experiment, 2), ["lucky", "steady"])
+    assert (first["seeds"], first["mean of last"], first["95% interval"]) == ("0 (1 without)", "5.0", "")
+    assert (second["seeds"], second["steps"]) == ("0, 1", "2,000")
+
+
+@pytest.fixture
+def halved(tmp_path):
+    """Three configurations of two seeds; one went on."""
+    trials = [(STEADY | {"seed": s, "gamma": g}, [-20, -20 + s], "running") for g in (0.7, 0.8, 0.9) for s in (0, 1)]
+    trials[2:4] = [(config, [-20, -18 + config["seed"], -9 + config["seed"]], None) for config, *_ in trials[2:4]]
+    record = {"scheduler": "halving", "rungs": [2, 3], "iterations": 3, "configuration_of": [0, 0, 1, 1, 2, 2]}
+    folder = write_experiment(tmp_path / "results", "halved", "pg", trials, **RECORD | record)
+    write_decisions(folder, [Decision(2, [-20.0, -19.0, -18.0, -17.0, -20.0, None], [2, 3])])
+    return folder
+
+
+def test_the_end_of_a_sweep_speaks_of_configurations(halved):
+    experiment = read_experiment(halved)
+    name, play, sure, *_ = winner_lines(experiment)
+    assert name == "Winner: 00002, 00003 with gamma=0.8."
+    assert "returned -9.0 with seed 0, -8.0 with seed 1: -8.5 on average (95% interval" in play
+    assert "3 configurations were last compared, at 2 iterations, it led 00000, 00001 by 2.0 points" in sure
+    assert "By their seeds that is 2.0 to 2.0 with 95%" in sure
+    assert lead(experiment).seeds.value == 2.0
+    (row,) = rung_table(experiment)
+    assert list(row.values()) == ["2", "3", "1", "-17.5", "-17.5", "-19.5", "00002, 00003"]
+    assert "## Configurations with several seeds" in report([experiment]).text
