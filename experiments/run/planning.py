@@ -103,8 +103,9 @@ def _time_of(plan: Plan, sweep: SweepFlags) -> str:
     text = f"About {duration(seconds)} on {plan.resources}, by the speed of a game that was played now."
     if seconds > sweep.time_budget_s:
         return f"{text} That is more than the {duration(sweep.time_budget_s)} of --time-budget-s: --resume will go on."
+    several = "configurations" if plan.configuration_of else "trials"
     return (
-        f"{text} A round of several trials that would not fit into what is left of {duration(sweep.time_budget_s)}"
+        f"{text} A round of several {several} that would not fit into what is left of {duration(sweep.time_budget_s)}"
         " (--time-budget-s) is not begun: the sweep then ends."
     )
 
