@@ -31,7 +31,7 @@ class Lead(NamedTuple):
 
 def lead(experiment: Experiment) -> Lead | None:
     """None where nobody was compared with the best configuration."""
-    winner = experiment.winner
+    winner = experiment.best_seeds
     if not winner or not experiment.decisions:
         return None
     configurations = together(experiment.trials)
@@ -49,7 +49,7 @@ def _last_compared(
     experiment: Experiment, configurations: Sequence[Sequence[TrialResult]]
 ) -> tuple[int, dict[int, float]]:
     """Where several configurations were last compared, and the score of each trial there, by its number."""
-    winner = experiment.winner
+    winner = experiment.best_seeds
     last = [
         trial
         for trial in experiment.trials

@@ -1,9 +1,12 @@
 """When a trial is over: the one rule, for what is listed and for what goes on."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from experiments.ask.budget import Budget
+from experiments.record import names
+from trainables import checkpoints
 
 
 def is_over(rows: Sequence[Mapping[str, Any]], budget: Budget, before: Sequence[Budget], saved: int) -> bool:
@@ -18,3 +21,13 @@ def is_over(rows: Sequence[Mapping[str, Any]], budget: Budget, before: Sequence[
     if budget.limits and budget.share(rows[-1]) == 1:
         return saved >= rows[-1]["training_iteration"]
     return bool(rows[-1].get("diverged")) or not any(earlier.ended(rows) for earlier in before if earlier.limits)
+
+
+def saved_iteration(folder: Path) -> int:
+    """The iteration of a trial's newest whole checkpoint; 0 without one."""
+    for path in reversed(names.checkpoints(folder)):
+        try:
+            return checkpoints.load_state(path)["iteration"]
+        except checkpoints.CheckpointError:
+            continue
+    return 0

@@ -13,14 +13,14 @@ from experiments.ask.budget import Budget
 from experiments.plan.learners import LEARNERS
 from experiments.plan.trial_names import number_in_id, number_in_name
 from experiments.read.bootstrap import area_under
-from experiments.read.over import is_over
+from experiments.read.over import is_over, saved_iteration
 from experiments.read.rows import lines, read_json, read_rows
 from experiments.read.seeds import mean_last, together
 from experiments.record import folders, lock, names
 from experiments.record.decisions import Decision, dropped, passed, read_decisions
 from experiments.record.sound import matches
 from experiments.record.spec import ALL_DONE, SETTINGS, TIME_BUDGET, sound_record
-from trainables import checkpoints
+from experiments.record.winner import WinnerGames, read_winner
 from trainables.checks import ConfigError, check_settings, unknown
 from trainables.config import upgraded
 from trainables.metrics import METRIC
@@ -106,6 +106,7 @@ class Experiment:
     running: bool  # a program holds its lock
     over: bool  # every trial has come to its end
     decisions: Sequence[Decision] = ()  # of halving
+    played: WinnerGames | None = None  # what the winner's last games returned
 
     @property
     def name(self) -> str:
@@ -132,7 +133,7 @@ class Experiment:
         return self.over or (not self.running and self.record.get("ended") in (ALL_DONE, TIME_BUDGET))
 
     @cached_property
-    def winner(self) -> list[TrialResult]:
+    def best_seeds(self) -> list[TrialResult]:
         """The seeds of the best configuration, by the mean of their latest returns; under halving of those that went
         furthest, which are compared where they last met."""
         played = [trial for trial in self.trials if trial.rows]
@@ -147,7 +148,16 @@ class Experiment:
     @property
     def best(self) -> TrialResult | None:
         """The best seed of the best configuration."""
-        return max(self.winner, key=lambda trial: trial.last, default=None)
+        return max(self.best_seeds, key=lambda trial: trial.last, default=None)
+
+    @property
+    def winner(self) -> TrialResult | None:
+        """The best trial of a halved sweep in which none of those that went furthest has more to play."""
+        leading = [trial for trial in self.trials if self.best and trial.rung == self.best.rung]
+        over = len(together(leading)) == 1 or all(
+            trial.state in ("finished", "diverged", "failed") for trial in leading
+        )
+        return self.best if self.decisions and over else None
 
 
 def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
@@ -169,7 +179,7 @@ def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
     over = all(trial.state in ENDED for trial in trials) and (
         (len(statuses) >= planned and all(status in OVER for status in statuses.values())) or len(trials) >= planned > 0
     )
-    return Experiment(folder, record, trials, running, over, decisions)
+    return Experiment(folder, record, trials, running, over, decisions, read_winner(folder))
 
 
 def _read_trial(
@@ -191,7 +201,7 @@ def _read_trial(
         state = "failed"  # else it failed once, and went on
     elif out and not done:
         state = "stopped"
-    elif is_over(rows, budget, before, _saved(folder)) if done else status in OVER:
+    elif is_over(rows, budget, before, saved_iteration(folder)) if done else status in OVER:
         state = _ending(rows, budget)
     elif running and status == "PENDING" and not rows:
         state = "waiting"
@@ -216,16 +226,6 @@ def _config(folder: Path, record: dict[str, Any], number: int) -> dict[str, Any]
     except ConfigError as error:
         raise ConfigError(f"{folder / folders.PARAMS}: {error}") from None
     return config
-
-
-def _saved(folder: Path) -> int:
-    """The iteration of a trial's newest whole checkpoint; 0 without one."""
-    for path in reversed(names.checkpoints(folder)):
-        try:
-            return checkpoints.load_state(path)["iteration"]
-        except checkpoints.CheckpointError:
-            continue
-    return 0
 
 
 def _ending(rows: list[dict[str, Any]], budget: Budget) -> str:

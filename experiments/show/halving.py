@@ -1,6 +1,6 @@
 """What successive halving found, in words and in a table: for the end of a sweep and for its report."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from experiments.read.configurations import SPEED_ONLY
 from experiments.read.differences import mean_interval
 from experiments.read.lead import Lead, lead
 from experiments.read.next_command import confirm_command, plan_command
-from experiments.read.seeds import arrived, mean_last, together
+from experiments.read.seeds import arrived, mean_last
 from experiments.read.trials import Experiment, TrialResult
 from experiments.record.seeds import means, members
 from experiments.show.table import Rows
@@ -54,7 +54,7 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
 
     ``mark`` makes of a text from a file what is shown of it.
     """
-    best, winner = experiment.best, experiment.winner
+    best = experiment.best
     if best is None or not experiment.decisions:
         return []
     several = bool(experiment.record.get("configuration_of"))
@@ -64,12 +64,12 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
     settings = ", ".join(
         f"{name}={short(best.config.get(name))}" for name in swept if name in best.config and name not in hidden
     )
-    over = len(together(leading)) == 1 or all(trial.state in ("finished", "diverged", "failed") for trial in leading)
-    who = in_words([trial.number for trial in winner]) if several else best.name
-    lines = [f"{'Winner' if over else 'Leader'}: {mark(who)}" + (f" with {mark(settings)}" if settings else "") + "."]
-    if not over:
+    won = experiment.winner is not None
+    who = in_words([trial.number for trial in experiment.best_seeds]) if several else best.name
+    lines = [f"{'Winner' if won else 'Leader'}: {mark(who)}" + (f" with {mark(settings)}" if settings else "") + "."]
+    if not won:
         lines[0] += f" The sweep is not finished: {len(leading)} trials have more to play."
-    lines.append(seeds_in_words(winner) if several else _play(best))
+    lines.append(_play(experiment, best, mark))
     if found := lead(experiment):
         lines.append(_certainty(found, experiment, mark))
     if command := plan_command(experiment.record):
@@ -90,20 +90,35 @@ def seeds_in_words(trials: Sequence[TrialResult]) -> str:
     return f"{text}: {mean_last(seeds):.1f} on average (95% interval {low:.1f} to {high:.1f})."
 
 
-def _play(best: TrialResult) -> str:
-    """How the trial plays by its last evaluation, or by its training games where it has none."""
-    row = best.rows[-1]
+def _play(experiment: Experiment, best: TrialResult, mark: Callable[[str], str]) -> str:
+    """How the best plays: in its games at the sweep's end, else by its last evaluation, else by training alone.
+
+    Of several seeds the best one has played.
+    """
+    row, played = best.rows[-1], experiment.played
     text = f"After {row['timesteps_total']:,} agent steps its last 100 training games returned {best.last:.1f}."
+    it, its = "it", "Its"
+    if experiment.record.get("configuration_of"):
+        text, it, its = seeds_in_words(experiment.best_seeds), mark(best.name), f"The best seed's ({mark(best.name)})"
+    if played and (played.trial, played.iteration) == (best.number, best.iterations):
+        return f"{text} Then {it} played {played.games} games each way: {_returns(played.metrics)}; 95% intervals."
+    after = row.get("eval/iteration")
+    if (words := _returns(row)) and isinstance(after, int | float):
+        text += f" {its} evaluation after iteration {after:.0f} of {best.iterations}: {words}; 95% intervals."
+    return text
+
+
+def _returns(metrics: Mapping[str, object]) -> str:
+    """The returns of an evaluation in words; empty without one."""
     words = []
     for how in ("sampled", "greedy"):
-        mean, low, high = (_number(row.get(f"eval/return_{how}_{key}")) for key in ("mean", "ci95_low", "ci95_high"))
+        mean, low, high = (
+            _number(metrics.get(f"eval/return_{how}_{key}")) for key in ("mean", "ci95_low", "ci95_high")
+        )
         if mean:
             what = "actions sampled" if how == "sampled" else "the most probable action"
             words.append(f"{mean} with {what} ({low} to {high})")
-    after = row.get("eval/iteration")
-    if words and isinstance(after, int | float):
-        text += f" Its evaluation after iteration {after:.0f} of {best.iterations}: {', '.join(words)}; 95% intervals."
-    return text
+    return ", ".join(words)
 
 
 def _certainty(found: Lead, experiment: Experiment, mark: Callable[[str], str]) -> str:

@@ -9,6 +9,7 @@ from experiments.read import policies
 from experiments.read.configurations import best_configurations, varied
 from experiments.read.trials import Experiment, read_experiment
 from experiments.record.folders import display
+from experiments.record.winner import FILM
 from experiments.show.halving import rung_table, seeds_in_words, winner_lines
 from experiments.show.table import print_table, without
 from experiments.show.tables import configuration_table, trial_table
@@ -48,6 +49,8 @@ def summarise(folder: Path) -> int:
     line(f"Look:    tensorboard --logdir {where}")
     line(f"Report:  {neighbour('results.py')} report {where}")
     line(f"Play:    {neighbour('watch.py')} {where}")
+    if (folder / FILM).is_file():
+        line(f"Film:    {display(folder / FILM)}")
     return 1 if failed else 0
 
 

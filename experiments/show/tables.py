@@ -133,7 +133,7 @@ def experiment_table(experiments: Sequence[Experiment], damaged: Iterable[str]) 
             "state": state_with_confirmation(experiment),
             "learner": experiment.learner,
             "done": f"{done}/{planned}" + (f", {failed} failed" if failed else ""),
-            "return": number(mean_last(experiment.winner)),
+            "return": number(mean_last(experiment.best_seeds)),
             "size": filesize.decimal(_size(experiment.folder)),
             "age": duration(age(experiment)),
         }

@@ -43,14 +43,6 @@ def filtered_row(x_d, mean_d, scale_d):
     return y_d.clip(-CLIP, CLIP, out=y_d)
 
 
-def sparse_product(starts, columns, values, weight_dh, out_nh):
-    out_nh[:] = sparse.csr_matrix((values, columns, starts), (len(out_nh), len(weight_dh))) @ weight_dh
-
-
-def sparse_transposed_product(starts, columns, values, y_nh, out_dh):
-    out_dh[:] = sparse.csr_matrix((values, columns, starts), (len(y_nh), len(out_dh))).T @ y_nh
-
-
 def add_rows(total, rows, grad, group, sign):
     """Where a row comes up more than once, it has to be zero before: only then are both forms the same bits."""
     touched, place = np.unique(rows, return_inverse=True)

@@ -15,7 +15,8 @@ every ``half_life`` agent steps; the entropy bonus c_H is in proportion to the s
 policy explores until it wins. With ``slots=0`` the batch is ``batch_size`` whole games.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple, Self
 
@@ -36,8 +37,8 @@ from trainables.config import PGConfig
 from trainables.learning.baseline import explained_variance
 from trainables.learning.cores import Cores
 from trainables.learning.distributions import Categorical
-from trainables.learning.inputs import active_inputs
-from trainables.learning.mlp import MLP
+from trainables.learning.halves import NetworkHalf, rejoined
+from trainables.learning.inputs import SparseRows, active_columns
 from trainables.learning.optimisers import State
 from trainables.learning.policies import ActorCritic
 from trainables.learning.returns import generalised_advantages, standardise
@@ -67,7 +68,7 @@ class Experience(NamedTuple):
 class Steps(NamedTuple):
     """n steps as an update learns from them."""
 
-    x_nd: sparse.csr_matrix  # double frames, float32
+    x_nd: SparseRows  # double frames, float32
     action_n: Array  # int8
     log_prob_n: Array
     adv_n: Array
@@ -75,15 +76,14 @@ class Steps(NamedTuple):
     entropy_n: Array
 
     @classmethod
-    def of(cls, parts: Sequence[Experience]) -> Self:
-        """All steps of an update, in order."""
-        frames, *rest = zip(*parts, strict=True)
-        x_nd = sparse.vstack([each.matrix for each in frames], format="csr")
-        return cls(x_nd, *map(np.concatenate, rest))
+    def of(cls, parts: Iterable[Experience]) -> Self:
+        """All steps of an update, in order. Frames are unpacked as they come."""
+        frames, *rest = zip(*((part.frames.rows, *part[1:]) for part in parts), strict=True)
+        return cls(SparseRows.join(frames), *map(np.concatenate, rest))
 
     def take(self, rows: Array) -> Self:
         """Some of the steps."""
-        return type(self)(*(part[rows] for part in self))
+        return type(self)(self.x_nd.take(rows), *(part[rows] for part in self[1:]))
 
 
 class Info(NamedTuple):
@@ -103,7 +103,7 @@ class PPO(Algorithm):
 
     @cached_property
     def cores(self) -> Cores:
-        """Where the halves of a minibatch are computed."""
+        """Where the halves of the network are computed."""
         return Cores(min(self.num_cores, 2))
 
     def init(self, rng: np.random.Generator) -> Arrays:
@@ -133,17 +133,17 @@ class PPO(Algorithm):
         return self.settings.batch_size
 
     def collect(self, arrays: Arrays, blocks: Iterator[PlayedBlock], play: Play) -> Steps:
-        return Steps.of([block.experience for block in blocks])
+        return Steps.of(block.experience for block in blocks)
 
     def update(
         self, arrays: Arrays, batch: Steps, progress: Progress, rng: np.random.Generator
     ) -> tuple[Arrays, Metrics]:
         steps = batch._replace(adv_n=standardise(batch.adv_n))
         bonus = self.settings.entropy_bonus * progress.points_lost
-        old_theta_p, state = self.playing_weights(arrays), without_prefix("optimiser", arrays)
-        theta_p, state, info = self.ascend(old_theta_p, state, steps, progress.decay, bonus, rng)
+        theta_p, state = self.playing_weights(arrays), without_prefix("optimiser", arrays)
+        theta_p, state, info, norm = self.ascend(theta_p, state, steps, progress.decay, bonus, rng)
         metrics = {f"policy/{name}": value for name, value in info._asdict().items()} | {
-            "policy/update_norm": float(np.linalg.norm(theta_p - old_theta_p)),
+            "policy/update_norm": norm,
             "baseline/explained_variance": explained_variance(batch.return_n - batch.adv_n, batch.return_n),
             "policy/entropy": float(np.mean(batch.entropy_n)),
             "policy/entropy_bonus": bonus,
@@ -153,43 +153,32 @@ class PPO(Algorithm):
 
     def ascend(
         self, theta_p: Array, state: State, steps: Steps, decay: float, bonus: float, rng: np.random.Generator
-    ) -> tuple[Array, State, Info]:
-        """Steps up the objective, one for each minibatch: ``(theta, the optimiser's state, means of the last epoch)``.
+    ) -> tuple[Array, State, Info, float]:
+        """Steps up the objective, one for each minibatch.
 
-        The weights of inputs that are zero in the whole batch, and the optimiser's memory of them, stay as they are.
+        Returns theta, the optimiser's state, means of the last epoch, and how far theta has moved. The weights of
+        inputs that are zero in the whole batch, and the optimiser's memory of them, stay as they are.
         """
-        mlp, optimiser, infos = self.policy.mlp, pixel_optimiser(self.settings, decay), []
-        columns, x_nc = active_inputs(steps.x_nd)
-        steps = steps._replace(x_nd=x_nc)
-        active_p, active_state = self.cores.run_two(
-            lambda: mlp.restrict_params(theta_p, columns),
-            lambda: {n: mlp.restrict_params(array, columns) if array.ndim else array for n, array in state.items()},
-        )
-        minibatches = max(1, round(len(steps.action_n) / self.settings.minibatch_size))
+        run_two, optimiser, infos = self.cores.run_two, pixel_optimiser(self.settings, decay), []
+        columns, x_nm = active_columns(steps.x_nd, self.policy.num_inputs)
+        middle = self.settings.hidden_size // 2
+        halves = slice(0, middle), slice(middle, self.settings.hidden_size)
+        one, other = run_two(*(partial(NetworkHalf, self.policy.mlp, columns, half, theta_p, state) for half in halves))
+        steps, num_steps = steps._replace(x_nd=x_nm), len(steps.action_n)
+        minibatches = max(1, round(num_steps / self.settings.minibatch_size))
         for _ in range(self.settings.epochs):
-            for rows in np.array_split(rng.permutation(len(steps.action_n)), minibatches):
-                gradient_p, info = self.minibatch_gradient(mlp.restrict(columns), active_p, steps, rows, bonus)
-                active_p, active_state = optimiser.ascend(active_p, gradient_p, active_state, self.cores.run_two)
+            for rows in np.array_split(rng.permutation(num_steps), minibatches):
+                some = steps.take(rows)
+                out_nk, other_out_nk = run_two(partial(one.forward, some.x_nd), partial(other.forward, some.x_nd))
+                slope_nk, info = objective_slope(out_nk + other_out_nk, some, self.settings.clip, bonus)
+                run_two(partial(one.ascend, slope_nk, optimiser), partial(other.ascend, slope_nk, optimiser))
                 infos.append(info)
-        theta_p, state = self.cores.run_two(
-            lambda: mlp.expand_params(active_p, columns, theta_p),
-            lambda: {
-                name: mlp.expand_params(active_state[name], columns, array) if array.ndim else active_state[name]
-                for name, array in state.items()
-            },
+        theta_p, state = run_two(
+            lambda: rejoined("theta", theta_p, one, other),
+            lambda: {name: rejoined(name, array, one, other) for name, array in state.items()},
         )
         means = np.mean(infos[-minibatches:], axis=0).tolist()
-        return theta_p, state, Info(*means)
-
-    def minibatch_gradient(
-        self, mlp: MLP, theta_p: Array, steps: Steps, rows: Array, bonus: float
-    ) -> tuple[Array, Info]:
-        """The gradient of some rows (p,): always the sum of two halves' gradients, for any number of cores."""
-        halves = [steps.take(half) for half in np.array_split(rows, 2)]
-        objective = partial(objective_gradient, mlp, theta_p, total=len(rows), clip=self.settings.clip)
-        jobs = [partial(objective, half, entropy_bonus=bonus) for half in halves]
-        (gradient_p, info), (other_p, other) = self.cores.run_two(*jobs)
-        return gradient_p + other_p, Info(*(a + b for a, b in zip(info, other, strict=True)))
+        return theta_p, state, Info(*means), math.hypot(one.distance, other.distance)
 
     def _arrays(self, theta_p: Array, state: State) -> Arrays:
         actor_p, critic_h = self.policy.split(theta_p)
@@ -214,26 +203,21 @@ def judge(
     return Experience(PackedFrames.of(x_nd), *map(np.concatenate, zip(*judged, strict=True)))
 
 
-def objective_gradient(
-    mlp: MLP, theta_p: Array, steps: Steps, total: int, clip: float, entropy_bonus: float
-) -> tuple[Array, Info]:
-    """The gradient (p,) of the objective, equation 9, and some of what is worth knowing of it.
+def objective_slope(out_nk: Array, steps: Steps, clip: float, entropy_bonus: float) -> tuple[Array, Info]:
+    """The slopes (n, k + 1) of the objective, equation 9, at the network's outputs, and what is worth knowing of it.
 
-        L = sum_n [ L_clip + c_H entropy - VALUE_WEIGHT / 2 (R - V)^2 ] / total
-
-    ``steps`` may be a part of a minibatch, which has ``total`` steps; gradients and infos of its parts add up.
+    L = mean_n [ L_clip + c_H entropy - VALUE_WEIGHT / 2 (R - V)^2 ]
     """
-    out_n, tape = mlp.forward(theta_p, steps.x_nd)
-    logit_nk, value_n = out_n[:, :-1], out_n[:, -1]
+    logit_nk, value_n = out_nk[:, :-1], out_nk[:, -1]
     log_ratio_n = Categorical.log_prob(logit_nk, steps.action_n) - steps.log_prob_n
     ratio_n = np.exp(log_ratio_n)
     objective_n, slope_n = clipped_objective(ratio_n, steps.adv_n, clip)
     logit_slope_nk = slope_n[:, None] * Categorical.score(logit_nk, steps.action_n)
     logit_slope_nk += entropy_bonus * Categorical.entropy_slope(logit_nk)
     value_slope_n = VALUE_WEIGHT * (steps.return_n - value_n)
-    cotangent_nk = np.column_stack([logit_slope_nk, value_slope_n]) / total
-    sums = np.sum(ratio_n - 1 - log_ratio_n), np.sum(slope_n != ratio_n * steps.adv_n), np.sum(objective_n)
-    return mlp.vjp(theta_p, tape, cotangent_nk.astype(theta_p.dtype)), Info(*(float(each) / total for each in sums))
+    slope_nk = np.column_stack([logit_slope_nk, value_slope_n]) / len(out_nk)
+    info = np.mean(ratio_n - 1 - log_ratio_n), np.mean(slope_n != ratio_n * steps.adv_n), np.mean(objective_n)
+    return slope_nk.astype(out_nk.dtype), Info(*map(float, info))
 
 
 def clipped_objective(ratio_n: Array, adv_n: Array, clip: float) -> tuple[Array, Array]:

@@ -7,14 +7,14 @@ back) and a Jacobian-vector product (push a direction forward). The same lines s
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from trainables.learning.inputs import Inputs, product, transposed_product
 
 Array = np.ndarray
-Tape = list[Inputs]
+Tape = list[Any]
 """What ``forward`` remembers for ``vjp`` and ``jvp``: the input of every layer."""
 
 

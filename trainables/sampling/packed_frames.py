@@ -5,7 +5,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy import sparse
 
-from trainables.sampling.frames import DoubleFrames
+from trainables.learning.inputs import SparseRows
 
 Array = np.ndarray
 
@@ -23,7 +23,7 @@ class PackedFrames(NamedTuple):
         return cls(x_nd.indices.astype(np.int16), x_nd.data.astype(np.int8), x_nd.indptr.astype(np.int32))
 
     @property
-    def matrix(self) -> sparse.csr_matrix:
-        """The frames (n, 12800), float32."""
-        parts = self.values.astype(np.float32), self.columns.astype(np.int32), self.starts
-        return sparse.csr_matrix(parts, (len(self.starts) - 1, DoubleFrames.num_pixels))
+    def rows(self) -> SparseRows:
+        """The frames, float32."""
+        parts = self.columns.astype(np.int32), self.values.astype(np.float32)
+        return SparseRows(self.starts[:-1], self.starts[1:], *parts)

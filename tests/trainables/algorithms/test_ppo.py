@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from trainables.algorithms.ppo import PPO, VALUE_WEIGHT, Steps, clipped_objective, objective_gradient
+from trainables.algorithms.ppo import PPO, VALUE_WEIGHT, Steps, clipped_objective, objective_slope
 from trainables.config import PGConfig
 from trainables.learning.distributions import Categorical
+from trainables.learning.inputs import SparseRows
 from trainables.learning.optimisers import Adam
 from trainables.learning.policies import ActorCritic
 from trainables.learning.returns import generalised_advantages
+from trainables.sampling.frames import DoubleFrames
 from trainables.sampling.pool import array_bytes
 from trainables.sampling.rollout import GameNumber
 
@@ -30,7 +32,7 @@ def make_ppo(**settings):
 def played(theta_p, n=30, seed=1):
     """Steps that the policy of ``theta_p`` has played, as float64."""
     rng = np.random.default_rng(seed)
-    x_nd = sparse.csr_matrix(rng.choice([-1.0, 1.0], (n, 12)) * (rng.random((n, 12)) < 0.3))
+    x_nd = SparseRows.of(sparse.csr_matrix(rng.choice([-1.0, 1.0], (n, 12)) * (rng.random((n, 12)) < 0.3)))
     action_n = rng.integers(0, 3, n)
     logit_nk, _ = NETWORK.forward(theta_p, x_nd)
     log_prob_n, entropy_n = Categorical.log_prob(logit_nk, action_n), Categorical.entropy(logit_nk)
@@ -47,7 +49,9 @@ def objective(theta_p, steps):
 
 
 def gradient(theta_p, steps, entropy_bonus=BONUS):
-    return objective_gradient(NETWORK.mlp, theta_p, steps, len(steps.action_n), CLIP, entropy_bonus)
+    out_n, tape = NETWORK.mlp.forward(theta_p, steps.x_nd)
+    slope_nk, info = objective_slope(out_n, steps, CLIP, entropy_bonus)
+    return NETWORK.mlp.vjp(theta_p, tape, slope_nk), info
 
 
 def test_the_gradient_is_that_of_the_papers_objective():
@@ -110,14 +114,14 @@ def test_an_update_improves_the_objective_and_repeats_with_its_generator():
     np.testing.assert_array_equal(runs[0][0], runs[1][0])
     assert not np.array_equal(runs[0][0], runs[2][0])
     assert runs[0][1]["count"] == 20 * 3, "three minibatches of ten in each epoch"
+    assert runs[0][3] == pytest.approx(np.linalg.norm(runs[0][0] - theta_p))
 
 
 def test_threads_change_no_bit_and_inputs_that_are_never_active_change_nothing():
     theta_p = np.random.default_rng(0).standard_normal(NETWORK.mlp.num_params).astype(np.float32)
     steps = played(theta_p)
-    x_nd = steps.x_nd.toarray()
-    x_nd[:, [2, 7]] = 0
-    steps = steps._replace(x_nd=sparse.csr_matrix(x_nd))
+    dark = np.isin(steps.x_nd.columns, [2, 7])
+    steps = steps._replace(x_nd=steps.x_nd._replace(columns=np.where(dark, 3, steps.x_nd.columns)))
     state = {name: array + 1 for name, array in Adam(1e-3).init(len(theta_p)).items()}
     ones, twos = make_ppo(), make_ppo()
     twos.num_cores = 2
@@ -139,7 +143,7 @@ def test_what_travels_of_a_game_is_what_was_played_judged_and_small():
     block, game = worker.play_block(theta_p, [number]), worker.play(theta_p, number)
     assert array_bytes(block) < 220 * block.steps
     steps = algorithm.collect(arrays, iter([block]), partial(pytest.fail, "no more games"))
-    np.testing.assert_array_equal(steps.x_nd.toarray(), game.obs_nd.toarray())
+    np.testing.assert_array_equal(dense(steps.x_nd), game.obs_nd.toarray())
     np.testing.assert_array_equal(steps.action_n, game.action_n)
     logit_nk, value_n = algorithm.policy.forward(theta_p, game.obs_nd)
     np.testing.assert_array_equal(steps.log_prob_n, Categorical.log_prob(logit_nk, game.action_n))
@@ -168,6 +172,12 @@ def test_a_part_of_a_game_is_worth_the_value_of_the_state_behind_it():
     np.testing.assert_allclose(
         worker.pack(theta_p, [part]).return_n, value_n[cut] * 0.9 ** np.arange(cut, 0, -1), rtol=1e-4
     )
+
+
+def dense(x_nd):
+    """Sparse rows, all of them and in order, as an array."""
+    starts = np.append(x_nd.starts, len(x_nd.columns))
+    return sparse.csr_matrix((x_nd.values, x_nd.columns, starts), (len(x_nd.starts), DoubleFrames.num_pixels)).toarray()
 
 
 def sparse_row(x_1d):

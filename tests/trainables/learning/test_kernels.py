@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from tests.helpers import numpy_kernels
-from trainables.learning.inputs import product, transposed_product
+from trainables.learning.inputs import SparseRows, product, transposed_product
 from trainables.learning.kernels.optimisers import adam_step, rmsprop_step
 from trainables.learning.kernels.products import add_rows
 from trainables.learning.kernels.step import filtered_row, sparse_argmax, sparse_logit, tanh_argmax
@@ -82,12 +82,12 @@ def test_the_optimisers_take_numpys_steps():
     theta_p, mean_p, mean_square_p = rng.standard_normal((3, 10_007), np.float32)
     grad_p = rng.standard_normal(10_007, np.float32) * (rng.random(10_007) < 0.5)
     for form, numpy_form, *given in (
-        (adam_step, numpy_kernels.adam_step, theta_p, grad_p, mean_p, mean_square_p**2, 1e-3),
+        (adam_step, numpy_kernels.adam_step, theta_p.copy(), grad_p, mean_p, mean_square_p**2, 1e-3),
         (rmsprop_step, numpy_kernels.rmsprop_step, theta_p, grad_p, mean_square_p**2, 0.99, 1e-3),
     ):
         expected = numpy_form(*given)
-        written = [np.full_like(theta_p, np.nan) for _ in expected]
-        form(*given, *written)
+        form(*given)
+        written = [given[0], *(each for each in given[2:] if isinstance(each, np.ndarray))]
         for array, expected_array in zip(written, expected, strict=True):
             np.testing.assert_array_equal(array, expected_array)
 
@@ -101,6 +101,13 @@ def test_sparse_products_add_in_scipys_order(dtype):
     out_dh = np.full((40, 13), np.nan, dtype)
     transposed_product(x_nd, y_nh, out_dh)
     np.testing.assert_array_equal(out_dh, x_nd.T @ y_nh)
+    rows = rng.permutation(70)[:30]
+    some = SparseRows.of(x_nd).take(rows)
+    np.testing.assert_array_equal(product(some, weight_dh), x_nd[rows] @ weight_dh)
+    transposed_product(some, y_nh[rows], out_dh)
+    np.testing.assert_array_equal(out_dh, x_nd[rows].T @ y_nh[rows])
+    joined = SparseRows.join([SparseRows.of(x_nd[:50]), SparseRows.of(x_nd[50:])])
+    np.testing.assert_array_equal(product(joined, weight_dh), x_nd @ weight_dh)
 
 
 @pytest.mark.parametrize("rows", ["once", "again and again"])

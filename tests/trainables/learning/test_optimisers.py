@@ -53,6 +53,18 @@ def test_ascend_is_pure_and_keeps_types(optimiser):
         assert new_state[name].shape == array.shape
 
 
+@pytest.mark.parametrize("optimiser", [RMSProp(0.01), Adam(0.01)], ids=["rmsprop", "adam"])
+def test_in_place_it_is_the_same_step_in_the_same_arrays(optimiser):
+    state, theta_p = optimiser.init(len(THETA)), THETA.copy()
+    expected_p, expected = optimiser.ascend(THETA, GRADIENTS[0], state)
+    new_p, new = optimiser.ascend(theta_p, GRADIENTS[0], state, in_place=True)
+    assert new_p is theta_p
+    np.testing.assert_array_equal(theta_p, expected_p)
+    for name, array in expected.items():
+        np.testing.assert_array_equal(new[name], array)
+        assert new[name] is state[name] or not array.ndim
+
+
 @pytest.mark.parametrize("optimiser", [RMSProp(0.05), Adam(0.05)], ids=["rmsprop", "adam"])
 def test_ascend_climbs(optimiser):
     theta_p, state = THETA, optimiser.init(len(THETA))
