@@ -85,7 +85,8 @@ def _counted(spec: ExperimentSpec) -> str:
         return "1 trial" if configs == 1 else f"{configs} trials"
     least, most = min(map(len, configurations)), max(map(len, configurations))
     of = f"{most} seeds each" if least == most else f"{least} to {most} seeds"
-    return f"{len(configurations)} configurations of {of} ({configs} trials)"
+    noun = "configuration" if len(configurations) == 1 else "configurations"
+    return f"{len(configurations)} {noun} of {of} ({configs} trials)"
 
 
 def _in_words(plan: Plan, spec: ExperimentSpec) -> str:

@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.ray]
 CARTPOLE = ["--preset", "cartpole"]
 SWEPT = {
     "cartpole": ("trpo", [*CARTPOLE, "--num-samples", 9, "--iterations", 13]),
+    "seeds": ("trpo", [*CARTPOLE, "--num-samples", 3, "--seeds", 2, "--iterations", 13]),
     "pong": ("pg", ["--set=hidden_size=10", "--set=slots=2", "--num-samples", 3, "--iterations", 8, "--seed", 2]),
 }
 
