@@ -55,7 +55,9 @@ def _last_compared(
         for trial in experiment.trials
         if trial.rung == winner[0].rung and trial.rows and trial.state in ("finished", "diverged")
     ]
-    if len(together(last)) > 1 and winner[0] in last:  # several went to the end
+    if (
+        len(ended := {trial.configuration for trial in last}) > 1 and winner[0].configuration in ended
+    ):  # several went to the end
         return (experiment.record.get("rungs") or [0])[-1], {trial.number: trial.last for trial in last}
     for decision in reversed(experiment.decisions):
         scores = {number: score for number, score in enumerate(decision.scores) if score is not None}
