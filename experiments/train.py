@@ -94,6 +94,7 @@ def prepare(learner: Learner, words: Sequence[str]) -> Task:
         swept=[],
         configs=[config.to_dict()],
         checkpoint_frequency=run.checkpoint_frequency,
+        keep_checkpoints=run.kept,
         interval=decision_interval(run.budget),
         storage_uri=run.uri,
     )
