@@ -9,6 +9,7 @@ from experiments.subcommands.export import Export
 from experiments.subcommands.listing import List
 from experiments.subcommands.report import Report
 from experiments.subcommands.table import Table
+from experiments.subcommands.verify import Verify
 
 DESCRIPTION = """Look at experiments, running, killed or finished.
 
@@ -19,13 +20,16 @@ Examples:
   python experiments/results.py table first --out first.csv     its trials with their settings, for other programs
   python experiments/results.py best first                      the command that trains the best configuration
   python experiments/results.py export first --out policy       the best policy alone, small enough to give away
+  python experiments/results.py verify first                    is what was recorded what the code plays?
 """
 
 
 @clean_exit()
 def main() -> None:
     """Do what the command line says."""
-    commands = {command.__name__.lower(): command for command in (Report, Compare, Table, Best, Export, List)}
+    commands = {
+        command.__name__.lower(): command for command in (Report, Compare, Table, Best, Export, List, Verify)
+    }
     name = subcommand("command", commands, DESCRIPTION)
     parse(commands[name], prog=f"{program()} {name}", args=sys.argv[2:]).run()
 
