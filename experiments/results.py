@@ -7,6 +7,7 @@ from experiments.subcommands.best import Best
 from experiments.subcommands.compare import Compare
 from experiments.subcommands.export import Export
 from experiments.subcommands.listing import List
+from experiments.subcommands.replay import Replay
 from experiments.subcommands.report import Report
 from experiments.subcommands.table import Table
 from experiments.subcommands.verify import Verify
@@ -21,6 +22,7 @@ Examples:
   python experiments/results.py best first                      the command that trains the best configuration
   python experiments/results.py export first --out policy       the best policy alone, small enough to give away
   python experiments/results.py verify first                    is what was recorded what the code plays?
+  python experiments/results.py replay first --iteration 50     the film of a training game, played again
 """
 
 
@@ -28,7 +30,7 @@ Examples:
 def main() -> None:
     """Do what the command line says."""
     commands = {
-        command.__name__.lower(): command for command in (Report, Compare, Table, Best, Export, List, Verify)
+        command.__name__.lower(): command for command in (Report, Compare, Table, Best, Export, List, Verify, Replay)
     }
     name = subcommand("command", commands, DESCRIPTION)
     parse(commands[name], prog=f"{program()} {name}", args=sys.argv[2:]).run()

@@ -30,7 +30,7 @@ LIBRARIES = {
     "record": set(),
     "read": {"pandas"},
     "show": {"rich", "matplotlib", "PIL", "pandas"},
-    "run": {"search_spaces", "ray", "rich", "tensorboardX"},
+    "run": {"search_spaces", "ray", "rich", "tensorboardX", "threadpoolctl"},
     "benchmarks": FENCED - {"numba", *PACKAGES},
     "subcommands": {"tyro", "rich"},
     "programs": {"search_spaces", "tyro", "rich", "threadpoolctl"},

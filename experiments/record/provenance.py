@@ -63,7 +63,8 @@ def changes_since(record: Mapping[str, Any]) -> list[str]:
     for text, path in names.items():
         old, new = (_entry(origin, path) for origin in (there, here))
         if old and old != new:
-            found.append(f"{text.format(old[:12] if path[0] == 'git' else old)} ({(new or 'none')[:40]} here)")
+            length = 12 if path[0] == "git" else 80
+            found.append(f"{text.format(old[:length])} ({(new or 'none')[:length]} here)")
     for origin, whose in ((there, "there"), (here, "here")):
         if there.get("git") and _entry(origin, ("git", "dirty")) == "True":
             found.append(f"uncommitted changes of the code {whose}")
