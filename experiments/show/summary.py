@@ -8,6 +8,7 @@ from experiments.ask.command_line import neighbour
 from experiments.read import policies
 from experiments.read.trials import read_experiment
 from experiments.record.folders import display
+from experiments.record.winner import FILM
 from experiments.show.halving import rung_table, winner_lines
 from experiments.show.table import print_table, without
 from experiments.show.tables import trial_table
@@ -44,4 +45,6 @@ def summarise(folder: Path) -> int:
     line(f"Look:    tensorboard --logdir {where}")
     line(f"Report:  {neighbour('results.py')} report {where}")
     line(f"Play:    {neighbour('watch.py')} {where}")
+    if (folder / FILM).is_file():
+        line(f"Film:    {display(folder / FILM)}")
     return 1 if failed else 0
