@@ -1,28 +1,16 @@
 """Look at experiments, running, killed or finished: what there is, what was best, and a report with all figures."""
 
-import json
 import sys
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated
 
-import tyro
-from rich import filesize
-
-from experiments.ask.command_line import clean_exit, neighbour, parse, program, subcommand
-from experiments.read import policies
-from experiments.read.comparison import compare
-from experiments.read.confirmations import state_with_confirmation
-from experiments.read.frames import Frames
-from experiments.read.named import read_all, read_group
-from experiments.read.next_command import best_command, next_command
-from experiments.read.trials import Experiment, read_experiment
-from experiments.record import folders
-from experiments.show.frame import Format, format_of, put
-from experiments.show.table import print_table
-from experiments.show.tables import age, experiment_table
-from experiments.show.text import line
-from trainables.checks import Bounds, ConfigError, check_fields
+from experiments.ask.command_line import clean_exit, parse, program, subcommand
+from experiments.subcommands.best import Best
+from experiments.subcommands.compare import Compare
+from experiments.subcommands.export import Export
+from experiments.subcommands.listing import List
+from experiments.subcommands.replay import Replay
+from experiments.subcommands.report import Report
+from experiments.subcommands.table import Table
+from experiments.subcommands.verify import Verify
 
 DESCRIPTION = """Look at experiments, running, killed or finished.
 
@@ -33,215 +21,17 @@ Examples:
   python experiments/results.py table first --out first.csv     its trials with their settings, for other programs
   python experiments/results.py best first                      the command that trains the best configuration
   python experiments/results.py export first --out policy       the best policy alone, small enough to give away
+  python experiments/results.py verify first                    is what was recorded what the code plays?
+  python experiments/results.py replay first --iteration 50     the film of a training game, played again
 """
-
-
-@dataclass(frozen=True)
-class Storage:
-    """Where experiments are looked for by name."""
-
-    storage_path: Annotated[Path, tyro.conf.arg(metavar="DIR")] = Path("results")
-    """Folder that holds experiments."""
-
-    def read(self, name_or_path: str) -> Experiment:
-        """An experiment by name or path. Raises ConfigError, listing what there is, if it is not there."""
-        return read_experiment(folders.find(self.storage_path, name_or_path))
-
-
-@dataclass(frozen=True)
-class Several(Storage):
-    """Experiments to look at together."""
-
-    experiments: Annotated[
-        tyro.conf.Positional[tuple[str, ...]],
-        tyro.conf.arg(metavar="EXPERIMENT [EXPERIMENT ...]", help_behavior_hint=""),
-    ] = ()
-    """Names in the storage path, or paths."""
-
-    def read_named(self) -> list[Experiment]:
-        """All of them. Raises ConfigError, listing what there is, if none is named or one is not there."""
-        return [self.read(name) for name in self.experiments or [""]]
-
-
-@dataclass(frozen=True)
-class Report(Several):
-    """Write one HTML file with all figures inside, and the same as Markdown with a folder of figures.
-
-    Runs that differ in seed and parallelism alone are drawn as one curve with its 95% band, also across experiments.
-
-    Example: python experiments/results.py report pg-1 trpo-1 --out both.html
-    """
-
-    out: Annotated[
-        Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="(default: report.html in the first experiment)")
-    ] = None
-    """The HTML file."""
-
-    def run(self) -> None:
-        """Write the report."""
-        experiments = self.read_named()
-        from experiments.show.page import report  # matplotlib takes a second to import
-        from experiments.show.write import publish
-
-        publish(report(experiments), self.out, experiments[0].folder, "report.html")
-
-
-@dataclass(frozen=True)
-class Compare(Several):
-    """Which configuration is better, by its seeds at equal agent steps, and how sure is that?
-
-    The others are compared with the first. Experiments joined by commas count as one: the seeds of a configuration.
-
-    Example: python experiments/results.py compare old-1,old-2,old-3 new-1,new-2,new-3
-    """
-
-    window: Annotated[int, Bounds(0)] = 0
-    """Agent steps over which returns are averaged (0: 250,000, or less if a run is short)."""
-
-    steps: Annotated[int, Bounds(0)] = 0
-    """Agent steps to compare at, where seeds that did not come so far are left out (0: as far as all came)."""
-
-    best: Annotated[int, Bounds(0)] = 0
-    """How many configurations of each to compare, those with the best latest returns (0: all)."""
-
-    out: Annotated[
-        Path | None,
-        tyro.conf.arg(metavar="FILE", help_behavior_hint="(default: comparison.html in the first experiment)"),
-    ] = None
-    """The HTML file."""
-
-    def __post_init__(self) -> None:
-        """Check every flag."""
-        check_fields(self)
-
-    def run(self) -> None:
-        """Write the page, and print what can be told apart."""
-        groups = [read_group(self.storage_path, names) for names in self.experiments or [""]]
-        found = compare(groups, self.window, self.steps, self.best)
-        from experiments.show.comparison import comparison_page, verdict  # matplotlib takes a second to import
-        from experiments.show.write import publish
-
-        page = comparison_page(found, [experiment for group in groups for experiment in group])
-        publish(page, self.out, groups[0][0].folder, "comparison.html")
-        for pair in found.pairs:
-            line(verdict(pair, found.steps))
-
-
-@dataclass(frozen=True)
-class Table(Several):
-    """Experiments' trials with results and settings as CSV, JSON or Parquet; docs/python.md has the columns.
-
-    Example: python experiments/results.py table pg-1 pg-2 --rows --out rows.parquet
-    """
-
-    rows: bool = False
-    """A line for each iteration, with its metrics, in place of one for each trial."""
-
-    windows: bool = False
-    """A line for each window of 250,000 agent steps, with the mean return of the games that ended in it."""
-
-    format: Annotated[
-        Format | None, tyro.conf.arg(help_behavior_hint="(default: as the name of --out ends, else csv)")
-    ] = None
-    """How to write it."""
-
-    out: Annotated[
-        Path | None,
-        tyro.conf.arg(metavar="FILE", aliases=["--output"], help_behavior_hint="(default: standard output)"),
-    ] = None
-    """The file."""
-
-    def run(self) -> None:
-        """Write the table."""
-        if self.rows and self.windows:
-            raise ConfigError("--rows and --windows are two tables: write one after the other")
-        frames = Frames(*self.read_named())
-        frame = frames.rows() if self.rows else frames.windows() if self.windows else frames.trials()
-        put(frame, self.format or format_of(self.out), self.out)
-
-
-@dataclass(frozen=True)
-class Best(Storage):
-    """Print the command that trains the configuration with the best latest return (mean over its seeds).
-
-    Example: python experiments/results.py best first --json
-    """
-
-    experiment: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="EXPERIMENT", help_behavior_hint="")] = ""
-    """Name in the storage path, or path."""
-
-    json: bool = False
-    """Print configuration, score and command as JSON."""
-
-    def run(self) -> None:
-        """Print the best configuration."""
-        experiment = self.read(self.experiment)
-        command, best = best_command(experiment)
-        if self.json:
-            print(json.dumps({"learner": experiment.learner} | best | {"command": command}))
-        else:
-            line(command)
-
-
-@dataclass(frozen=True)
-class Export(Storage):
-    """Write the best policy alone into a new folder, in half precision: watch.py plays it, and it can be given away.
-
-    Example: python experiments/results.py export first --out policy
-    """
-
-    target: Annotated[
-        tyro.conf.Positional[str],
-        tyro.conf.arg(metavar="CHECKPOINT|TRIAL|EXPERIMENT", help_behavior_hint=""),
-    ] = ""
-    """A path, or the name of an experiment in the storage path."""
-
-    out: Annotated[Path, tyro.conf.arg(metavar="DIR")] = Path("policy")
-    """The new folder."""
-
-    def run(self) -> None:
-        """Write the policy."""
-        best = policies.best_of(policies.find(self.storage_path, self.target))
-        try:
-            size = policies.export(best, self.out)
-        except OSError as error:
-            raise ConfigError(f"--out {self.out} cannot be written: {error.strerror}") from None
-        where = folders.display(best.folder)
-        line(f"{where}: iteration {best.iteration}, {best.score:.1f} in training (last 100 games)")
-        line(f"Watch:  {neighbour('watch.py')} {folders.display(self.out.absolute())}  ({filesize.decimal(size)})")
-
-
-@dataclass(frozen=True)
-class List(Storage):
-    """Show the experiments in a storage path: state, trials, best return, size, age, and how to go on.
-
-    One whose files cannot be understood is "damaged".
-
-    Example: python experiments/results.py list --storage-path results
-    """
-
-    def run(self) -> None:
-        """Print the table, and the commands that resume."""
-        experiments, damaged = read_all(self.storage_path)
-        if not experiments and not damaged:
-            raise ConfigError(f"no experiments in {self.storage_path}")
-        experiments.sort(key=age)
-        print_table(experiment_table(experiments, damaged))
-        for name, reason in damaged.items():
-            line()
-            line(f"Damaged {name}:  {reason}")
-        for experiment in experiments:
-            if state_with_confirmation(experiment) in ("interrupted", "failed", "unconfirmed") and (
-                command := next_command(experiment.folder, experiment.record, over=False)
-            ):
-                line()
-                line(f"Resume {experiment.name}:  {command}")
 
 
 @clean_exit()
 def main() -> None:
     """Do what the command line says."""
-    commands = {command.__name__.lower(): command for command in (Report, Compare, Table, Best, Export, List)}
+    commands = {
+        command.__name__.lower(): command for command in (Report, Compare, Table, Best, Export, List, Verify, Replay)
+    }
     name = subcommand("command", commands, DESCRIPTION)
     parse(commands[name], prog=f"{program()} {name}", args=sys.argv[2:]).run()
 

@@ -100,6 +100,7 @@ def prepare(learner: Learner, words: Sequence[str]) -> Task:
         swept=["seed"] if len(configs) > 1 else [],
         configs=[each.to_dict() for each in configs],
         checkpoint_frequency=run.checkpoint_frequency,
+        keep_checkpoints=run.kept,
         interval=decision_interval(run.budget),
         storage_uri=run.uri,
         configuration_of=configuration_of if len(configs) > 1 else None,

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 PROGRAMS = {path.name: path for path in (ROOT / "experiments").glob("*.py") if path.name != "__init__.py"}
 SUBCOMMANDS = {
     "train.py": [(learner,) for learner in LEARNERS],
-    "results.py": [("list",), ("best",), ("report",), ("compare",), ("table",), ("export",)],
+    "results.py": [("list",), ("best",), ("report",), ("compare",), ("table",), ("export",), ("verify",), ("replay",)],
     "benchmark.py": [(benchmark,) for benchmark in BENCHMARKS],
 }
 LEARNER_OF = {"sweep_pong.py": "pg", "sweep_trpo.py": "trpo"}

@@ -30,8 +30,9 @@ LIBRARIES = {
     "record": set(),
     "read": {"pandas"},
     "show": {"rich", "matplotlib", "PIL", "pandas"},
-    "run": {"search_spaces", "ray", "rich", "tensorboardX"},
+    "run": {"search_spaces", "ray", "rich", "tensorboardX", "threadpoolctl"},
     "benchmarks": FENCED - {"numba", *PACKAGES},
+    "subcommands": {"tyro", "rich"},
     "programs": {"search_spaces", "tyro", "rich", "threadpoolctl"},
 }
 BELOW = {
@@ -43,7 +44,8 @@ BELOW = {
     "show": ["ask", "plan", "record", "read"],
     "run": ["ask", "plan", "record", "read", "show"],
     "benchmarks": ["ask", "plan", "record", "read", "show", "run"],
-    "programs": ["ask", "plan", "record", "read", "show", "run", "benchmarks"],
+    "subcommands": ["ask", "plan", "record", "read", "show", "run"],
+    "programs": ["ask", "plan", "record", "read", "show", "run", "benchmarks", "subcommands"],
 }
 ROOMS = {
     room: {"trainables", *LIBRARIES[room], *(f"experiments.{name}" for name in [room, *below])}

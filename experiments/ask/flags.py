@@ -15,6 +15,9 @@ from trainables.checks import Bounds, ConfigError, check_fields
 
 SchedulerName = Literal["halving", "asha", "fifo", "pbt"]
 
+KEEP_BEST = 2
+"""Best checkpoints that a trial keeps beside its latest, unless it is told otherwise."""
+
 SAMPLES = 8
 """Trials of a sweep whose scheduler makes no plan of its own."""
 
@@ -40,6 +43,10 @@ class RunFlags:
     checkpoint_frequency: Annotated[int, Bounds(1)] = 5
     """Iterations between checkpoints: a kill costs at most these."""
 
+    keep_checkpoints: Annotated[str, tyro.conf.arg(metavar="all|best|N")] = "best"
+    """A trial keeps its latest checkpoint and its N best ones, by the mean return of its last 100 games (best: 2); or
+    all, so that results.py verify and replay have a way of a few iterations to any of its iterations."""
+
     resume: Annotated[str | None, Counts((RESUME,)), _shown("NAME|PATH|URI", "default: start a new one")] = None
     """Continue an interrupted experiment with the settings it was started with."""
 
@@ -60,6 +67,17 @@ class RunFlags:
         check_fields(self)
         if self.uri:
             locate(self.uri)
+        _ = self.kept
+
+    @property
+    def kept(self) -> int:
+        """The best checkpoints that a trial keeps beside its latest; 0: all."""
+        words = {"all": 0, "best": KEEP_BEST}
+        if self.keep_checkpoints in words:
+            return words[self.keep_checkpoints]
+        if not (self.keep_checkpoints.isdecimal() and 2 <= int(self.keep_checkpoints[:6]) < 100_000):
+            raise ConfigError(f"keep_checkpoints={self.keep_checkpoints!r}: accepted is all, best or a number >= 2")
+        return int(self.keep_checkpoints)
 
     @property
     def uri(self) -> str | None:

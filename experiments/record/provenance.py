@@ -5,6 +5,7 @@ import importlib.metadata
 import os
 import platform
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,3 +52,26 @@ def git_revision(file: Path) -> dict[str, Any] | None:
         return {"revision": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain", "-uno"))}
     except (OSError, subprocess.CalledProcessError):
         return None
+
+
+def changes_since(record: Mapping[str, Any]) -> list[str]:
+    """What of an origin that ``experiment.json`` tells is another thing here and now, in words."""
+    here, there = provenance(), dict(record)
+    names: dict[str, tuple[str, ...]] = {f"{name} {{}}": ("versions", name) for name in here["versions"]}
+    names |= {"Python {}": ("python",), "{}": ("platform",), "git revision {}": ("git", "revision")}
+    found = []
+    for text, path in names.items():
+        old, new = (_entry(origin, path) for origin in (there, here))
+        if old and old != new:
+            length = 12 if path[0] == "git" else 80
+            found.append(f"{text.format(old[:length])} ({(new or 'none')[:length]} here)")
+    for origin, whose in ((there, "there"), (here, "here")):
+        if there.get("git") and _entry(origin, ("git", "dirty")) == "True":
+            found.append(f"uncommitted changes of the code {whose}")
+    return found
+
+
+def _entry(origin: Any, path: Sequence[str]) -> str | None:
+    for name in path:
+        origin = origin.get(name) if isinstance(origin, Mapping) else None
+    return None if origin is None else str(origin)

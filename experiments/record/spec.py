@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from experiments.ask.budget import Budget
+from experiments.ask.flags import KEEP_BEST
 from experiments.record.folders import RECORD, read_record
 from experiments.record.names import is_name
 from experiments.record.provenance import ORIGIN
@@ -41,6 +42,7 @@ class ExperimentSpec:
     configs: list[dict[str, Any]]  # of every trial, in order
     checkpoint_frequency: int
     interval: int  # before asha first cuts, and between pbt's exchanges; in the budget's time_attr
+    keep_checkpoints: int = KEEP_BEST  # the best ones of each trial beside its latest; 0: all
     scheduler: Literal["halving", "asha", "fifo", "pbt"] = "fifo"
     rungs: list[int] | None = None  # where halving compares trials, ascending to the budget's end, in its time_attr
     max_concurrent: int | None = None

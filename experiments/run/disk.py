@@ -1,5 +1,7 @@
 """Disk space: whether an experiment's checkpoints will fit, and what happens while the disk is nearly full."""
 
+import itertools
+import math
 import shutil
 import sys
 import time
@@ -9,13 +11,12 @@ from typing import Any
 from ray import tune
 from ray.tune.experiment import Trial
 
-from experiments.plan.learners import Learner
+from experiments.plan.learners import GAME_STEPS, Learner
+from experiments.plan.rungs import trials_of_round
 from experiments.record.spec import ExperimentSpec
 from experiments.run.stop_signals import StopSignals
 from trainables.checks import ConfigError
-
-KEEP = 2
-"""Best checkpoints that a trial keeps beside its latest."""
+from trainables.config import Config
 
 BESIDE_KEPT = 2
 """Checkpoints that a trial has beside the best ones while it saves: the latest, and the one that is being written."""
@@ -27,10 +28,30 @@ LOOK_EVERY_S = 5.0
 
 
 def checkpoint_bytes(learner: Learner, spec: ExperimentSpec) -> int:
-    """The most that the checkpoints of all trials take at once."""
-    states = (learner.trainable.untrained(learner.config_class.from_dict(config)) for config in spec.configs)
+    """The most that the checkpoints of all trials take at once.
+
+    Where all are kept, of each round of halving those of the trials that have most of them; games count as short.
+    """
+    configs = [learner.config_class.from_dict(config) for config in spec.configs]
+    states = map(learner.trainable.untrained, configs)
     each = [sum(array.nbytes for array in state.checkpoint_arrays.values()) for state in states]
-    return sum(each) * (KEEP + BESIDE_KEPT)
+    if spec.keep_checkpoints:
+        return sum(each) * (spec.keep_checkpoints + BESIDE_KEPT)
+    total = sum(each) * BESIDE_KEPT
+    ends = spec.rungs or [spec.budget.limits[spec.budget.time_attr]]
+    for round_, (begin, end) in enumerate(itertools.pairwise([0, *ends])):
+        made = [size * _saved(learner, spec, config, end - begin) for size, config in zip(each, configs, strict=True)]
+        total += sum(sorted(made, reverse=True)[: trials_of_round(len(configs), round_)])
+    return total
+
+
+def _saved(learner: Learner, spec: ExperimentSpec, config: Config, span: int) -> int:
+    """Checkpoints that a trial makes at most in a span of the budget's unit."""
+    steps = learner.iteration_steps(config, GAME_STEPS) if spec.budget.unit == "timesteps" else 1
+    iterations = min(math.ceil(span / steps), spec.iterations or math.inf)
+    evaluated = iterations / config.eval_interval if config.eval_interval else 0
+    exchanged = span / spec.interval if spec.scheduler == "pbt" else 1
+    return math.ceil(iterations / spec.checkpoint_frequency) + math.ceil(evaluated) + math.ceil(exchanged)
 
 
 def require_disk(storage_path: Path, learner: Learner, spec: ExperimentSpec) -> int:
@@ -38,9 +59,10 @@ def require_disk(storage_path: Path, learner: Learner, spec: ExperimentSpec) -> 
     folder = next(path for path in (storage_path.absolute(), *storage_path.absolute().parents) if path.exists())
     need, free = checkpoint_bytes(learner, spec), shutil.disk_usage(folder).free
     if need + RESERVE_BYTES > free:
+        hint = "" if spec.keep_checkpoints else "; --keep-checkpoints best takes less"
         raise ConfigError(
             f"--storage-path {storage_path}: checkpoints take up to {need / 1e6:,.0f} MB and"
-            f" {RESERVE_BYTES / 1e6:,.0f} MB stay free, but {free / 1e6:,.0f} MB are left on that disk"
+            f" {RESERVE_BYTES / 1e6:,.0f} MB stay free, but {free / 1e6:,.0f} MB are left on that disk{hint}"
         )
     return need
 

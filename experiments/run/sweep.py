@@ -103,6 +103,7 @@ def _spec(plan: Plan, sweep: SweepFlags, run: RunFlags, start: int) -> Experimen
         swept=plan.swept,
         configs=[config.to_dict() for config in plan.configs],
         checkpoint_frequency=run.checkpoint_frequency,
+        keep_checkpoints=run.kept,
         interval=decision_interval(sweep.budget, sweep.scheduler),
         scheduler=sweep.scheduler,
         rungs=halved if sweep.scheduler == "halving" else None,

@@ -11,7 +11,6 @@ from experiments.plan.trial_names import number_of
 from experiments.read.restored import RestoredTrial
 from experiments.record.mirror import Remote
 from experiments.record.spec import ExperimentSpec
-from experiments.run.disk import KEEP
 from experiments.run.flush import Flush
 from experiments.run.json_logger import JsonLogger
 from experiments.run.ray_internals import ErrorText
@@ -70,7 +69,7 @@ def _run_config(
         checkpoint_config=tune.CheckpointConfig(
             checkpoint_frequency=spec.checkpoint_frequency,
             checkpoint_at_end=True,
-            num_to_keep=KEEP,
+            num_to_keep=spec.keep_checkpoints or None,
             checkpoint_score_attribute=METRIC,
             checkpoint_score_order=MODE,
         ),

@@ -22,6 +22,7 @@ SHARED = {
     "name": "mine",
     "storage_path": "elsewhere",
     "checkpoint_frequency": "7",
+    "keep_checkpoints": "all",
     "resume": "first",
     "extend": "first",
     "fork": "first",

@@ -1,5 +1,7 @@
 """Environments in the form that ``rollout`` plays: what is observed, and what an action number means."""
 
+from collections.abc import Iterator
+
 import ale_py
 import gymnasium
 import numpy as np
@@ -67,6 +69,12 @@ class PongPixels:
             if len(rewards) >= steps - 1:  # the last picture is compared with the one before
                 observation = self._frames.observe()
         return observation, rewards
+
+    def replay_steps(self, played: bytes, rng: np.random.Generator) -> Iterator[tuple[SparseRow, float]]:
+        """As ``replay``, step by step: what is seen after it, and its reward."""
+        self._frames.reset(self.console.start_screen)
+        for reward in self.console.replay(played, rng):
+            yield self._frames.observe(), reward
 
     def stack(self, observations: list[SparseRow]) -> sparse.csr_matrix:
         """Frames as a sparse matrix (n, pixels)."""
@@ -138,6 +146,11 @@ class PongRAM:
         """Play a game again up to where it was suspended: its memory, and each step's reward."""
         rewards = [*self.console.replay(played, rng)]
         return self._observe(), rewards
+
+    def replay_steps(self, played: bytes, rng: np.random.Generator) -> Iterator[tuple[np.ndarray, float]]:
+        """As ``replay``, step by step: the memory after it, and its reward."""
+        for reward in self.console.replay(played, rng):
+            yield self._observe(), reward
 
     def _observe(self) -> np.ndarray:
         memory = self.console.ale.getRAM()

@@ -39,7 +39,7 @@ class Shot(NamedTuple):
 
     screen: Array  # uint8 (210, 160), the console's palette numbers
     view: Array  # int8 (rows, columns), what the network sees, from -16 to 16
-    probability: dict[str, float]  # of each move, by its name
+    probability: dict[str, float]  # of each move, by its name; empty if it is not known
 
 
 class Film(NamedTuple):
@@ -57,10 +57,17 @@ class Film(NamedTuple):
 class Camera:
     """An environment that films the game of Pong which is played through it."""
 
-    def __init__(self, env: Any, probabilities: Callable[[Any], Array], view: Callable[[Any], Array]) -> None:
+    def __init__(
+        self,
+        env: Any,
+        probabilities: Callable[[Any], Array] | None,
+        view: Callable[[Any], Array],
+        first_step: int = 0,
+        max_shots: int = MAX_SHOTS,
+    ) -> None:
         """``probabilities`` and ``view`` look at an observation as the policy does (see ``Worker``)."""
         self._env, self._probabilities, self._view = env, probabilities, view
-        self._steps = 0
+        self._steps, self._max_shots = -first_step, max_shots
         self.film = Film([], UNUSED.copy())
 
     def __getattr__(self, name: str) -> Any:
@@ -70,19 +77,25 @@ class Camera:
     def step(self, action: int) -> tuple[Any, float, bool, bool]:
         """Act, and take a shot now and then."""
         outcome = self._env.step(action)
-        if self._steps % EVERY == 0 and len(self.film.shots) < MAX_SHOTS:
-            self._shoot(outcome[0])
-        self._steps += 1
+        self.see(outcome[0])
         return outcome
+
+    def see(self, observation: Any) -> None:
+        """Take a shot now and then, of the game's next step."""
+        if self._steps >= 0 and self._steps % EVERY == 0 and len(self.film.shots) < self._max_shots:
+            self._shoot(observation)
+        self._steps += 1
 
     def _shoot(self, observation: Any) -> None:
         ale = self._env.console.ale
         screen = ale.getScreen()
         self.film.palette[screen] = ale.getScreenRGB()
         view = np.rint(self._view(observation) * _VIEW_LEVELS).astype(np.int8)
-        # A policy that diverged has no probabilities; its film shows none.
-        probabilities = np.nan_to_num(self._probabilities(observation)).tolist()
-        probability = dict(zip(self._env.MOVES, probabilities, strict=True))
+        probability = {}
+        if self._probabilities:
+            # A policy that diverged has no probabilities; its film shows none.
+            probabilities = np.nan_to_num(self._probabilities(observation)).tolist()
+            probability = dict(zip(self._env.MOVES, probabilities, strict=True))
         self.film.shots.append(Shot(screen, view, probability))
 
 
@@ -139,6 +152,8 @@ def _picture(shot: Shot, blank: Array) -> Array:
     rows, columns = shot.view.shape
     view = np.uint8(_VIEW + _VIEW_LEVELS) + shot.view.view(np.uint8)  # sums wrap, as they should
     picture[COURT, left : left + VIEW_SIZE] = _enlarged(view, VIEW_SIZE // rows, VIEW_SIZE // columns)
+    if not shot.probability:
+        return picture
     bar = np.full(VIEW_SIZE - 80, _GREY + 3, np.uint8)  # what neither end claims is the probability of staying
     bar[: round(shot.probability["up"] * len(bar))] = _VIEW + 2 * _VIEW_LEVELS
     bar[len(bar) - round(shot.probability["down"] * len(bar)) :] = _VIEW

@@ -11,7 +11,6 @@ from ray.tune.experiment import Trial
 
 from experiments.plan.learners import TRPO
 from experiments.record.exchanges import Exchange, read_exchanges, write_exchanges
-from experiments.run import tuner
 from experiments.run.population import Population, losers
 from tests.helpers.populations import PAIR, newest_arrays
 from tests.helpers.small_experiments import fit, iterations, rows, trial_folders
@@ -41,9 +40,7 @@ def test_trials_meet_at_the_next_multiple_of_the_interval_beyond_the_one_that_wa
 @pytest.fixture(scope="module")
 def pair(ray_cluster, tmp_path_factory):
     folder = tmp_path_factory.mktemp("storage") / "pair"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tuner, "KEEP", 9)  # all, to be looked at
-        assert fit(TRPO, folder, PAIR).num_errors == 0
+    assert fit(TRPO, folder, dataclasses.replace(PAIR, keep_checkpoints=0)).num_errors == 0
     return folder
 
 

@@ -1,0 +1,34 @@
+"""``best``: the command that trains the best configuration."""
+
+import json
+from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
+
+from experiments.read.next_command import best_command
+from experiments.show.text import line
+from experiments.subcommands.storage import Storage
+
+
+@dataclass(frozen=True)
+class Best(Storage):
+    """Print the command that trains the configuration with the best latest return (mean over its seeds).
+
+    Example: python experiments/results.py best first --json
+    """
+
+    experiment: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="EXPERIMENT", help_behavior_hint="")] = ""
+    """Name in the storage path, or path."""
+
+    json: bool = False
+    """Print configuration, score and command as JSON."""
+
+    def run(self) -> None:
+        """Print the best configuration."""
+        experiment = self.read(self.experiment)
+        command, best = best_command(experiment)
+        if self.json:
+            print(json.dumps({"learner": experiment.learner} | best | {"command": command}))
+        else:
+            line(command)

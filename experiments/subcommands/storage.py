@@ -1,0 +1,37 @@
+"""Where a subcommand looks for experiments, and which ones it is given."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from experiments.read.trials import Experiment, read_experiment
+from experiments.record import folders
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Where experiments are looked for by name."""
+
+    storage_path: Annotated[Path, tyro.conf.arg(metavar="DIR")] = Path("results")
+    """Folder that holds experiments."""
+
+    def read(self, name_or_path: str) -> Experiment:
+        """An experiment by name or path. Raises ConfigError, listing what there is, if it is not there."""
+        return read_experiment(folders.find(self.storage_path, name_or_path))
+
+
+@dataclass(frozen=True)
+class Several(Storage):
+    """Experiments to look at together."""
+
+    experiments: Annotated[
+        tyro.conf.Positional[tuple[str, ...]],
+        tyro.conf.arg(metavar="EXPERIMENT [EXPERIMENT ...]", help_behavior_hint=""),
+    ] = ()
+    """Names in the storage path, or paths."""
+
+    def read_named(self) -> list[Experiment]:
+        """All of them. Raises ConfigError, listing what there is, if none is named or one is not there."""
+        return [self.read(name) for name in self.experiments or [""]]
