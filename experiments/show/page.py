@@ -126,7 +126,7 @@ def _curves(page: Page, configurations: Sequence[Configuration]) -> None:
         _show_curves(page, learner, found, [c.label(varied(found)) for c in found])
     if any(len(c.scores) > 1 for c in configurations):
         page.add(
-            "Bands are 95% bootstrap intervals of the mean over seeds, as far as all of the seeds got; thin lines"
+            "Bands are 95% intervals of the mean over seeds by Student's t, as far as all of the seeds got; thin lines"
             " are the seeds."
         )
 

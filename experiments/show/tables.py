@@ -14,9 +14,9 @@ from experiments.ask.words import duration, short
 from experiments.plan.capacity import Round
 from experiments.plan.plan import Plan
 from experiments.read.arrivals import Arrivals
-from experiments.read.bootstrap import mean_interval
 from experiments.read.configurations import Configuration, varied
 from experiments.read.confirmations import Confirmation, state_with_confirmation
+from experiments.read.differences import mean_interval
 from experiments.read.trials import ENDED, Experiment, TrialResult
 from experiments.record import folders
 from experiments.show.speed import Speed
