@@ -41,10 +41,10 @@ STYLE: Any = {
 }
 
 
-def new_figure(height: float) -> Figure:
-    """An empty figure of width ``WIDTH``; height in inches."""
+def new_figure(height: float, width: float = WIDTH) -> Figure:
+    """An empty figure; inches."""
     with mpl.rc_context(STYLE):
-        return Figure(figsize=(WIDTH, height), layout="constrained")
+        return Figure(figsize=(width, height), layout="constrained")
 
 
 def learning_curves(configurations: Sequence[Configuration], labels: Sequence[str], x: str) -> Figure:
@@ -112,7 +112,7 @@ def _draw(axes: Axes, configuration: Configuration, x: str, colour: str, label: 
 
 
 def draw_band(axes: Axes, x: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str) -> None:
-    """The area between two curves (k,), which may reach beyond the axes: with few seeds it is wider than all returns."""
+    """The area between two curves (k,), which may reach beyond the axes: with few seeds it is wide."""
     low, high = np.ma.masked_invalid(low), np.ma.masked_invalid(high)
     band = FillBetweenPolyCollection("x", x, low, high, color=colour, alpha=0.2, linewidth=0)
     axes.add_collection(band, autolim=False)
