@@ -25,9 +25,9 @@ def importance_lines(count: int, found: Mapping[str, Estimate], steps: int) -> l
     lines = [
         f"A setting's importance is the share of the variance of these returns, after {steps:,} agent steps, that it"
         f" explains by itself over the values that were drawn ({count} configurations), with its 95% interval. Where"
-        " the interval begins at 0, in grey, it may be luck. The bars do not hold what settings do only together, nor"
-        " the luck of the random seed; a narrow peak or a sharp edge counts for less than it is. A setting that matters"
-        " little so early may matter later."
+        " the interval begins at 0, in grey, that may be luck. Each setting is judged alone: what settings do only"
+        " together is in no bar, nor is the luck of the random seed, and shares need not add up to 100%. It is a"
+        " correlation over the values that were drawn, at these steps: later, other settings may matter."
     ]
     if unknown:
         lines.append(f"Not estimated, since each choice came too rarely: {', '.join(map(code, unknown))}.")

@@ -1,5 +1,6 @@
 """Parallel coordinates (Inselberg 1985): each trial a line through its settings to its return."""
 
+import re
 import textwrap
 from collections.abc import Sequence
 from itertools import pairwise
@@ -18,7 +19,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator
 
 from experiments.ask.words import short
 from experiments.read.trials import TrialResult
-from experiments.show.figures import INK, STYLE, WIDTH, new_figure
+from experiments.show.figures import INK, STYLE, new_figure
 from experiments.show.scales import in_order, is_logarithmic, is_range
 from trainables.texts import printable
 
@@ -28,6 +29,9 @@ MAX_AXES = 8
 MIN_TRIALS = 4
 
 DASHES = (0, (3.5, 1.8))
+
+WIDE = 9.4
+"""Inches; report.html shows such a figure as wide as it is."""
 
 BEST = 3
 """Trials with thick lines."""
@@ -62,7 +66,7 @@ def parallel_figure(trials: Sequence[TrialResult], names: Sequence[str]) -> Figu
     scales.append(_linear_scale(last_n))
     best = min(BEST, max(1, len(trials) // 3))
     with mpl.rc_context(STYLE):
-        figure = new_figure(3.9, WIDTH if len(scales) < 5 else 9.4)
+        figure = new_figure(3.9, WIDE)
         axes = figure.add_subplot()
         shades = colours()(scales[-1].height_n)
         for index, trial in enumerate(trials):
@@ -98,16 +102,22 @@ def _linear_scale(value_n: np.ndarray) -> Scale:
     low, high = float(value_n.min()), float(value_n.max())
     if low == high:
         return Scale(np.full(len(value_n), 0.5), [(0.5, short(low))])
-    inside = [tick for tick in MaxNLocator(5).tick_values(low, high) if low <= tick <= high]
-    return Scale((value_n - low) / (high - low), [((tick - low) / (high - low), f"{tick:.6g}") for tick in inside])
+    marks = [((tick - low) / (high - low), f"{tick:.6g}") for tick in MaxNLocator(5).tick_values(low, high)]
+    return Scale((value_n - low) / (high - low), _with_ends(marks, low, high))
 
 
 def _log_scale(value_n: np.ndarray) -> Scale:
     low, high = float(value_n.min()), float(value_n.max())
     span = np.log(high / low)
     marks = LogLocator(subs=(1.0, 2.0, 5.0) if high / low < 1e3 else (1.0,)).tick_values(low, high)
-    ticks = [(float(np.log(tick / low) / span), short(float(tick))) for tick in marks if low <= tick <= high]
-    return Scale(np.log(value_n / low) / span, ticks)
+    ticks = [(float(np.log(tick / low) / span), short(float(tick))) for tick in marks]
+    return Scale(np.log(value_n / low) / span, _with_ends(ticks, low, high))
+
+
+def _with_ends(ticks: Sequence[tuple[float, str]], low: float, high: float) -> list[tuple[float, str]]:
+    """The least and the greatest value, and the ticks that have room between them, with real minus signs."""
+    found = [(0.0, short(low)), *(tick for tick in ticks if 0.07 < tick[0] < 0.93), (1.0, short(high))]
+    return [(height, re.sub("^-", "\N{MINUS SIGN}", label)) for height, label in found]
 
 
 def _draw_line(axes: Axes, heights: Sequence[float], colour: np.ndarray, thick: bool, early: bool, trials: int) -> None:
@@ -155,7 +165,14 @@ def _draw_axes(axes: Axes, names: Sequence[str], scales: Sequence[Scale]) -> Non
             title, (x, 1), xytext=(0, 9), textcoords="offset points", ha="center", va="bottom", color=INK, fontsize=9.5
         )
     strip = np.linspace(0, 1, 128)[:, None]
-    axes.imshow(strip, cmap=colours(), extent=(last, last + 0.035 * max(last, 3) / 3, 0, 1), aspect="auto", zorder=3)
+    axes.imshow(
+        strip,
+        cmap=colours(),
+        extent=(last, last + 0.035 * max(last, 3) / 3, 0, 1),
+        aspect="auto",
+        origin="lower",
+        zorder=3,
+    )
     axes.set_xlim(-0.35, last + 0.3)
     axes.set_ylim(-0.03, 1.03)
     axes.set_axis_off()
@@ -163,8 +180,8 @@ def _draw_axes(axes: Axes, names: Sequence[str], scales: Sequence[Scale]) -> Non
 
 def _draw_legend(figure: Figure, best: int, early: int, trials: int) -> None:
     handles = [Line2D([], [], color=INK, linewidth=3, label="best" if best == 1 else f"best {best}")]
-    if early:
-        handles.append(Line2D([], [], color=INK, linewidth=1.3, linestyle=DASHES, label="return of fewer agent steps"))
     if 0 < early < trials:
         handles.append(Line2D([], [], color=INK, linewidth=1.3, label="played to the end"))
+    if early:
+        handles.append(Line2D([], [], color=INK, linewidth=1.3, linestyle=DASHES, label="fewer agent steps"))
     figure.legend(handles=handles, loc="outside lower left", ncols=3)
