@@ -110,7 +110,7 @@ def _log_scale(value_n: np.ndarray) -> Scale:
     low, high = float(value_n.min()), float(value_n.max())
     span = np.log(high / low)
     marks = LogLocator(subs=(1.0, 2.0, 5.0) if high / low < 1e3 else (1.0,)).tick_values(low, high)
-    ticks = [(float(np.log(tick / low) / span), short(float(tick))) for tick in marks]
+    ticks = [(float(np.log(tick / low) / span), short(float(tick))) for tick in marks if low < tick < high]
     return Scale(np.log(value_n / low) / span, _with_ends(ticks, low, high))
 
 

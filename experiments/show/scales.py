@@ -1,5 +1,6 @@
 """How the values of a setting are laid out along an axis: a range, a logarithmic one, or choices in their order."""
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -9,12 +10,12 @@ from experiments.ask.words import short
 def is_range(values: Sequence[Any]) -> bool:
     """Whether these numbers, one a trial, were drawn from a range, so that hardly any comes twice."""
     numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-    return numeric and len(set(values)) > len(values) / 2
+    return numeric and len(set(values)) > len(values) / 2 and math.isfinite(max(values) - min(values))
 
 
 def is_logarithmic(values: Sequence[float]) -> bool:
     """Whether a range's numbers are far enough apart for a logarithmic scale."""
-    return min(values) > 0 and max(values) / min(values) > 4
+    return min(values) > 0 and 4 < max(values) / min(values) < math.inf
 
 
 def in_order(choices: Iterable[Any]) -> list[Any]:

@@ -1,5 +1,7 @@
 """Parallel coordinates: where trials cross the axes, and which lines are thick or dashed."""
 
+import json
+
 import numpy as np
 import pytest
 from matplotlib.patches import PathPatch
@@ -95,3 +97,13 @@ def settings_of(i):
 
 def sweep(tmp_path, trials, **record):
     return write_experiment(tmp_path, "sweep", "pg", [settings_of(i) for i in range(trials)], **record)
+
+
+@pytest.mark.parametrize(
+    "values", [[(-1) ** i * 1e308 for i in range(24)], [10.0 ** (25 * i - 300) for i in range(24)]]
+)
+def test_settings_of_a_foreign_folder_that_no_axis_can_hold_ended_its_report(tmp_path, values):
+    folder = sweep(tmp_path, 24)
+    for path, value in zip(sorted(folder.glob("0*/params.json")), values, strict=True):
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"extra": value}))
+    assert "pg_parallel_coordinates.svg" in report([read_experiment(folder)]).pictures
