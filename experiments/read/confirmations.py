@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.ask.budget import Budget
-from experiments.read.bootstrap import probability_of_higher_mean
 from experiments.read.configurations import Configuration, best_configurations, by_configuration, varied
+from experiments.read.differences import difference
 from experiments.read.trials import Experiment, read_experiment
 from experiments.record import folders
 from trainables.checks import ConfigError
@@ -76,11 +76,15 @@ def verdict(found: Sequence[Confirmation], mark: Callable[[str], str] = str) -> 
         return ""
     best, next_best = sorted(found, key=lambda c: float(c.final.mean()), reverse=True)[:2]
     names = varied(c.chosen for c in found)
-    probability = probability_of_higher_mean(best.final, next_best.final)
-    return (
-        f"By the end of its fresh seeds {mark(best.chosen.label(names))} is best, and beats"
-        f" {mark(next_best.chosen.label(names))} with probability {probability:.2f} (bootstrap over seeds)."
+    lead = difference(next_best.final, best.final, paired=False)
+    text = (
+        f"By the end of its fresh seeds {mark(best.chosen.label(names))} is best: by {lead.value:.1f} points over"
+        f" {mark(next_best.chosen.label(names))}"
     )
+    if math.isnan(lead.low):
+        return f"{text}, and one seed does not say how much of that is luck."
+    told = "which is more than luck" if lead.excludes(0) else "so the two cannot be told apart"
+    return f"{text} (95% interval {lead.low:.1f} to {lead.high:.1f}), {told}."
 
 
 def wanted(sweep: Experiment) -> dict[str, int] | None:

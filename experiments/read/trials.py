@@ -12,10 +12,10 @@ import numpy as np
 from experiments.ask.budget import Budget
 from experiments.plan.learners import LEARNERS
 from experiments.plan.trial_names import number_in_id, number_in_name
-from experiments.read.bootstrap import area_under
 from experiments.read.over import is_over, saved_iteration
 from experiments.read.rows import lines, read_json, read_rows
 from experiments.read.seeds import mean_last, together
+from experiments.read.windows import area_under
 from experiments.record import folders, lock, names
 from experiments.record.decisions import Decision, dropped, passed, read_decisions
 from experiments.record.sound import matches

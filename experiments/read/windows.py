@@ -1,4 +1,4 @@
-"""Returns in windows of agent steps, as Dopamine reports them, and how many steps a score took.
+"""Returns in windows of agent steps, as Dopamine reports them, how many steps a score took, and the area of a curve.
 
 Dopamine (Castro et al. 2018) plays 250,000 agent steps and reports the mean return of the games that ended in them. The
 mean of the last 100 games lags behind it by as many steps as 100 games have.
@@ -93,3 +93,13 @@ def window_size(trials: Sequence[Sequence[Mapping[str, Any]]]) -> int:
     rounds = [digit * 10**power for power in range(6) for digit in (1, 2, 5)]
     fitting = [size for size in rounds if iteration <= size <= shortest and size <= WINDOW_STEPS]
     return max((size for size in fitting if size * SHORTEST <= shortest), default=min(fitting, default=WINDOW_STEPS))
+
+
+def area_under(returns: np.ndarray, steps: np.ndarray) -> float:
+    """Mean of a learning curve over its steps, both (n,): the area under it (trapezoids) / the steps that it spans.
+
+    It is in units of the return: high for a trial that learns early, whatever its length.
+    """
+    if len(returns) == 1:
+        return float(returns[0])
+    return float(np.trapezoid(returns, steps) / (steps[-1] - steps[0]))

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from experiments.read.comparison import Comparison, Pair, Side
 from experiments.read.differences import mean_interval
-from experiments.show.figures import COLOURS, GRID_POINTS, INK, STYLE, label_steps, label_time, new_figure
+from experiments.show.figures import COLOURS, GRID_POINTS, INK, STYLE, draw_band, label_steps, label_time, new_figure
 
 
 def curves_figure(comparison: Comparison, labels: Sequence[str]) -> Figure:
@@ -70,9 +70,7 @@ def _draw(axes: Axes, x: np.ndarray, samples: np.ndarray, colour: str, label: st
         axes.plot(x, sample, color=colour, linewidth=0.7, alpha=0.45, marker=marker)
     axes.plot(x, samples.mean(axis=0), color=colour, linewidth=2, marker=marker, label=label)
     if len(samples) > 1:
-        inside = axes.get_ylim()
-        axes.fill_between(x, *mean_interval(samples), color=colour, alpha=0.2, linewidth=0)
-        axes.set_ylim(inside)  # of two or three seeds, bands can be far wider than all returns
+        draw_band(axes, x, *mean_interval(samples), colour)
 
 
 def _draw_difference(axes: Axes, pair: Pair, label: str, colour: str) -> None:

@@ -9,9 +9,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from experiments.ask.budget import Budget
 from experiments.ask.words import short
-from experiments.read.trials import TrialResult
+from experiments.read.trials import Experiment, TrialResult
 from experiments.show.figures import COLOURS, INK, RETURN, STYLE, new_figure
+from experiments.show.scales import in_order, is_logarithmic, is_range, short_tick
 from trainables.texts import printable
 
 
@@ -53,6 +55,24 @@ def comparable(trials: Sequence[TrialResult]) -> tuple[int, list[TrialResult], l
     return steps, fair, [trial.last if trial.diverged else trial.score_at("timesteps_total", steps) for trial in fair]
 
 
+def at_first_rung(
+    experiments: Sequence[Experiment], trials: Sequence[TrialResult]
+) -> tuple[int, list[TrialResult], list[float]] | None:
+    """What ``comparable`` gives, of trials of one halved sweep: where all of them were first compared.
+
+    A trial ends the iteration in which it comes to a rung, so its first result can be later than another one's last.
+    None for other trials, and where rungs are counted in iterations.
+    """
+    folders = {trial.folder.parent for trial in trials}
+    sweep = next((experiment for experiment in experiments if {experiment.folder} == folders), None)
+    if not sweep or not sweep.decisions or Budget.of_record(sweep.record).unit != "timesteps":
+        return None
+    first = sweep.decisions[0]
+    scores = [trial.last if trial.diverged else first.score(trial.number) for trial in trials]
+    found = [(trial, score) for trial, score in zip(trials, scores, strict=True) if score is not None]
+    return first.at, [trial for trial, _ in found], [score for _, score in found]
+
+
 def _has_score(trial: TrialResult, steps: int) -> bool:
     return trial.rows[0]["timesteps_total"] <= steps <= trial.rows[-1]["timesteps_total"]
 
@@ -66,8 +86,7 @@ def effects_figure(trials: Sequence[TrialResult], scores: Sequence[float], names
         panels = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
         for name, axes in zip(names, panels, strict=False):
             values: list[Any] = [trial.config.get(name) for trial in trials]
-            numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-            if numeric and len(set(values)) > len(values) / 2:  # drawn from a range, so that hardly any comes twice
+            if is_range(values):
                 _draw_scale(axes, [*map(float, values)], scores)
             else:
                 _draw_choices(axes, values, scores)
@@ -82,17 +101,17 @@ def _draw_scale(axes: Axes, values: Sequence[Any], scores: Sequence[float]) -> N
     axes.plot(values, scores, "o", color=COLOURS[0], alpha=0.65, markeredgewidth=0)
     for mean in marginal_means(values, scores):
         axes.plot([mean.low, mean.high], [mean.score] * 2, "-|", color=COLOURS[1], linewidth=2.5, markersize=7)
-    if min(values) > 0 and max(values) / min(values) > 4:
+    if is_logarithmic(values):
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(_short_tick)
-        axes.xaxis.set_minor_formatter(_short_tick)
+        axes.xaxis.set_major_formatter(short_tick)
+        axes.xaxis.set_minor_formatter(short_tick)
         axes.tick_params(axis="x", which="both", labelrotation=30)
     else:
         axes.locator_params(axis="x", nbins=4)
 
 
 def _draw_choices(axes: Axes, values: Sequence[Any], scores: Sequence[float]) -> None:
-    choices = sorted(set(values), key=_by_size)
+    choices = in_order(values)
     for position, choice in enumerate(choices):
         there = [score for value, score in zip(values, scores, strict=True) if value == choice]
         spread = np.linspace(-0.12, 0.12, len(there)) if len(there) > 1 else [0]
@@ -101,18 +120,3 @@ def _draw_choices(axes: Axes, values: Sequence[Any], scores: Sequence[float]) ->
     axes.set_xticks(range(len(choices)), [printable(short(choice))[:40] for choice in choices])
     axes.set_xlim(-0.6, len(choices) - 0.4)
     axes.grid(visible=False, axis="x")
-
-
-def _by_size(choice: Any) -> tuple[int, list[Any]]:
-    """Sort key for numbers and texts of numbers: ``64-64`` comes before ``128-128``."""
-    parts = str(choice).split("-") if isinstance(choice, str) else [choice]
-    try:
-        return (0, [float(part) for part in parts])
-    except (TypeError, ValueError):
-        return (1, [str(part) for part in parts])
-
-
-def _short_tick(value: float, _: float) -> str:
-    """A tick of a logarithmic scale, labelled at 1, 2 and 5 only."""
-    mantissa = f"{value:e}"[0]
-    return short(value) if mantissa in "125" else ""

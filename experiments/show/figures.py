@@ -7,11 +7,12 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MultipleLocator
 
-from experiments.read.bootstrap import mean_interval
 from experiments.read.configurations import Configuration
+from experiments.read.differences import mean_interval
 from trainables.metrics import METRIC
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -40,10 +41,10 @@ STYLE: Any = {
 }
 
 
-def new_figure(height: float) -> Figure:
-    """An empty figure of width ``WIDTH``; height in inches."""
+def new_figure(height: float, width: float = WIDTH) -> Figure:
+    """An empty figure; inches."""
     with mpl.rc_context(STYLE):
-        return Figure(figsize=(WIDTH, height), layout="constrained")
+        return Figure(figsize=(width, height), layout="constrained")
 
 
 def learning_curves(configurations: Sequence[Configuration], labels: Sequence[str], x: str) -> Figure:
@@ -107,7 +108,14 @@ def _draw(axes: Axes, configuration: Configuration, x: str, colour: str, label: 
     if not single and (band := mean_curve(curves)) is not None:
         grid, mean, low, high = band
         axes.plot(grid, mean, color=colour, linewidth=2, label=label and f"{label}, mean of {len(curves)} seeds")
-        axes.fill_between(grid, low, high, color=colour, alpha=0.2, linewidth=0)
+        draw_band(axes, grid, low, high, colour)
+
+
+def draw_band(axes: Axes, x: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str) -> None:
+    """The area between two curves (k,), which may reach beyond the axes: with few seeds it is wide."""
+    low, high = np.ma.masked_invalid(low), np.ma.masked_invalid(high)
+    band = FillBetweenPolyCollection("x", x, low, high, color=colour, alpha=0.2, linewidth=0)
+    axes.add_collection(band, autolim=False)
 
 
 def mean_curve(curves: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, ...] | None:

@@ -1,5 +1,6 @@
 """A report's text, in Markdown, and the pictures that it shows."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
@@ -10,16 +11,19 @@ from matplotlib.figure import Figure
 from experiments.ask.words import duration
 from experiments.read import policies
 from experiments.read.comparison import Side, arrivals, side
-from experiments.read.configurations import Configuration, by_configuration, varied
+from experiments.read.configurations import SPEED_ONLY, Configuration, by_configuration, varied
 from experiments.read.confirmations import confirmations, verdict
+from experiments.read.importance import importances
 from experiments.read.trials import Experiment, TrialResult
 from experiments.read.windows import window_size
 from experiments.show import tables
-from experiments.show.effects import comparable, effects_figure
+from experiments.show.effects import at_first_rung, comparable, effects_figure
 from experiments.show.figures import learning_curves
 from experiments.show.halving import rung_table, winner_lines
+from experiments.show.importance import importance_figure, importance_lines
 from experiments.show.lineage import lineage
 from experiments.show.origin import origin
+from experiments.show.parallel import MAX_AXES, MIN_TRIALS, parallel_figure
 from experiments.show.speed import speed_figure, speeds
 from experiments.show.table import to_markdown, without
 from experiments.show.text import block, code, number
@@ -60,7 +64,7 @@ def report(experiments: Sequence[Experiment]) -> Page:
     _summary(page, trials)
     if configurations:
         _curves(page, configurations)
-        _effects(page, configurations)
+        _settings(page, configurations, experiments)
         _speeds(page, configurations)
     _seeds(page, configurations)
     _confirmations(page, experiments)
@@ -126,7 +130,7 @@ def _curves(page: Page, configurations: Sequence[Configuration]) -> None:
         _show_curves(page, learner, found, [c.label(varied(found)) for c in found])
     if any(len(c.scores) > 1 for c in configurations):
         page.add(
-            "Bands are 95% bootstrap intervals of the mean over seeds, as far as all of the seeds got; thin lines"
+            "Bands are 95% intervals of the mean over seeds by Student's t, as far as all of the seeds got; thin lines"
             " are the seeds."
         )
 
@@ -136,20 +140,42 @@ def _show_curves(page: Page, name: str, configurations: Sequence[Configuration],
     page.show(**{f"{name}_{suffix}": learning_curves(configurations, labels, x) for suffix, x in over.items()})
 
 
-def _effects(page: Page, configurations: Sequence[Configuration]) -> None:
-    """One figure a learner. Fresh seeds are left out: they were given to the best settings only."""
+def _settings(page: Page, configurations: Sequence[Configuration], experiments: Sequence[Experiment]) -> None:
+    """Figures of each learner. Fresh seeds are left out: they were given to the best settings only."""
     for learner, found in _by_learner(configurations).items():
         swept = [c for c in found if not c.fresh]
         if not (names := varied(swept)[:MAX_EFFECTS]):
             continue
-        steps, trials, scores = comparable([trial for c in swept for trial in c.trials])
         if "## Effect" not in page.text:
             page.add("## Effect of each setting")
+        trials = [trial for c in swept for trial in c.trials]
+        decisive = [name for name in names if name not in SPEED_ONLY]
+        _trials_and_settings(page, learner, trials, decisive)
+        steps, fair, scores = at_first_rung(experiments, trials) or comparable(trials)
         page.add(
             f"A dot is the mean return of a trial of {code(learner)} after {steps:,} agent steps, as far as all"
             " of them came; a bar is the mean over the trials at or around that value."
         )
-        page.show(**{f"{learner}_effects": effects_figure(trials, scores, names)})
+        page.show(**{f"{learner}_effects": effects_figure(fair, scores, names)})
+        if any(e.record.get("scheduler") == "pbt" and e.learner == learner for e in experiments):
+            page.add("How important each setting is cannot be said: settings changed while trials played.")
+        elif decisive:
+            count, estimates = importances(swept, fair, scores, decisive)
+            page.add("\n\n".join(importance_lines(count, estimates, steps)))
+            if any(math.isfinite(estimate.value) for estimate in estimates.values()):
+                page.show(**{f"{learner}_importance": importance_figure(estimates)})
+
+
+def _trials_and_settings(page: Page, learner: str, trials: Sequence[TrialResult], names: Sequence[str]) -> None:
+    """Combinations of settings. Of a single setting the effects show all."""
+    shown = [trial for trial in trials if math.isfinite(trial.last)]
+    if len(names) < 2 or len(shown) < MIN_TRIALS:
+        return
+    page.add(
+        f"A line is a trial of {code(learner)}: its settings, and its latest return. Where it is dashed, the trial has"
+        " fewer agent steps than others, and a lower return for that."
+    )
+    page.show(**{f"{learner}_parallel_coordinates": parallel_figure(shown, names[:MAX_AXES])})
 
 
 def _speeds(page: Page, configurations: Sequence[Configuration]) -> None:

@@ -22,7 +22,12 @@ def test_a_drop_is_counted_at_the_iteration_where_the_sweeps_trial_ended(tmp_pat
     assert (list(first.final), list(second.final)) == ([-13, -11], [-13, -11])
     assert [chosen.config["gamma"] for chosen in best_configurations(read_experiment(sweep), 1)] == [0.9]
     assert verdict([first]) == ""
-    assert verdict([first, second]).startswith("By the end of its fresh seeds g=")
+    equal = verdict([first, second])  # of two seeds each: -13 and -11, so t = 4.303, standard error 2 ** 0.5
+    assert equal.startswith("By the end of its fresh seeds g=")
+    assert equal.endswith("(95% interval -6.1 to 6.1), so the two cannot be told apart.")
+    better = verdict([first, second._replace(final=second.final + 7)])
+    assert better.endswith("is best: by 7.0 points over g=0.9 (95% interval 0.9 to 13.1), which is more than luck.")
+    assert "one seed does not say" in verdict([first._replace(final=first.final[:1]), second])
 
 
 def test_seeds_with_one_iteration_were_compared_with_a_whole_sweep(tmp_path):

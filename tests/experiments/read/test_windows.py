@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from experiments.read.windows import WINDOW_STEPS, window_size, windows
+from experiments.read.windows import WINDOW_STEPS, area_under, window_size, windows
 from trainables.checks import ConfigError
 
 
@@ -65,3 +65,9 @@ def test_a_windows_size_is_dopamines_or_for_short_runs_a_round_number_no_shorter
     assert window_size([short]) == 2000
     assert window_size([[row(100, 90, 1, 0.0)]]) == 100
     assert window_size([]) == window_size([[]]) == window_size([[row(95, 95, 1, 0.0)]]) == WINDOW_STEPS
+
+
+def test_area_is_the_mean_over_steps_not_over_iterations():
+    assert area_under(np.array([-20.0, -10.0]), np.array([100, 300])) == -15
+    assert area_under(np.array([-20.0, -20.0, -10.0]), np.array([0, 900, 1000])) == -19.5
+    assert area_under(np.array([-7.0]), np.array([50])) == -7

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from experiments.read.trials import read_experiment
-from experiments.show.effects import comparable, marginal_means
+from experiments.record.decisions import Decision, write_decisions
+from experiments.show.effects import at_first_rung, comparable, marginal_means
 from tests.helpers.written_experiments import write_experiment
 
 
@@ -39,3 +40,20 @@ def test_a_trial_that_ended_before_the_first_result_of_others_turned_all_effects
     steps, shown, scores = comparable(read_experiment(folder).trials)
     assert (steps, scores) == (12000, [-18] * 3)
     assert [trial.config["segment_length"] for trial in shown] == [512] * 3
+
+
+def test_half_of_a_halved_sweep_was_not_compared_where_iterations_end_at_different_steps(tmp_path):
+    """One trial ended after 1,000 steps, before the first result of others, at 2,000: all had come to the rung."""
+    trials = [({"seed": i}, [-20.0 + i], "running") for i in range(3)]
+    record = {"scheduler": "halving", "rungs": [900, 3000], "timesteps": 3000, "iterations": None}
+    folder = write_experiment(tmp_path, "halved", "pg", trials, **record)
+    late = folder / "00002_seed=2" / "result.json"
+    late.write_text(late.read_text(encoding="utf-8").replace('"timesteps_total": 1000', '"timesteps_total": 2000'))
+    assert at_first_rung([read_experiment(folder)], read_experiment(folder).trials) is None, "nothing is decided"
+    write_decisions(folder, [Decision(900, [-20.0, -19.0, -18.0], [2])])
+    experiment = read_experiment(folder)
+    steps, shown, scores = at_first_rung([experiment], experiment.trials)
+    assert (steps, len(shown), scores) == (900, 3, [-20, -19, -18])
+    other = read_experiment(write_experiment(tmp_path, "other", "pg", [({"seed": 5}, [-20], None)]))
+    assert at_first_rung([experiment, other], [*experiment.trials, *other.trials]) is None
+    assert len(comparable(experiment.trials)[1]) == 2
