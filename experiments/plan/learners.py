@@ -1,9 +1,10 @@
 """The learners that experiments know, each with its trainable, configuration and search space."""
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import ModuleType
+from pathlib import Path
 from typing import Any
 
 from experiments.ask.budget import Budget
@@ -25,9 +26,12 @@ class Learner:
     name: str
     trainable: type[PongTrainable]
     config_class: type[Config]
-    space: ModuleType  # PRESETS, SPACES, MUTATIONS
+    space: Any  # a module, or what stands for it, with PRESETS, SPACES, MUTATIONS
     batch_field: str  # the setting that --batch-size of a sweep means
     iteration_steps: Callable[[Any, int], float]  # for a config and the length of a game
+    typed: str = ""  # how the user named one's own: module:Class
+    source: Path | None = None  # the file of one's own
+    module: str = ""  # its name
 
     def seconds(self, config: Config, budget: Budget) -> float:
         """Seconds of one core for a trial at an untrained policy's pace, measured in a real game.
@@ -74,3 +78,36 @@ TRPO = Learner(
     lambda config, _: config.segments_steps or config.timesteps_per_batch,
 )
 LEARNERS = {learner.name: learner for learner in (PG, TRPO)}
+
+IMPORTED: dict[str, Learner] = {}
+"""Learners of one's own that this program's command line named (``experiments/plan/own.py``), by name."""
+
+OWN = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", re.ASCII)
+"""The name of a learner of one's own in records and checkpoints: ``module.Class``. To read it imports nothing."""
+
+
+def is_learner(name: Any) -> bool:
+    """Whether an experiment can be of this learner: one of ours, or somebody's own, imported or not."""
+    return name in LEARNERS or (isinstance(name, str) and bool(OWN.fullmatch(name)))
+
+
+def learner_named(name: str) -> Learner:
+    """The learner of an experiment or a checkpoint. Raises ConfigError for one's own that the user has not named."""
+    if found := LEARNERS.get(name) or IMPORTED.get(name):
+        return found
+    if not is_learner(name):
+        raise ConfigError(unknown("learner", name, LEARNERS))
+    raise ConfigError(f"this needs the code of {name}, a learner of one's own: --learner {typed_as(name)} imports it")
+
+
+def config_class_of(name: str) -> type[Config]:
+    """A learner's configuration; of one's own that was not imported, what all configurations have in common."""
+    found = LEARNERS.get(name) or IMPORTED.get(name)
+    return found.config_class if found else Config
+
+
+def typed_as(name: str) -> str:
+    """A learner's name as a command line has it: ``module:Class`` for one's own, or as the user typed that."""
+    if found := LEARNERS.get(name) or IMPORTED.get(name):
+        return found.typed or found.name
+    return ":".join(name.rsplit(".", 1))

@@ -25,6 +25,7 @@ from experiments.record import folders, mirror
 from experiments.record.decisions import read_decisions
 from experiments.record.lock import exclusive
 from experiments.record.mirror import Remote
+from experiments.record.source import keep_source, with_source
 from experiments.record.spec import ALL_DONE, GAVE_UP, INTERRUPTED, TIME_BUDGET, ExperimentSpec
 from experiments.run.cluster import require_shared
 from experiments.run.console import SweepView, UpdateLines
@@ -72,8 +73,10 @@ def start(
     if run.uri or run.address:
         start_ray(run.address, run.verbose)
         require_shared(run.uri or str(run.folder.absolute()))
+    spec = with_source(spec, learner.source)
     folder = folders.create(run.folder, run.name, learner.name, spec.to_dict())
     with exclusive(folder):
+        keep_source(folder, spec, learner.source)
         if prepare:
             prepare(folder)
         if home := Remote.of(folder):
@@ -117,9 +120,10 @@ def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) ->
             require_fits(learner.config_class.from_dict(config), resources)
         if run.address or home:
             require_shared(home.uri if home else str(folder))
-        spec = dataclasses.replace(spec, ended=None)
+        spec = with_source(dataclasses.replace(spec, ended=None), learner.source)
         if spec != before:  # only now that it can begin: a budget cannot be given twice
             try:
+                _keep_new_source(learner, spec, before, folder)
                 _write(spec, folder)
             except OSError as error:
                 with contextlib.suppress(OSError):
@@ -152,6 +156,20 @@ def _write(spec: ExperimentSpec, folder: Path) -> None:
     spec.update(folder)
     if home := Remote.of(folder):
         home.push(folder / folders.RECORD)
+
+
+def _keep_new_source(learner: Learner, spec: ExperimentSpec, before: ExperimentSpec, folder: Path) -> None:
+    """Where the file of a learner of one's own has changed, keep it too, and say so. Raises OSError."""
+    if spec.learner_sha256 == before.learner_sha256 or not (kept := keep_source(folder, spec, learner.source)):
+        return
+    if home := Remote.of(folder):
+        home.push(kept)
+    if before.learner_sha256:
+        print(
+            f"{learner.source} has changed: the results before and behind here are of different code"
+            f" (learner-{len(before.learner_sha256)}.py and {kept.name} in {folders.display(folder)})",
+            file=sys.stderr,
+        )
 
 
 def _run(learner: Learner, folder: Path, spec: ExperimentSpec, verbose: bool) -> int:

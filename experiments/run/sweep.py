@@ -33,10 +33,11 @@ class Arguments:
 
 
 @clean_exit()
-def main(learner: Learner, description: str) -> None:
-    """Run a sweep from the command line, and end the program with its status."""
-    arguments = parse(Arguments, description)
-    task, plan = prepare(learner, arguments, sys.argv[1:])
+def main(learner: Learner, description: str, words: Sequence[str] | None = None) -> None:
+    """Run a sweep from the command line, or what of it are ``words``, and end the program with its status."""
+    words = sys.argv[1:] if words is None else words
+    arguments = parse(Arguments, description, args=words)
+    task, plan = prepare(learner, arguments, words)
     if plan:
         show(plan, task, arguments.sweep)
     sys.exit(0 if arguments.sweep.dry_run else perform(task))
