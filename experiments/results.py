@@ -9,13 +9,15 @@ from typing import Annotated
 import tyro
 from rich import filesize
 
-from experiments.ask.command_line import clean_exit, neighbour, parse, program, subcommand
+from experiments.ask.command_line import clean_exit, parse, program, subcommand
+from experiments.ask.own_code import OwnCode
+from experiments.plan.own import import_typed
 from experiments.read import policies
 from experiments.read.comparison import compare
 from experiments.read.confirmations import state_with_confirmation
 from experiments.read.frames import Frames
 from experiments.read.named import read_all, read_group
-from experiments.read.next_command import best_command, next_command
+from experiments.read.next_command import best_command, next_command, watch_command
 from experiments.read.trials import Experiment, read_experiment
 from experiments.record import folders
 from experiments.show.frame import Format, format_of, put
@@ -161,7 +163,7 @@ class Table(Several):
 
 
 @dataclass(frozen=True)
-class Best(Storage):
+class Best(Storage, OwnCode):
     """Print the command that trains the configuration with the best latest return (mean over its seeds).
 
     Example: python experiments/results.py best first --json
@@ -175,6 +177,7 @@ class Best(Storage):
 
     def run(self) -> None:
         """Print the best configuration."""
+        import_typed(self.learner)
         experiment = self.read(self.experiment)
         command, best = best_command(experiment)
         if self.json:
@@ -184,7 +187,7 @@ class Best(Storage):
 
 
 @dataclass(frozen=True)
-class Export(Storage):
+class Export(Storage, OwnCode):
     """Write the best policy alone into a new folder, in half precision: watch.py plays it, and it can be given away.
 
     Example: python experiments/results.py export first --out policy
@@ -201,6 +204,7 @@ class Export(Storage):
 
     def run(self) -> None:
         """Write the policy."""
+        import_typed(self.learner)
         best = policies.best_of(policies.find(self.storage_path, self.target))
         try:
             size = policies.export(best, self.out)
@@ -208,7 +212,7 @@ class Export(Storage):
             raise ConfigError(f"--out {self.out} cannot be written: {error.strerror}") from None
         where = folders.display(best.folder)
         line(f"{where}: iteration {best.iteration}, {best.score:.1f} in training (last 100 games)")
-        line(f"Watch:  {neighbour('watch.py')} {folders.display(self.out.absolute())}  ({filesize.decimal(size)})")
+        line(f"Watch:  {watch_command(self.out.absolute(), best.state['learner'])}  ({filesize.decimal(size)})")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from experiments.plan.learners import LEARNERS
 from experiments.plan.own import learner_typed
 from experiments.run import sweep
 
-DESCRIPTION = """Sweep a learner of your own with Ray Tune, over the SPACES of its module; docs/own_learner.md writes one.
+DESCRIPTION = """Sweep a learner of your own with Ray Tune, over the SPACES of its module (docs/own_learner.md).
 
 Examples:
   python experiments/sweep.py ./a2c.py:A2C                       as many trials as 30 minutes hold, the best go on

@@ -78,8 +78,8 @@ def prepare(learner: Learner, words: Sequence[str]) -> Task:
     default = default_config(learner, words)
     arguments = parse(
         Arguments[learner.config_class],  # type: ignore[name-defined]
-        HELP.format(learner=learner.typed or learner.name, doc=summary(learner), presets=", ".join(learner.space.PRESETS)),
-        prog=f"{program()} {learner.typed or learner.name}",
+        HELP.format(learner=learner.word, doc=summary(learner), presets=", ".join(learner.space.PRESETS)),
+        prog=f"{program()} {learner.word}",
         args=words,
         default=Arguments(default),
     )

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from experiments.ask.budget import Budget
 from search_spaces import pong_pg, pong_trpo
@@ -19,6 +19,14 @@ GAME_STEPS = 1000
 """Agent steps of a short game of Pong."""
 
 
+class Own(NamedTuple):
+    """Where a learner of one's own comes from."""
+
+    typed: str  # module:Class, as the user named it
+    module: str  # its name among the modules that are imported
+    source: Path | None  # its file
+
+
 @dataclass(frozen=True)
 class Learner:
     """What the programs need to know of a learner."""
@@ -29,9 +37,17 @@ class Learner:
     space: Any  # a module, or what stands for it, with PRESETS, SPACES, MUTATIONS
     batch_field: str  # the setting that --batch-size of a sweep means
     iteration_steps: Callable[[Any, int], float]  # for a config and the length of a game
-    typed: str = ""  # how the user named one's own: module:Class
-    source: Path | None = None  # the file of one's own
-    module: str = ""  # its name
+    own: Own | None = None  # where one's own comes from
+
+    @property
+    def word(self) -> str:
+        """How a command line names it."""
+        return self.own.typed if self.own else self.name
+
+    @property
+    def source(self) -> Path | None:
+        """The file of one's own."""
+        return self.own.source if self.own else None
 
     def seconds(self, config: Config, budget: Budget) -> float:
         """Seconds of one core for a trial at an untrained policy's pace, measured in a real game.
@@ -109,5 +125,5 @@ def config_class_of(name: str) -> type[Config]:
 def typed_as(name: str) -> str:
     """A learner's name as a command line has it: ``module:Class`` for one's own, or as the user typed that."""
     if found := LEARNERS.get(name) or IMPORTED.get(name):
-        return found.typed or found.name
+        return found.word
     return ":".join(name.rsplit(".", 1))

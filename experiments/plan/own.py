@@ -1,4 +1,4 @@
-"""A learner of one's own: an ``Algorithm`` in a module that the command line names, as docs/own_learner.md writes one."""
+"""A learner of one's own: an ``Algorithm`` in a module that the command line names; docs/own_learner.md writes one."""
 
 import dataclasses
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from experiments.ask.imports import imported
-from experiments.plan.learners import IMPORTED, LEARNERS, Learner
+from experiments.plan.learners import IMPORTED, LEARNERS, Learner, Own
 from trainables.algorithms.algorithm import Algorithm
 from trainables.checks import ConfigError, unknown
 from trainables.config import Config
@@ -46,12 +46,15 @@ def learner_typed(text: str) -> Learner:
         except ValueError as error:
             raise ConfigError(str(error)) from None
 
-    source = Path(module.__file__) if module.__file__ else None
-    learner = Learner(
-        name, trainable, config_class, _space(module), "batch_size", iteration_steps, typed=text, source=source, module=module.__name__
-    )
-    IMPORTED[name] = learner
-    return learner
+    own = Own(text, module.__name__, Path(module.__file__) if module.__file__ else None)
+    IMPORTED[name] = Learner(name, trainable, config_class, _space(module), "batch_size", iteration_steps, own)
+    return IMPORTED[name]
+
+
+def import_typed(text: str | None) -> None:
+    """Import the learner that a user typed, if one was. Raises as ``learner_typed`` does."""
+    if text:
+        learner_typed(text)
 
 
 def _require_algorithm(typed: str, algorithm: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments.ask.budget import Budget
 from experiments.ask.command_line import neighbour
-from experiments.plan.learners import is_learner, learner_named, typed_as
+from experiments.plan.learners import LEARNERS, is_learner, learner_named, typed_as
 from experiments.read.configurations import best_configurations
 from experiments.read.trials import Experiment
 from experiments.record.folders import display
@@ -80,6 +80,12 @@ def plan_command(record: Mapping[str, Any]) -> str:
     for flag, value in zip(flags[::2], flags[1::2], strict=True):
         words += [] if flag in typed else [flag, value]
     return f"{neighbour(program)} {shlex.join(words)}"
+
+
+def watch_command(folder: Path, learner: str) -> str:
+    """The command that has a policy play."""
+    code = [] if learner in LEARNERS else ["--learner", typed_as(learner)]
+    return f"{neighbour('watch.py')} {shlex.join([display(folder), *code])}"
 
 
 def train_command(learner: str, config: Config, budget: Budget) -> str:

@@ -35,8 +35,8 @@ def make_tuner(
     verbose: bool = False,
 ) -> tune.Tuner:
     """A Tuner that runs exactly the configurations of ``spec``; those trials that were restored go on."""
-    if learner.source:  # what runs anywhere is what was imported here, whatever a node has installed
-        cloudpickle.register_pickle_by_value(sys.modules[learner.module])
+    if learner.own:  # what runs anywhere is what was imported here, whatever a node has installed
+        cloudpickle.register_pickle_by_value(sys.modules[learner.own.module])
     numbered = [(number_of(index), config) for index, config in enumerate(spec.configs)]
     points = [restored[number].config if number in restored else config for number, config in numbered]
     scheduler = make_scheduler(learner, folder, spec, restored)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from experiments.ask.command_line import neighbour
 from experiments.read import policies
+from experiments.read.next_command import watch_command
 from experiments.read.trials import read_experiment
 from experiments.record.folders import display
 from experiments.show.halving import rung_table, winner_lines
@@ -43,5 +44,5 @@ def summarise(folder: Path) -> int:
     line()
     line(f"Look:    tensorboard --logdir {where}")
     line(f"Report:  {neighbour('results.py')} report {where}")
-    line(f"Play:    {neighbour('watch.py')} {where}")
+    line(f"Play:    {watch_command(folder, experiment.learner)}")
     return 1 if failed else 0
