@@ -52,6 +52,14 @@ class RunFlags:
     address: Annotated[str | None, Counts(ALWAYS), _shown("auto|HOST:PORT", "default: this machine alone")] = None
     """Attach to a running Ray cluster; its nodes need this project's dependencies, not its code."""
 
+    callback: Annotated[
+        tyro.conf.UseAppendAction[tuple[str, ...]],
+        Counts(ALWAYS, repeatable=True),
+        _shown("MODULE:FACTORY", "repeatable"),
+    ] = ()
+    """Import and call a function of yours that makes a ray.tune.Callback, such as MLflow's. It is yours, and not the
+    experiment's: --resume needs it typed again."""
+
     verbose: Annotated[bool, Counts(ALWAYS)] = False
     """Show Ray's own messages and tables."""
 

@@ -2,8 +2,11 @@
 
 import dataclasses
 import hashlib
+import sys
 from pathlib import Path
 
+from experiments.record.folders import display
+from experiments.record.mirror import Remote
 from experiments.record.spec import ExperimentSpec
 from trainables.checks import ConfigError
 from trainables.files import replacing
@@ -36,3 +39,18 @@ def keep_source(folder: Path, spec: ExperimentSpec, source: Path | None) -> Path
     with replacing(kept) as file:
         file.write(source.read_bytes())
     return kept
+
+
+def keep_changed_source(folder: Path, spec: ExperimentSpec, before: ExperimentSpec, source: Path | None) -> None:
+    """Where the file is another one than before, keep it too, and say so. Raises OSError."""
+    if spec.learner_sha256 == before.learner_sha256 or not (kept := keep_source(folder, spec, source)):
+        return
+    if home := Remote.of(folder):
+        home.push(kept)
+    if before.learner_sha256:
+        earlier = f"learner-{len(before.learner_sha256)}.py"
+        print(
+            f"{source} has changed since this experiment last ran: results before and after are of different code"
+            f" ({earlier} and {kept.name} in {display(folder)})",
+            file=sys.stderr,
+        )

@@ -2,11 +2,12 @@
 
 import contextlib
 import dataclasses
+import functools
 import itertools
 import math
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import ray
@@ -25,8 +26,9 @@ from experiments.record import folders, mirror
 from experiments.record.decisions import read_decisions
 from experiments.record.lock import exclusive
 from experiments.record.mirror import Remote
-from experiments.record.source import keep_source, with_source
+from experiments.record.source import keep_changed_source, keep_source, with_source
 from experiments.record.spec import ALL_DONE, GAVE_UP, INTERRUPTED, TIME_BUDGET, ExperimentSpec
+from experiments.run.callbacks import factory, made
 from experiments.run.cluster import require_shared
 from experiments.run.console import SweepView, UpdateLines
 from experiments.run.disk import DiskGuard, require_disk
@@ -55,6 +57,8 @@ def require_possible(learner: Learner, spec: ExperimentSpec, run: RunFlags) -> i
         raise ConfigError(f"--name {run.name!r} exists already in {run.storage_path}; --resume {run.name} continues it")
     if run.name and spec.confirm and mirror.taken(run, again := run.name + SUFFIX):
         raise ConfigError(f"--confirm needs the name {again!r}, which exists already in {run.storage_path}")
+    for typed in run.callback:
+        factory(typed)
     try:
         return require_disk(run.folder, learner, spec)
     except ValueError as error:  # an environment of another form than the learner takes
@@ -70,6 +74,7 @@ def start(
     """
     require_internals()
     require_possible(learner, spec, run)
+    callbacks = made(run.callback)
     if run.uri or run.address:
         start_ray(run.address, run.verbose)
         require_shared(run.uri or str(run.folder.absolute()))
@@ -83,7 +88,7 @@ def start(
             home.publish()
         if not run.address:
             start_ray(None, run.verbose)
-        return _run(learner, folder, spec, run.verbose), folder
+        return _run(learner, folder, spec, callbacks, run.verbose), folder
 
 
 def resume(learner: Learner, run: RunFlags, more: Budget | None = None) -> tuple[int, Path]:
@@ -103,6 +108,7 @@ def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) ->
     budget cannot be extended so, or to no avail.
     """
     require_internals()
+    callbacks = made(run.callback)
     with exclusive(folder):
         before = ExperimentSpec.read(folder)
         spec = before.with_more(more) if more else before
@@ -123,13 +129,13 @@ def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) ->
         spec = with_source(dataclasses.replace(spec, ended=None), learner.source)
         if spec != before:  # only now that it can begin: a budget cannot be given twice
             try:
-                _keep_new_source(learner, spec, before, folder)
+                keep_changed_source(folder, spec, before, learner.source)
                 _write(spec, folder)
             except OSError as error:
                 with contextlib.suppress(OSError):
                     before.update(folder)
                 raise ConfigError(f"{folder / folders.RECORD} cannot be changed: {error}") from None
-        return _run(learner, folder, spec, run.verbose)
+        return _run(learner, folder, spec, callbacks, run.verbose)
 
 
 def promise(folder: Path, spec: ExperimentSpec) -> None:
@@ -158,26 +164,15 @@ def _write(spec: ExperimentSpec, folder: Path) -> None:
         home.push(folder / folders.RECORD)
 
 
-def _keep_new_source(learner: Learner, spec: ExperimentSpec, before: ExperimentSpec, folder: Path) -> None:
-    """Where the file of a learner of one's own has changed, keep it too, and say so. Raises OSError."""
-    if spec.learner_sha256 == before.learner_sha256 or not (kept := keep_source(folder, spec, learner.source)):
-        return
-    if home := Remote.of(folder):
-        home.push(kept)
-    if before.learner_sha256:
-        print(
-            f"{learner.source} has changed: the results before and behind here are of different code"
-            f" (learner-{len(before.learner_sha256)}.py and {kept.name} in {folders.display(folder)})",
-            file=sys.stderr,
-        )
-
-
-def _run(learner: Learner, folder: Path, spec: ExperimentSpec, verbose: bool) -> int:
+def _run(
+    learner: Learner, folder: Path, spec: ExperimentSpec, callbacks: Sequence[tune.Callback], verbose: bool
+) -> int:
     """Run to the end, note why it ended, and print what came out; return the program's exit status."""
     print(f"Look:    tensorboard --logdir {folders.display(folder)}\n", flush=True)
     signals = StopSignals()
     deadline = time.monotonic() + (spec.time_budget_s or math.inf)
-    whole = _fit_until(deadline, learner, folder, spec, signals, verbose)
+    fit = functools.partial(_fit, learner, folder, signals=signals, callbacks=callbacks, verbose=verbose)
+    whole = _fit_until(deadline, fit, spec, signals)
     spent = time.monotonic() >= deadline
     home = Remote.of(folder)
     settled = not home or home.settle()  # first: Tune writes errors there, and the summary is read here
@@ -208,7 +203,7 @@ def _ended_at_a_rung(folder: Path, spec: ExperimentSpec) -> bool:
 
 
 def _fit_until(
-    deadline: float, learner: Learner, folder: Path, spec: ExperimentSpec, signals: StopSignals, verbose: bool
+    deadline: float, fit: Callable[[ExperimentSpec], None], spec: ExperimentSpec, signals: StopSignals
 ) -> bool:
     """Have Tune run the experiment; where it gives up, go on from the last checkpoints in the time that is left.
 
@@ -223,7 +218,7 @@ def _fit_until(
             print("Going on from the last checkpoints.", file=sys.stderr, flush=True)
         try:
             in_time = dataclasses.replace(spec, time_budget_s=spec.time_budget_s and left)
-            _fit(learner, folder, in_time, signals, verbose)
+            fit(in_time)
             return True
         except (RuntimeError, tune.TuneError, ray.exceptions.RayError) as error:
             reason = str(error).strip().splitlines()[-1:] or [type(error).__name__]
@@ -233,12 +228,19 @@ def _fit_until(
     return False
 
 
-def _fit(learner: Learner, folder: Path, spec: ExperimentSpec, signals: StopSignals, verbose: bool) -> None:
+def _fit(
+    learner: Learner,
+    folder: Path,
+    spec: ExperimentSpec,
+    signals: StopSignals,
+    callbacks: Sequence[tune.Callback],
+    verbose: bool,
+) -> None:
     restored = restore(folder, spec)
     for old in folder.glob(folders.TUNE_STATES):
         old.unlink()  # of an earlier run: nobody reads it again
     view = UpdateLines(spec.budget) if len(spec.configs) == 1 else SweepView(spec)
-    callbacks = [signals, DiskGuard(folder, signals), view]
+    callbacks = [signals, DiskGuard(folder, signals), view, *callbacks]
     if home := Remote.of(folder):
         callbacks.append(Uploads(home))
     try:
