@@ -80,7 +80,7 @@ def _require_algorithm(typed: str, algorithm: Any) -> None:
 
 def _space(module: ModuleType) -> Any:
     """PRESETS, SPACES and MUTATIONS of a module, as those in search_spaces/ have them; each can be left out."""
-    presets = {"default": {}, "smoke": SMOKE} | getattr(module, "PRESETS", {})
+    presets = {"smoke": SMOKE} | getattr(module, "PRESETS", {}) | {"default": {}}  # the configuration's own defaults
     spaces = getattr(module, "SPACES", {})
     around = spaces.get("default", {})
     for preset, settings in presets.items():
