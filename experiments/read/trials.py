@@ -19,6 +19,7 @@ from experiments.record import folders, lock, names
 from experiments.record.decisions import Decision, dropped, passed, read_decisions
 from experiments.record.sound import matches
 from experiments.record.spec import ALL_DONE, SETTINGS, TIME_BUDGET, sound_record
+from experiments.record.winner import WinnerGames, read_winner
 from trainables import checkpoints
 from trainables.checks import ConfigError, check_settings, unknown
 from trainables.config import upgraded
@@ -104,6 +105,7 @@ class Experiment:
     running: bool  # a program holds its lock
     over: bool  # every trial has come to its end
     decisions: Sequence[Decision] = ()  # of halving
+    played: WinnerGames | None = None  # what the winner's last games returned
 
     @property
     def name(self) -> str:
@@ -141,6 +143,13 @@ class Experiment:
             return min(leading, key=lambda trial: kept.index(trial.number))
         return max(leading, key=lambda trial: trial.last, default=None)
 
+    @property
+    def winner(self) -> TrialResult | None:
+        """The best trial of a halved sweep in which none of those that went furthest has more to play."""
+        leading = [trial for trial in self.trials if self.best and trial.rung == self.best.rung]
+        over = len(leading) == 1 or all(trial.state in ("finished", "diverged", "failed") for trial in leading)
+        return self.best if self.decisions and over else None
+
 
 def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
     """Read an experiment; ``running`` says whether a program runs it, by its lock if left out.
@@ -161,7 +170,7 @@ def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
     over = all(trial.state in ENDED for trial in trials) and (
         (len(statuses) >= planned and all(status in OVER for status in statuses.values())) or len(trials) >= planned > 0
     )
-    return Experiment(folder, record, trials, running, over, decisions)
+    return Experiment(folder, record, trials, running, over, decisions, read_winner(folder))
 
 
 def _read_trial(

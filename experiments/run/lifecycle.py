@@ -37,6 +37,7 @@ from experiments.run.ray_session import start_ray
 from experiments.run.stop_signals import StopSignals
 from experiments.run.tuner import make_tuner
 from experiments.run.uploads import Uploads
+from experiments.run.winner import play_winner
 from experiments.show.summary import summarise
 from trainables.checks import ConfigError
 
@@ -176,6 +177,8 @@ def _run(
     spent = time.monotonic() >= deadline
     home = Remote.of(folder)
     settled = not home or home.settle()  # first: Tune writes errors there, and the summary is read here
+    if whole and not signals.received:
+        play_winner(folder)
     status = summarise(folder) if whole else UNFINISHED
     over = all_over(restore(folder, spec), spec)
     ending = TIME_BUDGET if not over and (spent or _ended_at_a_rung(folder, spec)) else ALL_DONE

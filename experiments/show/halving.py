@@ -1,6 +1,6 @@
 """What successive halving found, in words and in a table: for the end of a sweep and for its report."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from experiments.ask.budget import Budget
 from experiments.ask.words import short
@@ -9,6 +9,7 @@ from experiments.read.configurations import SPEED_ONLY
 from experiments.read.lead import Lead, lead
 from experiments.read.next_command import confirm_command, plan_command
 from experiments.read.trials import Experiment, TrialResult
+from experiments.record.winner import WinnerGames
 from experiments.show.table import Rows
 from experiments.show.text import number
 
@@ -50,13 +51,13 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
     settings = ", ".join(
         f"{name}={short(best.config.get(name))}" for name in swept if name in best.config and name not in SPEED_ONLY
     )
-    over = len(leading) == 1 or all(trial.state in ("finished", "diverged", "failed") for trial in leading)
+    won = experiment.winner is not None
     lines = [
-        f"{'Winner' if over else 'Leader'}: {mark(best.name)}" + (f" with {mark(settings)}" if settings else "") + "."
+        f"{'Winner' if won else 'Leader'}: {mark(best.name)}" + (f" with {mark(settings)}" if settings else "") + "."
     ]
-    if not over:
+    if not won:
         lines[0] += f" The sweep is not finished: {len(leading)} trials have more to play."
-    lines.append(_play(best))
+    lines.append(_play(best, experiment.played))
     if found := lead(experiment):
         lines.append(_certainty(found, experiment, mark))
     if command := plan_command(experiment.record):
@@ -64,20 +65,29 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
     return lines
 
 
-def _play(best: TrialResult) -> str:
-    """How the trial plays by its last evaluation, or by its training games where it has none."""
+def _play(best: TrialResult, played: WinnerGames | None) -> str:
+    """How the trial plays: in its games at the sweep's end, else by its last evaluation, else by training alone."""
     row = best.rows[-1]
     text = f"After {row['timesteps_total']:,} agent steps its last 100 training games returned {best.last:.1f}."
+    if played and (played.trial, played.iteration) == (best.number, best.iterations):
+        return f"{text} Then it played {played.games} games each way: {_returns(played.metrics)}; 95% intervals."
+    after = row.get("eval/iteration")
+    if (words := _returns(row)) and isinstance(after, int | float):
+        text += f" Its evaluation after iteration {after:.0f} of {best.iterations}: {words}; 95% intervals."
+    return text
+
+
+def _returns(metrics: Mapping[str, object]) -> str:
+    """The returns of an evaluation in words; empty without one."""
     words = []
     for how in ("sampled", "greedy"):
-        mean, low, high = (_number(row.get(f"eval/return_{how}_{key}")) for key in ("mean", "ci95_low", "ci95_high"))
+        mean, low, high = (
+            _number(metrics.get(f"eval/return_{how}_{key}")) for key in ("mean", "ci95_low", "ci95_high")
+        )
         if mean:
             what = "actions sampled" if how == "sampled" else "the most probable action"
             words.append(f"{mean} with {what} ({low} to {high})")
-    after = row.get("eval/iteration")
-    if words and isinstance(after, int | float):
-        text += f" Its evaluation after iteration {after:.0f} of {best.iterations}: {', '.join(words)}; 95% intervals."
-    return text
+    return ", ".join(words)
 
 
 def _certainty(found: Lead, experiment: Experiment, mark: Callable[[str], str]) -> str:

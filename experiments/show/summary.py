@@ -9,6 +9,7 @@ from experiments.read import policies
 from experiments.read.next_command import watch_command
 from experiments.read.trials import read_experiment
 from experiments.record.folders import display
+from experiments.record.winner import FILM
 from experiments.show.halving import rung_table, winner_lines
 from experiments.show.table import print_table, without
 from experiments.show.tables import trial_table
@@ -45,4 +46,6 @@ def summarise(folder: Path) -> int:
     line(f"Look:    tensorboard --logdir {where}")
     line(f"Report:  {neighbour('results.py')} report {where}")
     line(f"Play:    {watch_command(folder, experiment.learner)}")
+    if (folder / FILM).is_file():
+        line(f"Film:    {display(folder / FILM)}")
     return 1 if failed else 0

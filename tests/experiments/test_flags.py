@@ -26,6 +26,7 @@ SHARED = {
     "extend": "first",
     "fork": "first",
     "address": "auto",
+    "callback": "ray.tune:Callback",
     "verbose": None,
     "iterations": "20",
     "timesteps": "50000",
@@ -76,7 +77,7 @@ SETTINGS = {
 TRAIN = SHARED | SETTINGS | {"preset": "smoke"}
 """A value of each flag that is not its default, nor that of the experiment it is tried on."""
 
-WAYS_ON = {"resume": {"storage_path", "address", "verbose"}}
+WAYS_ON = {"resume": {"storage_path", "address", "callback", "verbose"}}
 WAYS_ON["extend"] = WAYS_ON["resume"] | {"iterations", "timesteps"}
 WAYS_ON_OF_SWEEPS = {"resume": WAYS_ON["resume"] | {"confirm"}, "extend": WAYS_ON["extend"]}
 ONE_WAY = {"resume", "extend", "fork", "smoke_test"}

@@ -57,9 +57,9 @@ class Config:
 
     eval_interval: Annotated[int, Bounds(0)] = 20
     """Iterations between evaluations (0: never), which are apart from training and change nothing in it. By default
-    about a twentieth of the steps. The first follows the first iteration."""
+    a thirtieth of the steps. The first follows the first iteration."""
 
-    eval_games: Annotated[int, Bounds(2)] = 5
+    eval_games: Annotated[int, Bounds(2)] = 3
     """Games of an evaluation with sampled actions, and as many with the most probable ones. Two make an interval."""
 
     seed: Annotated[int, Bounds(0)] = 0

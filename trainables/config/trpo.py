@@ -27,9 +27,6 @@ class TRPOConfig(Config):
     updates_per_iteration: Annotated[int, Bounds(1), SEGMENTS_ONLY] = 4
     """Updates between two rows of results. Rows, logs and checkpoints cost time, and an update takes a second or so."""
 
-    eval_games: Annotated[int, Bounds(2)] = 3
-    """Games of an evaluation with sampled actions, and as many with the most probable ones. Two make an interval."""
-
     coarse_coding: bool = True
     """Beside Pong's memory, see the positions of ball and paddle, and how far apart they are, each spread over 32 bins.
     A byte is one number, of which a small network learns slowly to tell near positions apart. Other environments want

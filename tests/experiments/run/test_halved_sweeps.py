@@ -41,7 +41,9 @@ def test_a_round_without_time_is_not_begun_and_resume_begins_it(ray_cluster, tmp
     assert read_decisions(folder) == [decision]
     assert [len(iterations(trial)) == 4 for trial in trial_folders(folder)] == [i in decision.kept for i in range(6)]
     assert ExperimentSpec.read(folder).ended == "all done"
-    assert "Winner: 0000" in capsys.readouterr().out
+    output = capsys.readouterr().out
+    assert "Winner: 0000" in output
+    assert "Then it played 10 games each way" in output
 
 
 def test_who_went_to_the_end_goes_further_and_nobody_else(ray_cluster, tmp_path):

@@ -8,6 +8,7 @@ import pytest
 from experiments.read.configurations import best_configurations
 from experiments.read.trials import read_experiment
 from experiments.record.decisions import Decision, write_decisions
+from experiments.record.winner import WinnerGames, write_winner
 from experiments.show.halving import rung_table, winner_lines
 from experiments.show.page import report
 from experiments.show.summary import summarise
@@ -54,6 +55,17 @@ def test_the_end_says_who_won_how_it_plays_and_how_sure_that_is(halved, capsys):
     output = capsys.readouterr().out
     assert "Winner: 00001_seed=1" in output
     assert "Best trial" not in output
+
+
+def test_games_at_the_sweeps_end_say_how_the_winner_plays_and_those_of_another_policy_do_not(halved):
+    metrics = {name.replace("greedy", how): 18.0 for name in GREEDY for how in ("sampled", "greedy")}
+    for iteration, shown in ((3, True), (2, False)):
+        write_winner(halved, WinnerGames(1, iteration, 10, metrics))
+        play = winner_lines(read_experiment(halved))[1]
+        assert (
+            "Then it played 10 games each way: 18.0 with actions sampled (18.0 to 18.0), 18.0 with" in play
+        ) == shown
+        assert ("after iteration 2 of 3" in play) != shown
 
 
 def test_the_report_shows_each_decision(halved):
