@@ -137,7 +137,7 @@ def facts(task):
     spec = task.spec.to_dict() | {"command": None}
     starts = [trial.checkpoints for trial in task.origin]
     where = None if task.folder else (task.run.name, task.run.storage_path)
-    return spec, task.folder, starts, where, task.run.address, task.run.verbose
+    return spec, task.folder, starts, where, task.run.address, task.run.callback, task.run.verbose
 
 
 def sweep_plan(*flags):
