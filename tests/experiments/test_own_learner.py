@@ -106,6 +106,7 @@ def test_train_kill_resume_sweep_report_and_watch(tmp_path):
     (tmp_path / "a2c.py").unlink()  # what follows reads results, and imports nothing
     assert "a2c.A2C" in run(RESULTS, "list", cwd=tmp_path)
     run(RESULTS, "report", "swept", "cut", cwd=tmp_path)
+    assert "learner-2.py" in (tmp_path / "results" / "swept" / "report.md").read_text()
     assert "config/hidden_size" in run(RESULTS, "table", "swept", cwd=tmp_path)
     complaint = refused(RESULTS, "best", "swept", cwd=tmp_path)
     assert "--learner a2c:A2C imports it" in complaint
