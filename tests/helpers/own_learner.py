@@ -7,7 +7,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "own_learner.md"
 
 
 def blocks():
-    """The page's blocks of Python (those of methods alone are "text", which ruff leaves as it is): parts of the file, and in the end the file."""
+    """The page's blocks: parts of the file, and in the end the file. Methods alone are "text", which ruff leaves be."""
     return re.findall(r"^```(?:python|text)\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
 
 
