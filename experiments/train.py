@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from experiments.ask.budget import Budget
-from experiments.ask.command_line import clean_exit, parse, program, subcommand
+from experiments.ask.command_line import clean_exit, first_word, parse, program
 from experiments.ask.flags import TrainFlags
 from experiments.ask.modes import EXTEND, RESUME, require_counted, typed
 from experiments.ask.words import duration
 from experiments.plan.learners import LEARNERS, Learner
+from experiments.plan.own import learner_typed
 from experiments.plan.plan import require_fits
 from experiments.plan.seeds import with_seeds
 from experiments.read.restored import RestoredTrial
@@ -32,6 +33,7 @@ Examples:
   python experiments/train.py pg --extend run1 --iterations 300 go on beyond its end
   python experiments/train.py pg --fork run1 --iterations 300 --learning-rate 5e-4   a new run from its best checkpoint
   python experiments/train.py pg --preset karpathy --help       every setting, with that preset's values
+  python experiments/train.py ./a2c.py:A2C                      a learner of your own: docs/own_learner.md
 """
 
 HELP = """Train {learner}: {doc}
@@ -58,7 +60,7 @@ class Arguments(Generic[ConfigT]):
 def main() -> None:
     """Train from the command line, and end the program with its status."""
     lines = "\n".join(f"  {learner.name:6} {summary(learner)}" for learner in LEARNERS.values())
-    task = prepare(LEARNERS[subcommand("learner", LEARNERS, DESCRIPTION.format(learners=lines))], sys.argv[2:])
+    task = prepare(learner_typed(first_word("learner", LEARNERS, DESCRIPTION.format(learners=lines))), sys.argv[2:])
     if not (task.folder or task.origin):
         config = task.learner.config_class.from_dict(task.spec.configs[0])
         seconds = task.learner.seconds(config, task.spec.budget) / (config.num_workers * min(1, config.cpus_per_worker))
@@ -78,8 +80,8 @@ def prepare(learner: Learner, words: Sequence[str]) -> Task:
     default = default_config(learner, words)
     arguments = parse(
         Arguments[learner.config_class],  # type: ignore[name-defined]
-        HELP.format(learner=learner.name, doc=summary(learner), presets=", ".join(learner.space.PRESETS)),
-        prog=f"{program()} {learner.name}",
+        HELP.format(learner=learner.word, doc=summary(learner), presets=", ".join(learner.space.PRESETS)),
+        prog=f"{program()} {learner.word}",
         args=words,
         default=Arguments(default),
     )

@@ -10,6 +10,7 @@ import tyro
 from threadpoolctl import threadpool_limits
 
 from experiments.ask.command_line import clean_exit, parse
+from experiments.plan.own import import_typed
 from experiments.read import policies
 from experiments.read.policies import CheckpointRef, PolicyRunner
 from experiments.record.folders import display
@@ -64,6 +65,9 @@ class Arguments:
     storage_path: Annotated[Path, tyro.conf.arg(metavar="DIR")] = Path("results")
     """Folder that holds experiments."""
 
+    learner: Annotated[str | None, tyro.conf.arg(metavar="MODULE:CLASS", help_behavior_hint="")] = None
+    """The learner, if it is one of your own: its module is imported (docs/own_learner.md)."""
+
     def __post_init__(self) -> None:
         """Check every flag."""
         check_fields(self)
@@ -87,6 +91,7 @@ def watch(arguments: Arguments) -> None:
     """Play, print and film."""
     found = policies.find(arguments.storage_path, arguments.target)
     chosen = policies.best_of(found)
+    import_typed(arguments.learner)
     kind = "progress" if arguments.film else f"iteration-{chosen.iteration}"
     out = arguments.out or Path(f"{chosen.name}-{kind}.gif")
     require_writable(out)

@@ -15,11 +15,14 @@ import pytest
 
 from experiments.benchmark import BENCHMARKS
 from experiments.plan.learners import LEARNERS
+from experiments.plan.own import learner_typed
+from tests.helpers.own_learner import write_a2c
 
 ROOT = Path(__file__).parents[1]
 PROGRAMS = {path.name: path for path in (ROOT / "experiments").glob("*.py") if path.name != "__init__.py"}
 SUBCOMMANDS = {
     "train.py": [(learner,) for learner in LEARNERS],
+    "sweep.py": [(learner,) for learner in LEARNERS],
     "results.py": [("list",), ("best",), ("report",), ("compare",), ("table",), ("export",), ("verify",), ("replay",)],
     "benchmark.py": [(benchmark,) for benchmark in BENCHMARKS],
 }
@@ -27,6 +30,7 @@ LEARNER_OF = {"sweep_pong.py": "pg", "sweep_trpo.py": "trpo"}
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 WRITTEN = [page for page in PAGES if page.parent.name != "reports"]  # by hand; reports name settings of their time
 TOP = {path.name for path in ROOT.iterdir()} - {"results"}
+OF_THE_READER = {"a2c.py", "mine.py", "learner-1.py"}
 LINK = re.compile(r"\[[^]]*\]\(([^)\s]+)\)")
 SUFFIXES = {".py", ".md", ".yaml", ".yml", ".toml"}
 
@@ -84,7 +88,7 @@ def path_words(page):
     for span in spans(page):
         for word in re.split(r"[\s,;()\"']+", span):
             path = word.partition(":")[0].rstrip(".")
-            if path in PROGRAMS or "*" in path or "://" in word:
+            if path in PROGRAMS or Path(path).name in OF_THE_READER or "*" in path or "://" in word:
                 continue
             if (path.split("/")[0] in TOP and "/" in path) or Path(path).suffix in SUFFIXES:
                 yield word.rstrip(".")
@@ -167,9 +171,21 @@ def every_flag():
     return set().union(*(flags_of(*call) for call in calls))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def own_learner(tmp_path_factory):
+    """The learner of docs/own_learner.md is in the present folder, where pages name it."""
+    folder = tmp_path_factory.mktemp("own")
+    write_a2c(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(sys, "path", [*sys.path])
+        yield
+    sys.modules.pop("a2c", None)
+
+
 def check_values(program, words):
     """Presets exist, and settings that ``--set`` names."""
-    learner = LEARNERS[LEARNER_OF.get(program) or words[0]]
+    learner = learner_typed(LEARNER_OF.get(program) or words[0])
     for flag, value in itertools.pairwise(words):
         if flag == "--preset" and value.islower():
             learner.preset(value)
@@ -183,7 +199,7 @@ def test_commands_parse(page):
         subcommand = words[:1] if program in SUBCOMMANDS and words and not words[0].startswith("-") else []
         flags = {word.partition("=")[0] for word in words if word.startswith("--")}
         assert flags <= flags_of(program, *subcommand) | {"--help"}, (program, words)
-        if page in WRITTEN and (program in LEARNER_OF or (program == "train.py" and subcommand)):
+        if page in WRITTEN and (program in LEARNER_OF or (program in ("train.py", "sweep.py") and subcommand)):
             check_values(program, words)
 
 

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from trainables import checkpoints
 from trainables.algorithms import make_algorithm
-from trainables.algorithms.algorithm import Progress
+from trainables.algorithms.algorithm import Algorithm, Progress
 from trainables.config import Config, PGConfig, TRPOConfig
 from trainables.metrics import METRIC, WORST_RETURN, EpisodeStats, Played, Stopwatch, pause, perf_metrics
 from trainables.rollouts import Rollout
@@ -39,6 +39,7 @@ class PongTrainable(tune.Trainable):
 
     learner: ClassVar[str]
     config_class: ClassVar[type[Config]]
+    make_algorithm: ClassVar[Callable[[Any], Algorithm]] = staticmethod(make_algorithm)
 
     @classmethod
     def default_resource_request(cls, config: dict[str, Any]) -> tune.PlacementGroupFactory:
@@ -47,10 +48,10 @@ class PongTrainable(tune.Trainable):
         bundles: list[dict[str, float]] = [{}] + [{"CPU": settings.cpus_per_worker}] * settings.num_workers
         return tune.PlacementGroupFactory(bundles, strategy=settings.placement.upper())
 
-    @staticmethod
-    def worker_factory(settings: Config) -> Callable[[], Worker]:
+    @classmethod
+    def worker_factory(cls, settings: Config) -> Callable[[], Worker]:
         """A picklable function that makes a rollout worker."""
-        return make_algorithm(settings).worker_factory()
+        return cls.make_algorithm(settings).worker_factory()
 
     def setup(self, config: dict[str, Any]) -> None:
         """Build the algorithm and its first state, then start the rollout actors.
@@ -85,7 +86,7 @@ class PongTrainable(tune.Trainable):
 
     def _reset_state(self, settings: Config) -> None:
         self.settings = settings
-        self.algorithm = make_algorithm(settings)
+        self.algorithm = type(self).make_algorithm(settings)
         self.iterations = 0
         self.episodes = EpisodeStats()
         self.last_evaluation: dict[str, float] = {}

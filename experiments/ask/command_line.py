@@ -57,8 +57,8 @@ def parse(arguments: Any, description: str | None = None, **options: Any) -> Any
         raise
 
 
-def subcommand(kind: str, known: Collection[str], description: str) -> str:
-    """The program's first argument, which has to be one of ``known``. Raises ConfigError if it is another one.
+def first_word(kind: str, known: Collection[str], description: str) -> str:
+    """The program's first argument, a ``kind`` that is one of ``known`` or may be another one.
 
     Where it is missing or asks for help, the program prints ``description`` and ends.
     """
@@ -66,6 +66,17 @@ def subcommand(kind: str, known: Collection[str], description: str) -> str:
     if name in ("-h", "--help"):
         print(f"usage: {program()} {{{','.join(known)}}} ...\n\n{description}")
         sys.exit(0)
+    if name.startswith("-"):
+        raise ConfigError(f"the first word is a {kind}, not {name} (see --help)")
+    return name
+
+
+def subcommand(kind: str, known: Collection[str], description: str) -> str:
+    """The program's first argument, which has to be one of ``known``. Raises ConfigError if it is another one.
+
+    Where it is missing or asks for help, the program prints ``description`` and ends.
+    """
+    name = first_word(kind, known, description)
     if name not in known:
         raise ConfigError(unknown(kind, name, known))
     return name

@@ -1,31 +1,24 @@
 """The flags of the programs that run experiments."""
 
-import dataclasses
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import tyro
 
-from experiments.ask.budget import ITERATIONS, TIMESTEPS, Budget
-from experiments.ask.modes import ALWAYS, EXTEND, FORK, NEW, RESUME, SMOKE_TEST, STARTS, Counts
+from experiments.ask.budget import ITERATIONS, Budget
+from experiments.ask.modes import ALWAYS, EXTEND, FORK, NEW, RESUME, Counts
 from experiments.ask.storage import MIRRORS, is_uri, locate
 from trainables.checks import Bounds, ConfigError, check_fields
 
-SchedulerName = Literal["halving", "asha", "fifo", "pbt"]
-
 KEEP_BEST = 2
 """Best checkpoints that a trial keeps beside its latest, unless it is told otherwise."""
-
-SAMPLES = 8
-"""Trials of a sweep whose scheduler makes no plan of its own."""
 
 LENGTH = Counts((NEW, FORK, EXTEND))
 """How long trials train: --extend gives more of it."""
 
 
-def _shown(metavar: str, default: str) -> Any:
+def shown(metavar: str, default: str) -> Any:
     """How ``--help`` shows a flag: what its value stands for, and what holds without it."""
     return tyro.conf.arg(metavar=metavar, help_behavior_hint=f"({default})")
 
@@ -34,7 +27,7 @@ def _shown(metavar: str, default: str) -> Any:
 class RunFlags:
     """Where results go, how they are kept, and on which Ray."""
 
-    name: Annotated[str | None, _shown("NAME", "default: learner, date, time")] = None
+    name: Annotated[str | None, shown("NAME", "default: learner, date, time")] = None
     """The experiment's name, and its folder's."""
 
     storage_path: Annotated[str, Counts(ALWAYS), tyro.conf.arg(metavar="DIR|URI")] = "results"
@@ -47,17 +40,25 @@ class RunFlags:
     """A trial keeps its latest checkpoint and its N best ones, by the mean return of its last 100 games (best: 2); or
     all, so that results.py verify and replay have a way of a few iterations to any of its iterations."""
 
-    resume: Annotated[str | None, Counts((RESUME,)), _shown("NAME|PATH|URI", "default: start a new one")] = None
+    resume: Annotated[str | None, Counts((RESUME,)), shown("NAME|PATH|URI", "default: start a new one")] = None
     """Continue an interrupted experiment with the settings it was started with."""
 
-    extend: Annotated[str | None, Counts((EXTEND,)), _shown("NAME|PATH|URI", "with --iterations or --timesteps")] = None
+    extend: Annotated[str | None, Counts((EXTEND,)), shown("NAME|PATH|URI", "with --iterations or --timesteps")] = None
     """Give the trials of an experiment more to do, in place; those that were stopped early stay stopped."""
 
-    fork: Annotated[str | None, Counts((FORK,)), _shown("NAME|PATH|URI", "with changed settings")] = None
+    fork: Annotated[str | None, Counts((FORK,)), shown("NAME|PATH|URI", "with changed settings")] = None
     """Start a new experiment from the best checkpoints of another one's trials."""
 
-    address: Annotated[str | None, Counts(ALWAYS), _shown("auto|HOST:PORT", "default: this machine alone")] = None
+    address: Annotated[str | None, Counts(ALWAYS), shown("auto|HOST:PORT", "default: this machine alone")] = None
     """Attach to a running Ray cluster; its nodes need this project's dependencies, not its code."""
+
+    callback: Annotated[
+        tyro.conf.UseAppendAction[tuple[str, ...]],
+        Counts(ALWAYS, repeatable=True),
+        shown("MODULE:FACTORY", "repeatable"),
+    ] = ()
+    """Import and call a function of yours that makes a ray.tune.Callback, such as MLflow's. It is yours, and not the
+    experiment's: --resume needs it typed again."""
 
     verbose: Annotated[bool, Counts(ALWAYS)] = False
     """Show Ray's own messages and tables."""
@@ -94,10 +95,10 @@ class RunFlags:
 class TrainFlags(RunFlags):
     """How long to train, where results go, and on which Ray."""
 
-    iterations: Annotated[int | None, LENGTH, _shown("N", f"default: {ITERATIONS}, or what --timesteps takes")] = None
+    iterations: Annotated[int | None, LENGTH, shown("N", f"default: {ITERATIONS}, or what --timesteps takes")] = None
     """Updates."""
 
-    timesteps: Annotated[int | None, LENGTH, _shown("N", "default: no limit")] = None
+    timesteps: Annotated[int | None, LENGTH, shown("N", "default: no limit")] = None
     """Agent steps after which it ends, if it has not made all --iterations before."""
 
     preset: Annotated[str, Counts((NEW,)), tyro.conf.arg(metavar="NAME")] = "default"
@@ -109,7 +110,7 @@ class TrainFlags(RunFlags):
     def __post_init__(self) -> None:
         """Check every flag."""
         super().__post_init__()
-        _require_positive(self, "iterations", "timesteps")
+        require_positive(self, "iterations", "timesteps")
 
     @property
     def budget(self) -> Budget:
@@ -117,126 +118,8 @@ class TrainFlags(RunFlags):
         return Budget.of(self.iterations, self.timesteps, default=Budget(ITERATIONS))
 
 
-@dataclass(frozen=True)
-class SweepFlags:
-    """What is swept, how far, and how trials are stopped."""
-
-    num_samples: Annotated[int | None, Counts((NEW,)), _shown("N", "default: what time allows")] = None
-    """Trials (with --seeds configurations), whose settings are drawn so that they cover the search space evenly.
-    Without it halving begins as many as it has time for (9 at most, unless the last one has 4 million steps), and other
-    schedulers 8."""
-
-    iterations: Annotated[int | None, LENGTH, _shown("N", "default: no limit")] = None
-    """Updates of a trial that is not stopped early."""
-
-    timesteps: Annotated[int | None, LENGTH, _shown("N", "default: what time allows")] = None
-    """Agent steps of a trial that is not stopped early. Trials are compared at equal steps, which is fair to trials of
-    different batches; with --iterations alone, at equally many updates. Without either halving gives the last trial as
-    many steps as it has time for, and other schedulers give each a million."""
-
-    time_budget_s: Annotated[float, Bounds(0, low_included=False)] = 1800.0
-    """Seconds that halving plans for, and after which any sweep ends, whatever is left to do. --resume has as many
-    again."""
-
-    scheduler: Annotated[SchedulerName, Counts((NEW, FORK))] = "halving"
-    """halving compares all trials at a few rungs and lets the best third go on; asha stops trials that lag behind
-    those that came before them, pbt copies those that lead, fifo runs every trial to its end."""
-
-    preset: Annotated[str, Counts((NEW,)), tyro.conf.arg(metavar="NAME")] = "default"
-    """Named settings, and the search space around them."""
-
-    num_workers: Annotated[int | None, _shown("N", "default: swept")] = None
-    """Rollout actors of every trial."""
-
-    batch_size: Annotated[int | None, _shown("N", "default: the learner's")] = None
-    """Experience per update: games of the policy gradient, agent steps of TRPO."""
-
-    max_concurrent: Annotated[int | None, _shown("N", "default: as many as the CPUs hold")] = None
-    """Trials that run at once."""
-
-    seed: Annotated[int, Counts((NEW, SMOKE_TEST)), Bounds(0)] = 0
-    """Decides what is drawn; trial i runs with seed + i, or with --seeds N all configurations with seed to
-    seed + N - 1."""
-
-    seeds: Annotated[int, Counts((NEW,)), Bounds(1)] = 1
-    """Seeds of each configuration, which begins as so many trials: halving decides on their mean, and lets all of them
-    go on or none; fifo runs them all; asha and pbt take one."""
-
-    set: Annotated[
-        tyro.conf.UseAppendAction[tuple[str, ...]],
-        Counts(repeatable=True),
-        _shown("KEY=VALUE", "repeatable"),
-    ] = ()
-    """Fix any setting of the learner's configuration in all trials."""
-
-    confirm: Annotated[int, Counts((*STARTS, RESUME)), Bounds(0)] = 0
-    """Afterwards, or with --resume of a sweep that has ended, run the best N configurations again with fresh seeds: how
-    much of their scores was luck?"""
-
-    confirm_seeds: Annotated[int, Counts((*STARTS, RESUME), beside="confirm"), Bounds(2)] = 3
-    """Fresh seeds of each configuration that --confirm runs again."""
-
-    smoke_test: Annotated[bool, Counts((SMOKE_TEST,))] = False
-    """2 trials of 2 short iterations on real Pong (--preset smoke): does everything work here?"""
-
-    dry_run: bool = False
-    """Print the plan and stop."""
-
-    def __post_init__(self) -> None:
-        """Check every flag."""
-        check_fields(self)
-        _require_positive(self, "num_samples", "iterations", "timesteps", "num_workers", "batch_size", "max_concurrent")
-        if self.confirm and self.scheduler == "pbt":
-            raise ConfigError(
-                "--confirm runs fixed settings again, and pbt's trials have none; use halving, asha or fifo"
-            )
-
-    @property
-    def settled(self) -> "SweepFlags":
-        """These flags, with what --smoke-test fixes if it was asked for."""
-        if not self.smoke_test:
-            return self
-        return dataclasses.replace(self, preset="smoke", scheduler="fifo", num_samples=2, iterations=2)
-
-    @property
-    def confirmation(self) -> dict[str, int] | None:
-        """What --confirm asks for."""
-        return {"best": self.confirm, "seeds": self.confirm_seeds} if self.confirm else None
-
-    @property
-    def budget(self) -> Budget:
-        """How long a trial trains."""
-        return Budget.of(self.iterations, self.timesteps, default=Budget(None, TIMESTEPS))
-
-    def settings(self, batch_field: str) -> dict[str, Any]:
-        """The settings that are the same in all trials; ``batch_field`` is what the learner calls its batch.
-
-        Raises ConfigError for a ``--set`` that is no assignment, and for a setting that is given twice.
-        """
-        flags = {"num_workers": ("--num-workers", self.num_workers), batch_field: ("--batch-size", self.batch_size)}
-        given = [(name, *flag) for name, flag in flags.items() if flag[1] is not None]
-        given += [(name, "--set", value) for name, value in map(_assignment, self.set)]
-        settings: dict[str, Any] = {}
-        for name, flag, value in given:
-            if name in settings:
-                raise ConfigError(f"{flag} {name}={value} comes on top of {name}={settings[name]}: give it once")
-            settings[name] = value
-        return settings
-
-
-def _require_positive(flags: Any, *names: str) -> None:
+def require_positive(flags: Any, *names: str) -> None:
     """Raise ConfigError unless each of these flags is at least 1, or was left out."""
     for name in names:
         if (value := getattr(flags, name)) is not None and value < 1:
             raise ConfigError(f"{name}={value}: accepted is a number >= 1")
-
-
-def _assignment(text: str) -> tuple[str, Any]:
-    """A ``key=value`` text; the value in JSON's notation, or else plain text. Raises ConfigError."""
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise ConfigError(f"--set {text!r}: accepted is key=value")
-    try:
-        return key, json.loads(value)
-    except ValueError:
-        return key, value

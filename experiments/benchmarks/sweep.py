@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from experiments.ask.flags import SchedulerName
+from experiments.ask.sweep_flags import SchedulerName
 from experiments.benchmarks.measure import OutputFlags, Spread, Table, bare_emulators
 from experiments.plan.resources import local_cpus
 from experiments.read.trials import TrialResult, read_experiment

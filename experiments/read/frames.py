@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.plan.learners import LEARNERS
+from experiments.plan.learners import IMPORTED, LEARNERS, config_class_of
 from experiments.read.trials import Experiment, TrialResult
 from experiments.read.windows import WINDOW_STEPS, windows
 from trainables.checks import ConfigError
@@ -81,8 +81,10 @@ def _names(experiment: Experiment, trial: TrialResult) -> dict[str, Any]:
 
 
 def _settings(trial: TrialResult) -> dict[str, Any]:
-    """The settings that the learner has; what else stands in a trial's file is not one."""
-    known = [field.name for field in dataclasses.fields(LEARNERS[trial.learner].config_class)]
+    """The settings that the learner has, as far as its code is imported; what else stands in a trial's file is none."""
+    known = [field.name for field in dataclasses.fields(config_class_of(trial.learner))]
+    if trial.learner not in LEARNERS | IMPORTED:
+        known = list(trial.config)
     return {CONFIG + name: trial.config[name] for name in known if name in trial.config}
 
 

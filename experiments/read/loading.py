@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments.plan.learners import LEARNERS
+from experiments.plan.learners import LEARNERS, is_learner, learner_named
 from experiments.read.rows import MAX_COUNT
 from experiments.record.sound import wrong_entry
 from experiments.record.spec import SETTINGS
 from trainables import checkpoints, npz
-from trainables.algorithms import make_algorithm
 from trainables.checkpoints import ARRAYS, STATE, CheckpointError
 from trainables.checks import ConfigError
 from trainables.config import Config, upgraded
@@ -23,7 +22,7 @@ from trainables.sampling.segments import PACKED_BYTES
 
 ARRAYS_TO_THETA = 32
 """Bytes of a checkpoint's file to one parameter, at most. Adam's PPO has 12, TRPO in double precision 16; a small
-network's filter and headers (``HEADERS``) come on top."""
+network's filter and headers (``HEADERS``) come on top. A learner of one's own may have more arrays."""
 
 HEADERS = 100_000
 
@@ -43,7 +42,7 @@ def sound_state(folder: Path) -> dict[str, Any]:
     """A checkpoint's ``state.json``, of the types that it is read by. Raises CheckpointError."""
     state = checkpoints.load_state(folder)
     wrong = wrong_entry(state, STATE_TYPES) or wrong_entry(state.get("episodes", {}), EPISODE_TYPES)
-    if not wrong and state.get("learner") not in LEARNERS:
+    if not wrong and not is_learner(state.get("learner")):
         wrong = f"learner {state.get('learner')!r} is none of {', '.join(LEARNERS)}"
     lacks = not wrong and {"games", "steps", "recent_returns"} - state.get("episodes", {}).keys()
     if wrong or lacks or not 0 <= state["iteration"] < MAX_COUNT:
@@ -53,7 +52,7 @@ def sound_state(folder: Path) -> dict[str, Any]:
 
 def settings_of(state: Mapping[str, Any]) -> Config:
     """The configuration that a checkpoint names. Raises ConfigError if it is none."""
-    learner = LEARNERS[state["learner"]]
+    learner = learner_named(state["learner"])
     return learner.config_class.from_dict(upgraded(learner.name, state.get("config", {})))
 
 
@@ -66,7 +65,7 @@ def load(folder: Path, settings: Config | None, learner: str) -> tuple[dict[str,
     state = sound_state(folder)
     try:
         settings = settings or settings_of(state)
-        need = (parameters(settings),)
+        need = (parameters(state["learner"], settings),)
     except ConfigError as error:
         raise CheckpointError(f"{folder}: {error}") from None
     try:
@@ -75,16 +74,20 @@ def load(folder: Path, settings: Config | None, learner: str) -> tuple[dict[str,
     except (npz.Refused, OSError):
         pass  # which says more below, as it is read
     else:
-        if have != need or size > ARRAYS_TO_THETA * need[0] + PACKED_BYTES * settings.slots + HEADERS:
+        most = ARRAYS_TO_THETA * need[0] + PACKED_BYTES * settings.slots + HEADERS
+        if have != need or (size > most and state["learner"] in LEARNERS):
             raise CheckpointError(f"{folder}: theta has the shape {have}, its configuration needs {need}")
     return checkpoints.load(folder, learner)
 
 
 @functools.lru_cache(maxsize=1000)
-def parameters(settings: Config) -> int:
-    """How many parameters theta has. Nothing of that size is made. Raises ConfigError if there is no environment."""
+def parameters(learner: str, settings: Config) -> int:
+    """How many parameters a learner's theta has. Nothing of that size is made.
+
+    Raises ConfigError if there is no environment.
+    """
     try:
-        return make_algorithm(settings).num_params
+        return learner_named(learner).trainable.make_algorithm(settings).num_params
     except ValueError as error:
         raise ConfigError(str(error)) from None
 

@@ -9,15 +9,18 @@ from typing import Any
 
 from experiments.ask.budget import Budget
 from experiments.ask.command_line import neighbour
-from experiments.plan.learners import LEARNERS
+from experiments.plan.learners import LEARNERS, is_learner, learner_named, typed_as
 from experiments.read.configurations import best_configurations
 from experiments.read.trials import Experiment
 from experiments.record.folders import display
 from trainables.checks import ConfigError
 from trainables.config import Config
 
-PROGRAMS = ("train.py", "sweep_pong.py", "sweep_trpo.py")
+PROGRAMS = ("train.py", "sweep_pong.py", "sweep_trpo.py", "sweep.py")
 """Programs that run experiments."""
+
+OF_ANY_LEARNER = ("train.py", "sweep.py")
+"""Those whose first word is a learner."""
 
 
 def next_command(folder: Path, record: Mapping[str, Any], over: bool) -> str:
@@ -25,16 +28,15 @@ def next_command(folder: Path, record: Mapping[str, Any], over: bool) -> str:
 
     Empty for a record (``experiment.json``) that names no program of ours.
     """
-    program, *words = [*map(str, record.get("command", [])), ""]
+    program, *_ = [*map(str, record.get("command", [])), ""]
     if program not in PROGRAMS:
         return ""
-    learner = [word for word in words[:1] if word in LEARNERS]  # train.py's first word; the sweeps have none
     if over:
         flags = ["--extend", display(folder), *Budget.of_record(record).doubled.flags]
     else:
         # Its sweep goes on with a confirmation, since it then compares the two.
         flags = ["--resume", display(folder.with_name(record.get("confirms") or folder.name))]
-    return f"{neighbour(program)} {shlex.join([*learner, *flags])}"
+    return f"{neighbour(program)} {shlex.join([*_learner(program, record), *flags])}"
 
 
 def best_command(experiment: Experiment) -> tuple[str, dict[str, Any]]:
@@ -46,7 +48,7 @@ def best_command(experiment: Experiment) -> tuple[str, dict[str, Any]]:
     if best is None:
         raise ConfigError(f"{experiment.name} has no results yet")
     trial = max((trial for trial in best.trials if trial.rows), key=lambda trial: trial.last)
-    config = LEARNERS[experiment.learner].config_class.from_dict(trial.config)
+    config = learner_named(experiment.learner).config_class.from_dict(trial.config)
     budget, seeds = Budget.of_record(experiment.record), sorted(best.seeds)
     budget = budget if budget.limits else Budget(trial.iterations)
     command = train_command(experiment.learner, config, budget)
@@ -60,8 +62,10 @@ def best_command(experiment: Experiment) -> tuple[str, dict[str, Any]]:
 def confirm_command(folder: Path, record: Mapping[str, Any]) -> str:
     """The command that runs the best of a sweep again with fresh seeds; its flag alone where no program is named."""
     program, *_ = [*map(str, record.get("command", [])), ""]
-    flags = "--confirm 3"
-    return f"{neighbour(program)} --resume {shlex.quote(display(folder))} {flags}" if program in PROGRAMS else flags
+    if program not in PROGRAMS:
+        return "--confirm 3"
+    words = [*_learner(program, record), "--resume", display(folder), "--confirm", "3"]
+    return f"{neighbour(program)} {shlex.join(words)}"
 
 
 def plan_command(record: Mapping[str, Any]) -> str:
@@ -72,6 +76,8 @@ def plan_command(record: Mapping[str, Any]) -> str:
     program, *words = [*map(str, record.get("command", [])), ""]
     if program not in PROGRAMS or record.get("fork_of") or record.get("extended"):
         return ""
+    if program in OF_ANY_LEARNER:
+        words = [*_learner(program, record), *words[1:]]
     if "configuration_of" not in record:  # --seeds was what is --confirm-seeds now
         words = [re.sub(r"^--seeds(?==|$)", "--confirm-seeds", word) for word in words]
     words = [word for word, before in zip(words, ["", *words], strict=False) if "--name" not in (word, before)]
@@ -82,6 +88,12 @@ def plan_command(record: Mapping[str, Any]) -> str:
     for flag, value in zip(flags[::2], flags[1::2], strict=True):
         words += [] if flag in typed else [flag, value]
     return f"{neighbour(program)} {shlex.join(words)}"
+
+
+def watch_command(folder: Path, learner: str) -> str:
+    """The command that has a policy play."""
+    code = [] if learner in LEARNERS else ["--learner", typed_as(learner)]
+    return f"{neighbour('watch.py')} {shlex.join([display(folder), *code])}"
 
 
 def train_command(learner: str, config: Config, budget: Budget) -> str:
@@ -96,4 +108,11 @@ def train_command(learner: str, config: Config, budget: Budget) -> str:
                 words.append(f"--{flag}" if value else f"--no-{flag}")
             else:
                 words += [f"--{flag}", *map(str, value if isinstance(value, tuple) else [value])]
-    return f"{neighbour('train.py')} {shlex.join([learner, *words])}"
+    return f"{neighbour('train.py')} {shlex.join([typed_as(learner), *words])}"
+
+
+def _learner(program: str, record: Mapping[str, Any]) -> list[str]:
+    """The word for a record's learner, where the program takes one. Of one's own that was not imported the module's
+    name alone is proposed, never a path that stands in a folder."""
+    learner = record.get("learner")
+    return [typed_as(str(learner))] if program in OF_ANY_LEARNER and is_learner(learner) else []

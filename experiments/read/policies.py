@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.plan.learners import LEARNERS
+from experiments.plan.learners import learner_named
 from experiments.read.loading import load, settings_of, sound_state
 from experiments.record import folders, names
 from trainables import checkpoints
-from trainables.algorithms import make_algorithm
 from trainables.algorithms.algorithm import Algorithm
 from trainables.checks import ConfigError, unknown
 from trainables.config import Config
@@ -53,8 +52,8 @@ class CheckpointRef(NamedTuple):
 
     @property
     def trainable(self) -> type[PongTrainable]:
-        """The learner's Trainable."""
-        return LEARNERS[self.state["learner"]].trainable
+        """The learner's Trainable. Raises ConfigError for a learner of one's own that the user has not named."""
+        return learner_named(self.state["learner"]).trainable
 
     @property
     def settings(self) -> Config:
@@ -155,7 +154,7 @@ def export(checkpoint: CheckpointRef, folder: Path) -> int:
     Returns the bytes written. Raises CheckpointError if the checkpoint is damaged, and OSError.
     """
     arrays, state = load(checkpoint.folder, checkpoint.settings, checkpoint.trainable.learner)
-    algorithm = make_algorithm(checkpoint.settings)
+    algorithm = checkpoint.trainable.make_algorithm(checkpoint.settings)
     if missing := {*algorithm.playing_arrays} - arrays.keys():
         raise checkpoints.CheckpointError(f"{checkpoint.folder}: lacks the arrays {sorted(missing)}")
     policy = _policy_alone(algorithm, arrays)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.plan.learners import LEARNERS
+from experiments.plan.learners import learner_named
 from experiments.read.configurations import SPEED_ONLY
 from trainables.checks import ConfigError
 from trainables.config import upgraded
@@ -75,7 +75,7 @@ def settings(learner: str, config: Any) -> dict[str, Any]:
     if not isinstance(config, Mapping):
         return {}
     try:
-        whole = LEARNERS[learner].config_class.from_dict(upgraded(learner, config)).to_dict()
+        whole = learner_named(learner).config_class.from_dict(upgraded(learner, config)).to_dict()
     except ConfigError:
         whole = dict(config)
     return {name: value for name, value in whole.items() if name not in SPEED_ONLY}

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.plan.learners import LEARNERS
+from experiments.plan.learners import learner_named
 from experiments.plan.population import mutations
 from experiments.plan.trial_names import number_in_name
 from experiments.read.loading import load, parameters
@@ -55,12 +55,13 @@ def restore(folder: Path, spec: ExperimentSpec) -> dict[str, RestoredTrial]:
     if a fork was cut off before all its checkpoints were there, or if a file of exchanges or decisions is damaged.
     """
     experiment = read_experiment(folder)
+    learner = learner_named(experiment.learner)
     for config in spec.configs:
         try:
-            parameters(LEARNERS[experiment.learner].config_class.from_dict(config))
+            parameters(learner.name, learner.config_class.from_dict(config))
         except ConfigError as error:
             raise ConfigError(f"{folder / RECORD}: {error}") from None
-    changing = mutations(LEARNERS[experiment.learner], spec.swept) if spec.scheduler == "pbt" else {}
+    changing = mutations(learner, spec.swept) if spec.scheduler == "pbt" else {}
     read_exchanges(folder)
     decisions = read_decisions(folder)
     if len(decisions) >= len(spec.rungs or [1]) or {len(each.scores) for each in decisions} - {len(spec.configs)}:
@@ -121,7 +122,7 @@ def _restore(
 ) -> RestoredTrial:
     """What the trial has behind it. Of ``changing`` settings its newest checkpoint says how they are by now."""
     usable, damaged, newest, now = [], [], -1, {name: config[name] for name in changing}
-    settings = LEARNERS[trial.learner].config_class.from_dict(config)
+    settings = learner_named(trial.learner).config_class.from_dict(config)
     for path in names.checkpoints(trial.folder):
         newest = checkpoints.number(path)
         try:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from experiments.ask.budget import Budget
-from experiments.plan.learners import LEARNERS
+from experiments.plan.learners import LEARNERS, config_class_of, is_learner
 from experiments.plan.trial_names import number_in_id, number_in_name
 from experiments.read.over import is_over, saved_iteration
 from experiments.read.rows import lines, read_json, read_rows
@@ -167,7 +167,7 @@ def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
     if there are two folders of one trial; everything else may be half there.
     """
     record = sound_record(folder)
-    if record.get("learner") not in LEARNERS:
+    if not is_learner(record.get("learner")):
         raise ConfigError(f"{folder / folders.RECORD}: {unknown('learner', str(record.get('learner')), LEARNERS)}")
     running = lock.is_held(folder) if running is None else running
     statuses, decisions = _statuses(folder), read_decisions(folder)
@@ -222,7 +222,7 @@ def _config(folder: Path, record: dict[str, Any], number: int) -> dict[str, Any]
         config = planned[number] if number < len(planned) else {}
     config = upgraded(record["learner"], config)
     try:
-        check_settings(LEARNERS[record["learner"]].config_class, config)
+        check_settings(config_class_of(record["learner"]), config)
     except ConfigError as error:
         raise ConfigError(f"{folder / folders.PARAMS}: {error}") from None
     return config

@@ -55,6 +55,7 @@ class ExperimentSpec:
     )  # what the budget was before --extend, once or more
     ended: str | None = None  # why the last program to run it stopped, one of ENDINGS; None before that
     storage_uri: str | None = None  # beneath which the experiment lies, where its folder here is a mirror
+    learner_sha256: list[str] = field(default_factory=list)  # of the files of a learner of one's own that it ran with
     fork_of: dict[str, Any] | None = None  # the experiment that this one went on from, and each trial's iteration
     configuration_of: list[int] | None = None  # each trial's, counted from 0, where configurations have several seeds
 

@@ -63,7 +63,12 @@ def _begun(folder: Path, spec: ExperimentSpec, run: RunFlags) -> bool:
 
 def _flags(folder: Path, spec: ExperimentSpec, run: RunFlags) -> RunFlags:
     """Flags that find what lies beside a sweep, on the Ray that ``run`` names."""
-    return RunFlags(storage_path=spec.storage_uri or str(folder.parent), address=run.address, verbose=run.verbose)
+    return RunFlags(
+        storage_path=spec.storage_uri or str(folder.parent),
+        address=run.address,
+        callback=run.callback,
+        verbose=run.verbose,
+    )
 
 
 def _spec(spec: ExperimentSpec, sweep: Experiment, asked: dict[str, int]) -> ExperimentSpec:

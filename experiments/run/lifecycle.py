@@ -6,10 +6,9 @@ import itertools
 import math
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-import ray
 from ray import tune
 
 from experiments.ask.budget import Budget
@@ -25,21 +24,18 @@ from experiments.record import folders, mirror
 from experiments.record.decisions import read_decisions
 from experiments.record.lock import exclusive
 from experiments.record.mirror import Remote
+from experiments.record.source import keep_changed_source, keep_source, with_source
 from experiments.record.spec import ALL_DONE, GAVE_UP, INTERRUPTED, TIME_BUDGET, ExperimentSpec
+from experiments.run.callbacks import factory, made
 from experiments.run.cluster import require_shared
-from experiments.run.console import SweepView, UpdateLines
-from experiments.run.disk import DiskGuard, require_disk
+from experiments.run.disk import require_disk
+from experiments.run.fitting import fit_until
 from experiments.run.ray_internals import require_internals
 from experiments.run.ray_session import start_ray
 from experiments.run.stop_signals import StopSignals
-from experiments.run.tuner import make_tuner
-from experiments.run.uploads import Uploads
 from experiments.run.winner import play_winner
 from experiments.show.summary import summarise
 from trainables.checks import ConfigError
-
-RESTARTS = 3
-"""Times that an experiment goes on by itself after Tune gave up, as it does when Ray's memory monitor kills a trial."""
 
 UNFINISHED = 3
 """Exit status of an experiment that ended before its trials did."""
@@ -55,6 +51,8 @@ def require_possible(learner: Learner, spec: ExperimentSpec, run: RunFlags) -> i
         raise ConfigError(f"--name {run.name!r} exists already in {run.storage_path}; --resume {run.name} continues it")
     if run.name and spec.confirm and mirror.taken(run, again := run.name + SUFFIX):
         raise ConfigError(f"--confirm needs the name {again!r}, which exists already in {run.storage_path}")
+    for typed in run.callback:
+        factory(typed)
     try:
         return require_disk(run.folder, learner, spec)
     except ValueError as error:  # an environment of another form than the learner takes
@@ -70,18 +68,21 @@ def start(
     """
     require_internals()
     require_possible(learner, spec, run)
+    callbacks = made(run.callback)
     if run.uri or run.address:
         start_ray(run.address, run.verbose)
         require_shared(run.uri or str(run.folder.absolute()))
+    spec = with_source(spec, learner.source)
     folder = folders.create(run.folder, run.name, learner.name, spec.to_dict())
     with exclusive(folder):
+        keep_source(folder, spec, learner.source)
         if prepare:
             prepare(folder)
         if home := Remote.of(folder):
             home.publish()
         if not run.address:
             start_ray(None, run.verbose)
-        return _run(learner, folder, spec, run.verbose), folder
+        return _run(learner, folder, spec, callbacks, run.verbose), folder
 
 
 def resume(learner: Learner, run: RunFlags, more: Budget | None = None) -> tuple[int, Path]:
@@ -101,6 +102,7 @@ def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) ->
     budget cannot be extended so, or to no avail.
     """
     require_internals()
+    callbacks = made(run.callback)
     with exclusive(folder):
         before = ExperimentSpec.read(folder)
         spec = before.with_more(more) if more else before
@@ -118,15 +120,16 @@ def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) ->
             require_fits(learner.config_class.from_dict(config), resources)
         if run.address or home:
             require_shared(home.uri if home else str(folder))
-        spec = dataclasses.replace(spec, ended=None)
+        spec = with_source(dataclasses.replace(spec, ended=None), learner.source)
         if spec != before:  # only now that it can begin: a budget cannot be given twice
             try:
+                keep_changed_source(folder, spec, before, learner.source)
                 _write(spec, folder)
             except OSError as error:
                 with contextlib.suppress(OSError):
                     before.update(folder)
                 raise ConfigError(f"{folder / folders.RECORD} cannot be changed: {error}") from None
-        return _run(learner, folder, spec, run.verbose)
+        return _run(learner, folder, spec, callbacks, run.verbose)
 
 
 def promise(folder: Path, spec: ExperimentSpec) -> None:
@@ -155,12 +158,14 @@ def _write(spec: ExperimentSpec, folder: Path) -> None:
         home.push(folder / folders.RECORD)
 
 
-def _run(learner: Learner, folder: Path, spec: ExperimentSpec, verbose: bool) -> int:
+def _run(
+    learner: Learner, folder: Path, spec: ExperimentSpec, callbacks: Sequence[tune.Callback], verbose: bool
+) -> int:
     """Run to the end, note why it ended, and print what came out; return the program's exit status."""
     print(f"Look:    tensorboard --logdir {folders.display(folder)}\n", flush=True)
     signals = StopSignals()
     deadline = time.monotonic() + (spec.time_budget_s or math.inf)
-    whole = _fit_until(deadline, learner, folder, spec, signals, verbose)
+    whole = fit_until(deadline, learner, folder, spec, signals, callbacks, verbose)
     spent = time.monotonic() >= deadline
     home = Remote.of(folder)
     settled = not home or home.settle()  # first: Tune writes errors there, and the summary is read here
@@ -190,44 +195,3 @@ def _ended_at_a_rung(folder: Path, spec: ExperimentSpec) -> bool:
         number not in failed and (name := number_of(number)) in restored and not restored[name].over
         for number in itertools.chain(*kept)
     )
-
-
-def _fit_until(
-    deadline: float, learner: Learner, folder: Path, spec: ExperimentSpec, signals: StopSignals, verbose: bool
-) -> bool:
-    """Have Tune run the experiment; where it gives up, go on from the last checkpoints in the time that is left.
-
-    ``deadline`` is in seconds of ``time.monotonic``. Returns False if Tune was stopped as it gave up, or gave up each
-    time.
-    """
-    for restarts in range(RESTARTS + 1):
-        left = deadline - time.monotonic()
-        if restarts and left <= 0:
-            return True
-        if restarts:
-            print("Going on from the last checkpoints.", file=sys.stderr, flush=True)
-        try:
-            in_time = dataclasses.replace(spec, time_budget_s=spec.time_budget_s and left)
-            _fit(learner, folder, in_time, signals, verbose)
-            return True
-        except (RuntimeError, tune.TuneError, ray.exceptions.RayError) as error:
-            reason = str(error).strip().splitlines()[-1:] or [type(error).__name__]
-            print(f"Ray Tune gave up: {reason[0]}", file=sys.stderr, flush=True)
-            if signals.received:
-                break
-    return False
-
-
-def _fit(learner: Learner, folder: Path, spec: ExperimentSpec, signals: StopSignals, verbose: bool) -> None:
-    restored = restore(folder, spec)
-    for old in folder.glob(folders.TUNE_STATES):
-        old.unlink()  # of an earlier run: nobody reads it again
-    view = UpdateLines(spec.budget) if len(spec.configs) == 1 else SweepView(spec)
-    callbacks = [signals, DiskGuard(folder, signals), view]
-    if home := Remote.of(folder):
-        callbacks.append(Uploads(home))
-    try:
-        make_tuner(learner, folder, spec, restored, callbacks, verbose).fit()
-    finally:
-        view.on_experiment_end([])  # which Tune leaves out where it gives up
-        signals.release()

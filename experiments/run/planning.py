@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from experiments.ask.flags import SweepFlags
+from experiments.ask.sweep_flags import SweepFlags
 from experiments.ask.words import duration
 from experiments.plan.capacity import Capacity, Round, choose
 from experiments.plan.learners import Learner

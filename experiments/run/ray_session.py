@@ -3,14 +3,17 @@
 import logging
 import os
 import secrets
+import sys
 import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
 
 import ray
+from ray import cloudpickle
 
 from experiments.ask.flags import RunFlags
+from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources, local_cpus
 from experiments.run.cluster import attach
 from experiments.run.ray_internals import on_loopback, require_internals
@@ -44,6 +47,12 @@ def start_ray(address: str | None, verbose: bool) -> ClusterResources:
 def cluster_resources() -> ClusterResources:
     """The nodes of the Ray that this program has, as they are now."""
     return ClusterResources(tuple(node["Resources"].get("CPU", 0.0) for node in ray.nodes() if node["Alive"]))
+
+
+def ship(learner: Learner) -> None:
+    """Have Ray send the code of a learner of one's own: what runs anywhere is what was imported here."""
+    if learner.own:
+        cloudpickle.register_pickle_by_value(sys.modules[learner.own.module])
 
 
 def start_local(cpus: int, **options: Any) -> None:

@@ -11,7 +11,7 @@ from experiments.plan.learners import Learner
 from experiments.plan.resources import local_cpus
 from experiments.read.loading import load, parameters
 from experiments.read.stretches import Point
-from experiments.run.ray_session import start_local
+from experiments.run.ray_session import ship, start_local
 from trainables.checks import ConfigError
 from trainables.config import upgraded
 from trainables.trainable import PongTrainable
@@ -35,7 +35,7 @@ class Player:
         speed = {"num_workers": self._num_workers, "cpus_per_worker": 1.0, "placement": "pack"}
         learner = self._learner
         settings = learner.config_class.from_dict(upgraded(learner.name, point.config) | speed)
-        parameters(settings)
+        parameters(learner.name, settings)
         if point.folder:
             load(point.folder, settings, learner.name)  # before anything is built of the size that its text says
         if not (self._trial and point.folder and settings == self._trial.settings):
@@ -64,6 +64,7 @@ def player(learner: Learner, num_workers: int) -> Iterator[Player]:
     """A player, on a Ray that has room for its workers. Raises ConfigError if they cannot play."""
     if own := not ray.is_initialized():
         start_local(max(local_cpus(), num_workers), log_to_driver=False, logging_level=logging.ERROR)
+    ship(learner)
     found = Player(learner, num_workers)
     try:
         yield found

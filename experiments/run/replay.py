@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
-from experiments.plan.learners import LEARNERS
+from experiments.plan.learners import learner_named
 from experiments.read.recomputed import compare_rows
 from experiments.read.stretches import Kept, Point
 from experiments.run.recomputing import player, require_workers
@@ -102,7 +102,7 @@ def replay(kept: Kept, wanted: Wanted, num_workers: int) -> Replayed:
     start = points[-1]
     count = wanted.iteration - start.iteration
     line(f"Playing {count} iteration{'s' * (count > 1)} again, from {start}, with {num_workers} workers")
-    with player(LEARNERS[kept.trial.learner], num_workers) as again:
+    with player(learner_named(kept.trial.learner), num_workers) as again:
         trial = again.begin(start)
         recorder = Recorder(trial.pool)
         trial.pool = recorder  # type: ignore[assignment]

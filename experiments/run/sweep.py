@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from experiments.ask.budget import Budget
 from experiments.ask.command_line import clean_exit, parse, program
-from experiments.ask.flags import SAMPLES, RunFlags, SweepFlags
+from experiments.ask.flags import RunFlags
 from experiments.ask.modes import EXTEND, FORK, RESUME, require_counted
+from experiments.ask.sweep_flags import SAMPLES, SweepFlags
 from experiments.plan import population
 from experiments.plan.capacity import Capacity
 from experiments.plan.learners import Learner
@@ -36,10 +37,11 @@ class Arguments:
 
 
 @clean_exit()
-def main(learner: Learner, description: str) -> None:
-    """Run a sweep from the command line, and end the program with its status."""
-    arguments = parse(Arguments, description)
-    task, plan = prepare(learner, arguments, sys.argv[1:])
+def main(learner: Learner, description: str, words: Sequence[str] | None = None) -> None:
+    """Run a sweep from the command line, or what of it are ``words``, and end the program with its status."""
+    words = sys.argv[1:] if words is None else words
+    arguments = parse(Arguments, description, args=words)
+    task, plan = prepare(learner, arguments, words)
     if plan:
         show(plan, task, arguments.sweep)
     sys.exit(0 if arguments.sweep.dry_run else perform(task))

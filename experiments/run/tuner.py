@@ -14,6 +14,7 @@ from experiments.record.spec import ExperimentSpec
 from experiments.run.flush import Flush
 from experiments.run.json_logger import JsonLogger
 from experiments.run.ray_internals import ErrorText
+from experiments.run.ray_session import ship
 from experiments.run.rounds import Rounds
 from experiments.run.schedulers import make_scheduler
 from experiments.run.tensorboard import TensorBoard
@@ -33,6 +34,7 @@ def make_tuner(
     verbose: bool = False,
 ) -> tune.Tuner:
     """A Tuner that runs exactly the configurations of ``spec``; those trials that were restored go on."""
+    ship(learner)
     numbered = [(number_of(index), config) for index, config in enumerate(spec.configs)]
     points = [restored[number].config if number in restored else config for number, config in numbered]
     scheduler = make_scheduler(learner, folder, spec, restored)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 
 from experiments.ask.words import duration
-from experiments.plan.learners import LEARNERS
+from experiments.plan.learners import learner_named
 from experiments.read.loading import load
 from experiments.read.recomputed import compare_arrays, compare_rows, compare_states
 from experiments.read.stretches import Stretch, kept
@@ -42,7 +42,7 @@ def verify(experiment: Experiment, iterations: int, seed: int, num_workers: int)
         f"Playing {count} of {whole} iterations again with {num_workers} workers: about"
         f" {duration(seconds(chosen, num_workers))}, by what they took (--seed {seed} draws the same ones)"
     )
-    with player(LEARNERS[experiment.learner], num_workers) as again:
+    with player(learner_named(experiment.learner), num_workers) as again:
         for number, stretch in enumerate(chosen, 1):
             if difference := _play(again, stretch, f"[{number}/{len(chosen)}]"):
                 line(f"Different: {stretch.trial.name}, {difference}")

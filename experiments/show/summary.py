@@ -7,6 +7,7 @@ from pathlib import Path
 from experiments.ask.command_line import neighbour
 from experiments.read import policies
 from experiments.read.configurations import best_configurations, varied
+from experiments.read.next_command import watch_command
 from experiments.read.trials import Experiment, read_experiment
 from experiments.record.folders import display
 from experiments.record.winner import FILM
@@ -48,7 +49,7 @@ def summarise(folder: Path) -> int:
     line()
     line(f"Look:    tensorboard --logdir {where}")
     line(f"Report:  {neighbour('results.py')} report {where}")
-    line(f"Play:    {neighbour('watch.py')} {where}")
+    line(f"Play:    {watch_command(folder, experiment.learner)}")
     if (folder / FILM).is_file():
         line(f"Film:    {display(folder / FILM)}")
     return 1 if failed else 0

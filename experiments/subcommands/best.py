@@ -6,13 +6,15 @@ from typing import Annotated
 
 import tyro
 
+from experiments.ask.own_code import OwnCode
+from experiments.plan.own import import_typed
 from experiments.read.next_command import best_command
 from experiments.show.text import line
 from experiments.subcommands.storage import Storage
 
 
 @dataclass(frozen=True)
-class Best(Storage):
+class Best(Storage, OwnCode):
     """Print the command that trains the configuration with the best latest return (mean over its seeds).
 
     Example: python experiments/results.py best first --json
@@ -26,6 +28,7 @@ class Best(Storage):
 
     def run(self) -> None:
         """Print the best configuration."""
+        import_typed(self.learner)
         experiment = self.read(self.experiment)
         command, best = best_command(experiment)
         if self.json:

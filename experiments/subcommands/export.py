@@ -7,8 +7,10 @@ from typing import Annotated
 import tyro
 from rich import filesize
 
-from experiments.ask.command_line import neighbour
+from experiments.ask.own_code import OwnCode
+from experiments.plan.own import import_typed
 from experiments.read import policies
+from experiments.read.next_command import watch_command
 from experiments.record import folders
 from experiments.show.text import line
 from experiments.subcommands.storage import Storage
@@ -16,7 +18,7 @@ from trainables.checks import ConfigError
 
 
 @dataclass(frozen=True)
-class Export(Storage):
+class Export(Storage, OwnCode):
     """Write the best policy alone into a new folder, in half precision: watch.py plays it, and it can be given away.
 
     Example: python experiments/results.py export first --out policy
@@ -33,6 +35,7 @@ class Export(Storage):
 
     def run(self) -> None:
         """Write the policy."""
+        import_typed(self.learner)
         best = policies.best_of(policies.find(self.storage_path, self.target))
         try:
             size = policies.export(best, self.out)
@@ -40,4 +43,4 @@ class Export(Storage):
             raise ConfigError(f"--out {self.out} cannot be written: {error.strerror}") from None
         where = folders.display(best.folder)
         line(f"{where}: iteration {best.iteration}, {best.score:.1f} in training (last 100 games)")
-        line(f"Watch:  {neighbour('watch.py')} {folders.display(self.out.absolute())}  ({filesize.decimal(size)})")
+        line(f"Watch:  {watch_command(self.out.absolute(), best.state['learner'])}  ({filesize.decimal(size)})")

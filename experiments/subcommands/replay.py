@@ -7,6 +7,8 @@ from typing import Annotated
 
 import tyro
 
+from experiments.ask.own_code import OwnCode
+from experiments.plan.own import import_typed
 from experiments.plan.resources import local_cpus
 from experiments.read.stretches import kept
 from experiments.read.trials import Experiment, TrialResult
@@ -20,7 +22,7 @@ MAX_STEPS = 2400
 
 
 @dataclass(frozen=True)
-class Replay(Storage):
+class Replay(Storage, OwnCode):
     """Film any game that was ever played in training: it is played again from its number, and was kept nowhere.
 
     Iterations are counted from 1, as in results.py table NAME --rows. The games that ended in an iteration are counted
@@ -70,6 +72,7 @@ class Replay(Storage):
 
     def run(self) -> None:
         """Play again, and write the film."""
+        import_typed(self.learner)
         experiment = self.read(self.experiment)
         trial = self._chosen(experiment)
         iteration = trial.iterations if self.iteration is None else self.iteration

@@ -6,13 +6,15 @@ from typing import Annotated
 
 import tyro
 
+from experiments.ask.own_code import OwnCode
+from experiments.plan.own import import_typed
 from experiments.plan.resources import local_cpus
 from experiments.subcommands.storage import Storage
 from trainables.checks import Bounds, check_fields
 
 
 @dataclass(frozen=True)
-class Verify(Storage):
+class Verify(Storage, OwnCode):
     """Play random iterations again, from the checkpoints beside them, and compare rows and arrays bit for bit.
 
     A stretch goes from a checkpoint of a trial, or its beginning, to the next one that is kept; a run with
@@ -43,6 +45,7 @@ class Verify(Storage):
 
     def run(self) -> None:
         """Verify, and end the program with status 1 if something is different."""
+        import_typed(self.learner)
         experiment = self.read(self.experiment)
         from experiments.run.verify import verify  # Ray takes a second to import
 

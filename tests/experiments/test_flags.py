@@ -8,7 +8,8 @@ import pytest
 
 from experiments import train
 from experiments.ask.command_line import parse
-from experiments.ask.flags import RunFlags, SweepFlags, TrainFlags
+from experiments.ask.flags import RunFlags, TrainFlags
+from experiments.ask.sweep_flags import SweepFlags
 from experiments.plan import capacity
 from experiments.plan.learners import PG
 from experiments.plan.resources import ClusterResources
@@ -27,6 +28,7 @@ SHARED = {
     "extend": "first",
     "fork": "first",
     "address": "auto",
+    "callback": "ray.tune:Callback",
     "verbose": None,
     "iterations": "20",
     "timesteps": "50000",
@@ -78,7 +80,7 @@ SETTINGS = {
 TRAIN = SHARED | SETTINGS | {"preset": "smoke"}
 """A value of each flag that is not its default, nor that of the experiment it is tried on."""
 
-WAYS_ON = {"resume": {"storage_path", "address", "verbose"}}
+WAYS_ON = {"resume": {"storage_path", "address", "callback", "verbose"}}
 WAYS_ON["extend"] = WAYS_ON["resume"] | {"iterations", "timesteps"}
 WAYS_ON_OF_SWEEPS = {"resume": WAYS_ON["resume"] | {"confirm"}, "extend": WAYS_ON["extend"]}
 ONE_WAY = {"resume", "extend", "fork", "smoke_test"}
@@ -139,7 +141,7 @@ def facts(task):
     spec = task.spec.to_dict() | {"command": None}
     starts = [trial.checkpoints for trial in task.origin]
     where = None if task.folder else (task.run.name, task.run.storage_path)
-    return spec, task.folder, starts, where, task.run.address, task.run.verbose
+    return spec, task.folder, starts, where, task.run.address, task.run.callback, task.run.verbose
 
 
 def sweep_plan(*flags):

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from trainables.config import PGConfig
+from trainables.config import Config, PGConfig
 from trainables.learning.optimisers import Adam, Optimiser, RMSProp
 from trainables.sampling.worker import PlayedBlock, Worker
 
@@ -29,6 +29,9 @@ class Progress(NamedTuple):
 class Algorithm(ABC):
     """One way to learn."""
 
+    config_class: ClassVar[type[Config]]
+    """Of a learner of one's own, whose constructor takes one of these; ours are configured by method and learner."""
+
     playing_arrays: ClassVar[tuple[str, ...]] = ("theta",)  # those without which ``playing_weights`` cannot play
     block_size: int = 1  # games that a worker plays before it sends what it packs of them
     num_cores: int = 1  # that an update may use; they change no bit of it
@@ -50,9 +53,9 @@ class Algorithm(ABC):
         """What of the state a worker needs to play with the present policy, and to judge what it played."""
         return arrays["theta"]
 
-    @abstractmethod
     def first_games(self, arrays: Arrays) -> int:
-        """How many games an update begins with, where it is not of segments."""
+        """How many games an update begins with, where it is not of segments. Raises ValueError if it always is."""
+        raise ValueError(f"{type(self).__name__} learns from segments: set slots to 1 or more")
 
     @abstractmethod
     def collect(self, arrays: Arrays, blocks: Iterator[PlayedBlock], play: Play) -> Any:

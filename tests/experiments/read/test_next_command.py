@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.read.next_command import next_command, plan_command
+from experiments.read.next_command import next_command, plan_command, watch_command
 
 
 @pytest.fixture(autouse=True)
@@ -18,12 +18,16 @@ def in_an_empty_folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("record", "over", "expected"),
     [
-        ({"command": ["train.py", "pg", "--seed", "1"]}, False, "train.py pg --resume results/a"),
+        ({"learner": "pg", "command": ["train.py", "pg", "--seed", "1"]}, False, "train.py pg --resume results/a"),
         ({"command": ["sweep_pong.py", "--seed", "1"]}, False, "sweep_pong.py --resume results/a"),
         ({"command": ["sweep_trpo.py"], "confirms": "b"}, False, "sweep_trpo.py --resume results/b"),
-        ({"command": ["train.py", "pg"], "iterations": 8}, True, "train.py pg --extend results/a --iterations 16"),
         (
-            {"command": ["train.py", "pg"], "timesteps": 9, "iterations": 8},
+            {"learner": "pg", "command": ["train.py", "pg"], "iterations": 8},
+            True,
+            "train.py pg --extend results/a --iterations 16",
+        ),
+        (
+            {"learner": "pg", "command": ["train.py", "pg"], "timesteps": 9, "iterations": 8},
             True,
             "train.py pg --extend results/a --timesteps 18 --iterations 16",
         ),
@@ -32,6 +36,14 @@ def in_an_empty_folder(tmp_path, monkeypatch):
 )
 def test_what_is_not_over_is_resumed_and_the_rest_extended(record, over, expected):
     assert next_command(Path("results/a").absolute(), record, over) == f"python experiments/{expected}"
+
+
+def test_a_learner_of_ones_own_is_proposed_by_its_name_and_never_by_a_path_in_a_record():
+    record = {"learner": "a2c.A2C", "command": ["sweep.py", "/elsewhere/evil.py:A2C"], "timesteps": 9}
+    proposed = next_command(Path("results/a").absolute(), record, over=False)
+    assert proposed == "python experiments/sweep.py a2c:A2C --resume results/a"
+    assert plan_command(record | {"configs": [{}]}).startswith("python experiments/sweep.py a2c:A2C --num-samples 1")
+    assert watch_command(Path("results/a").absolute(), "a2c.A2C").endswith("watch.py results/a --learner a2c:A2C")
 
 
 def test_folders_with_blanks_are_quoted():

@@ -35,18 +35,18 @@ def test_each_of_three_restarts_had_a_whole_time_budget(interrupted, clock, monk
     folder, spec = interrupted
     given = []
 
-    def give_up(learner, folder, spec, signals, verbose):
+    def give_up(learner, folder, spec, signals, callbacks, verbose):
         given.append(spec.time_budget_s)
         clock[0] += 40
         raise RuntimeError("Caught unexpected exception")
 
     monkeypatch.setattr(lifecycle, "_fit", give_up)
-    lifecycle._run(PG, folder, spec, verbose=False)
+    lifecycle._run(PG, folder, spec, [], verbose=False)
     assert given == [100, 60, 20]
     assert ExperimentSpec.read(folder).ended == "time budget"
     assert ExperimentSpec.read(folder).time_budget_s == 100, "a later --resume has a whole one"
     given.clear()
-    lifecycle._run(PG, folder, dataclasses.replace(spec, time_budget_s=None), verbose=False)
+    lifecycle._run(PG, folder, dataclasses.replace(spec, time_budget_s=None), [], verbose=False)
     assert given == [None] * 4
     assert ExperimentSpec.read(folder).ended == "gave up"
     assert "Ray Tune gave up: Caught unexpected exception" in capsys.readouterr().err
@@ -59,13 +59,13 @@ def test_each_of_three_restarts_had_a_whole_time_budget(interrupted, clock, monk
 def test_why_an_experiment_ended_is_noted(interrupted, clock, monkeypatch, took, stopped, ended, status):
     folder, spec = interrupted
 
-    def fit(learner, folder, spec, signals, verbose):
+    def fit(learner, folder, spec, signals, callbacks, verbose):
         clock[0] += took
         if stopped:
             signals.received = signal.SIGINT
 
     monkeypatch.setattr(lifecycle, "_fit", fit)
-    assert lifecycle._run(PG, folder, spec, verbose=False) == status
+    assert lifecycle._run(PG, folder, spec, [], verbose=False) == status
     assert ExperimentSpec.read(folder).ended == ended
 
 

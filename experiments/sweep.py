@@ -1,0 +1,28 @@
+"""Sweep a learner of one's own (docs/own_learner.md), over the search space in its module."""
+
+import sys
+
+from experiments.ask.command_line import clean_exit, first_word
+from experiments.plan.learners import LEARNERS
+from experiments.plan.own import learner_typed
+from experiments.run import sweep
+
+DESCRIPTION = """Sweep a learner of your own with Ray Tune, over the SPACES of its module (docs/own_learner.md).
+
+Examples:
+  python experiments/sweep.py ./a2c.py:A2C                       as many trials as 30 minutes hold, the best go on
+  python experiments/sweep.py ./a2c.py:A2C --smoke-test          does everything work here?
+  python experiments/sweep.py ./a2c.py:A2C --resume first        go on after an interruption
+  python experiments/sweep.py pg                                 one of ours, as sweep_pong.py does
+"""
+
+
+@clean_exit()
+def main() -> None:
+    """Sweep the learner that is the first word of the command line."""
+    learner = learner_typed(first_word("learner", [*LEARNERS, "module:Class"], DESCRIPTION))
+    sweep.main(learner, DESCRIPTION, sys.argv[2:])
+
+
+if __name__ == "__main__":
+    main()
