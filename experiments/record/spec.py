@@ -55,6 +55,7 @@ class ExperimentSpec:
     storage_uri: str | None = None  # beneath which the experiment lies, where its folder here is a mirror
     fork_of: dict[str, Any] | None = None  # the experiment that this one went on from, and each trial's iteration
     configuration_of: list[int] | None = None  # each trial's, counted from 0, where configurations have several seeds
+    space: dict[str, str] | None = None  # each swept setting's values in words, where they were drawn from a space
 
     @classmethod
     def read(cls, folder: Path) -> Self:
