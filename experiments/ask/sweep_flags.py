@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import tyro
@@ -70,6 +71,21 @@ class SweepFlags:
     ] = ()
     """Fix any setting of the learner's configuration in all trials."""
 
+    sweep: Annotated[
+        tyro.conf.UseAppendAction[tuple[str, ...]],
+        Counts((NEW,), repeatable=True),
+        shown("KEY=VALUES", "repeatable"),
+    ] = ()
+    """Sweep this setting, and no others than those that are named so, in place of the preset's space: choices as
+    gamma=0.98,0.99, a range as learning_rate=1e-4..1e-2:log, or so many of its values as 0.9..0.99:4."""
+
+    space: Annotated[Path | None, Counts((NEW,)), shown("FILE", "default: the preset's")] = None
+    """Sweep the settings in this file: YAML with KEY: VALUES in --sweep's words on each line, or Python with SPACES as
+    in search_spaces/, which is run. --sweep adds to it."""
+
+    grid: Annotated[bool, Counts((NEW,))] = False
+    """Run all combinations of the choices, in place of even draws."""
+
     confirm: Annotated[int, Counts((*STARTS, RESUME)), Bounds(0)] = 0
     """Afterwards, or with --resume of a sweep that has ended, run the best N configurations again with fresh seeds: how
     much of their scores was luck?"""
@@ -87,6 +103,13 @@ class SweepFlags:
         """Check every flag."""
         check_fields(self)
         require_positive(self, "num_samples", "iterations", "timesteps", "num_workers", "batch_size", "max_concurrent")
+        if self.grid and self.num_samples:
+            raise ConfigError(f"--grid runs all combinations: leave --num-samples {self.num_samples} out")
+        if (self.grid or self.sweep or self.space) and self.scheduler == "pbt":
+            raise ConfigError(
+                "--scheduler pbt changes settings within the ranges of search_spaces/ alone: use halving, asha or fifo"
+                " with --sweep, --space and --grid"
+            )
         if self.confirm and self.scheduler == "pbt":
             raise ConfigError(
                 "--confirm runs fixed settings again, and pbt's trials have none; use halving, asha or fifo"

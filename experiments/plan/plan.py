@@ -5,18 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from ray.tune.search.sample import Categorical, Domain, Float, loguniform, uniform
+from ray.tune.search.sample import Categorical, Domain, Float, Integer, LogUniform, Uniform
 from scipy.stats import qmc
 
 from experiments.ask.budget import Budget
 from experiments.plan.capacity import Round
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
-from trainables.checks import ConfigError, ignored
+from experiments.plan.spaces import Space, grid
+from trainables.checks import ConfigError
 from trainables.config import Config
-
-LOG_UNIFORM, UNIFORM = (type(domain.get_sampler()) for domain in (loguniform(1, 2), uniform(1, 2)))
-"""Tune's samplers of both distributions, whose own names are private."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +30,7 @@ class Plan:
     notes: list[str]
     rounds: Sequence[Round] = ()  # of halving, in the budget's unit
     configuration_of: list[int] | None = None  # each trial's configuration, where these have several seeds
+    space: dict[str, str] | None = None  # from which they were drawn, in words
 
     def concurrent(self) -> int:
         """How many trials run at once."""
@@ -51,38 +50,44 @@ class Plan:
 
 
 def draw(
-    learner: Learner, preset: str, fixed: Mapping[str, Any], num_samples: int, seed: int, resources: ClusterResources
+    learner: Learner,
+    settings: Mapping[str, Any],
+    space: Space,
+    num_samples: int | None,
+    seed: int,
+    resources: ClusterResources,
 ) -> tuple[list[Config], list[str], list[str]]:
-    """Draw every trial's configuration from the space around a preset with one seeded generator.
+    """Draw every trial's configuration from a space with one seeded generator; without ``num_samples`` all its choices.
 
     The draws are a Latin hypercube (McKay et al. 1979): each setting's range is cut into as many parts of equal
     probability as there are trials, and each part is drawn once. Independent draws of the few trials that a laptop has
     time for leave gaps; of the first sixteen, none had 8 of the four batch sizes.
 
-    ``fixed`` settings replace the space's. Trial i has seed ``seed + i``. Returns configurations, swept names, and
+    ``settings`` are the same in all trials. Trial i has seed ``seed + i``. Returns configurations, swept names, and
     notes on what was cut. Raises ConfigError for an impossible setting, or one that the cluster cannot hold.
     """
-    settings = learner.preset(preset)
-    sizes = learner.config_class.from_dict(settings | dict(fixed))  # checks what is fixed, before anything is drawn
-    space = {
-        name: domain
-        for name, domain in learner.space.SPACES[preset].items()
-        if name not in fixed and not ignored(sizes, name)
-    }
+    sizes, space = learner.config_class.from_dict(settings), dict(space)
     notes = []
     if isinstance(domain := space.get("num_workers"), Categorical):
         space["num_workers"], note = _fitting(domain, sizes.cpus_per_worker, resources)
         notes += [note] if note else []
-    rng = np.random.default_rng(seed)
-    samples = qmc.LatinHypercube(len(space), rng=rng).random(num_samples)  # of the unit cube
+    drawn = grid(space) if num_samples is None else _samples(space, num_samples, seed)
     configs = []
-    for index, sample in enumerate(samples):
-        drawn = {name: _value(domain, u, rng) for (name, domain), u in zip(space.items(), sample, strict=True)}
-        config = learner.config_class.from_dict(settings | drawn | {"seed": seed + index} | dict(fixed))
+    for index, values in enumerate(drawn):
+        config = learner.config_class.from_dict({"seed": seed + index, **settings, **values})
         require_fits(config, resources)
         configs.append(config)
     swept = [name for name, domain in space.items() if not isinstance(domain, Categorical) or len(domain) > 1]
     return configs, swept, notes
+
+
+def _samples(space: Space, count: int, seed: int) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(seed)
+    samples = qmc.LatinHypercube(len(space), rng=rng).random(count)  # of the unit cube
+    return [
+        {name: _value(domain, u, rng) for (name, domain), u in zip(space.items(), sample, strict=True)}
+        for sample in samples
+    ]
 
 
 def _value(domain: Any, u: float, rng: np.random.Generator) -> Any:
@@ -94,10 +99,14 @@ def _value(domain: Any, u: float, rng: np.random.Generator) -> Any:
         return domain
     if isinstance(domain, Categorical):
         return domain.categories[int(u * len(domain))]
-    if isinstance(domain, Float) and isinstance(domain.get_sampler(), LOG_UNIFORM):
+    if isinstance(domain, Float) and isinstance(domain.get_sampler(), LogUniform):
         return float(domain.lower * (domain.upper / domain.lower) ** u)
-    if isinstance(domain, Float) and isinstance(domain.get_sampler(), UNIFORM):
+    if isinstance(domain, Float) and isinstance(domain.get_sampler(), Uniform):
         return float(domain.lower + (domain.upper - domain.lower) * u)
+    if isinstance(domain, Integer) and isinstance(domain.get_sampler(), LogUniform):
+        return int(domain.lower * (domain.upper / domain.lower) ** u)
+    if isinstance(domain, Integer) and isinstance(domain.get_sampler(), Uniform):
+        return int(domain.lower + (domain.upper - domain.lower) * u)
     return domain.sample(random_state=np.random.RandomState(rng.integers(2**31)))  # what Tune's domains take
 
 

@@ -3,7 +3,7 @@
 import dataclasses
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,9 +82,11 @@ def plan_command(record: Mapping[str, Any]) -> str:
         words = [re.sub(r"^--seeds(?==|$)", "--confirm-seeds", word) for word in words]
     words = [word for word, before in zip(words, ["", *words], strict=False) if "--name" not in (word, before)]
     words = [word for word in words if word and not word.startswith("--name=")]
+    words = _with_space(words, record.get("space") or {})
     typed = {word.partition("=")[0] for word in words}
     configurations = {*(record.get("configuration_of") or range(len(record.get("configs", []))))}
-    flags = ["--num-samples", str(len(configurations)), *Budget.of_record(record).flags]
+    flags = ["--num-samples", str(len(configurations))] if "--grid" not in typed else []
+    flags += Budget.of_record(record).flags
     for flag, value in zip(flags[::2], flags[1::2], strict=True):
         words += [] if flag in typed else [flag, value]
     return f"{neighbour(program)} {shlex.join(words)}"
@@ -94,6 +96,18 @@ def watch_command(folder: Path, learner: str) -> str:
     """The command that has a policy play."""
     code = [] if learner in LEARNERS else ["--learner", typed_as(learner)]
     return f"{neighbour('watch.py')} {shlex.join([display(folder), *code])}"
+
+
+def _with_space(words: Sequence[str], space: Mapping[str, str]) -> list[str]:
+    """The words of a command, with the space that a file held in place of the file; as they are if it has no words."""
+    named = [word for word in words if word == "--space" or word.startswith("--space=")]
+    if not named or not all(space.values()):
+        return [*words]
+    kept: list[str] = []
+    for word, before in zip(words, ["", *words], strict=False):
+        if word not in named and before not in ("--space", "--sweep") and not word.startswith("--sweep"):
+            kept.append(word)
+    return kept + [part for name, values in space.items() for part in ("--sweep", f"{name}={values}")]
 
 
 def train_command(learner: str, config: Config, budget: Budget) -> str:

@@ -58,6 +58,7 @@ class ExperimentSpec:
     learner_sha256: list[str] = field(default_factory=list)  # of the files of a learner of one's own that it ran with
     fork_of: dict[str, Any] | None = None  # the experiment that this one went on from, and each trial's iteration
     configuration_of: list[int] | None = None  # each trial's, counted from 0, where configurations have several seeds
+    space: dict[str, str] | None = None  # each swept setting's values in words, where they were drawn from a space
 
     @classmethod
     def read(cls, folder: Path) -> Self:

@@ -64,6 +64,8 @@ def show(plan: Plan, task: Task, sweep: SweepFlags) -> None:
     if (hidden := len(rows) - SHOWN) > 0:
         print(f"and {hidden} more")
     print()
+    if plan.space:
+        say("Space: " + ", ".join(f"{name}={words or '(Python)'}" for name, words in plan.space.items()))
     fixed = {name: value for name, value in plan.configs[0].to_dict().items() if name not in {*plan.swept, "seed"}}
     say("Same in all: " + ", ".join(f"{name}={json.dumps(value)}" for name, value in fixed.items()))
     for note in plan.notes:

@@ -2,8 +2,9 @@
 
 import dataclasses
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from experiments.ask.budget import Budget
 from experiments.ask.command_line import clean_exit, parse, program
@@ -14,8 +15,10 @@ from experiments.plan import population
 from experiments.plan.capacity import Capacity
 from experiments.plan.learners import Learner
 from experiments.plan.plan import Plan, draw, require_fits
+from experiments.plan.resources import ClusterResources
 from experiments.plan.rungs import rungs
 from experiments.plan.seeds import require_means, with_seeds
+from experiments.plan.spaces import space_of, words_of
 from experiments.plan.trial_names import number_in_name
 from experiments.read.restored import RestoredTrial
 from experiments.record.seeds import members, of_some
@@ -26,6 +29,7 @@ from experiments.run.ray_session import resources_for
 from experiments.run.schedulers import decision_interval
 from experiments.run.task import Task, beginning, continuation, perform
 from trainables.checks import require_used
+from trainables.config import Config
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,7 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
     settings = sweep.settings(learner.batch_field)
     require_means(sweep.seeds, sweep.scheduler, settings)
     capacity: Capacity | None = None
+    space: dict[str, str] | None = None
     origin: Sequence[RestoredTrial] = ()
     configuration_of: list[int] | None = None
     if mode == FORK:
@@ -73,24 +78,46 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
         for config in configs:
             require_fits(config, resources)
     else:
-        if sweep.scheduler == "halving":
-            capacity = capacity_for(learner, sweep, settings, resources)
-            sweep = filled(sweep, capacity)
-        count = sweep.num_samples or SAMPLES
-        configs, swept, notes = draw(learner, sweep.preset, settings, count, sweep.seed, resources)
+        sweep, capacity, configs, swept, notes, space = _drawn(learner, sweep, settings, resources)
         if sweep.seeds > 1:
             configs, configuration_of, more = with_seeds(configs, sweep.seeds)
             swept, notes = [*swept, "seed"], [*notes, *more]
     require_used(configs[0], settings)
     if sweep.scheduler == "pbt":
         notes += population.notes(learner, configs, swept)
-    plan = Plan(learner, configs, swept, sweep.budget, resources, sweep.max_concurrent, notes, (), configuration_of)
+    plan = Plan(
+        learner, configs, swept, sweep.budget, resources, sweep.max_concurrent, notes, (), configuration_of, space
+    )
     start = max((int(best_checkpoint(trial)[1][sweep.budget.time_attr]) for trial in origin), default=0)
     task = beginning(learner, run, _spec(plan, sweep, run, start), origin)
     if not task.spec.rungs:
         return task, plan
     capacity = capacity or Capacity.of(learner, configs[0], resources)
     return task, dataclasses.replace(plan, rounds=rounds(capacity, task.spec, start))
+
+
+class Drawn(NamedTuple):
+    """What a new sweep runs."""
+
+    sweep: SweepFlags  # with what they left open
+    capacity: Capacity | None  # of halving
+    configs: list[Config]
+    swept: list[str]
+    notes: list[str]
+    space: dict[str, str]  # in words
+
+
+def _drawn(learner: Learner, sweep: SweepFlags, settings: Mapping[str, Any], resources: ClusterResources) -> Drawn:
+    space = space_of(learner, sweep.preset, settings, sweep.space, sweep.sweep)
+    fixed = {**learner.preset(sweep.preset), **settings}
+    found = draw(learner, fixed, space, None, sweep.seed, resources) if sweep.grid else None
+    if found:
+        sweep = dataclasses.replace(sweep, grid=False, num_samples=len(found[0]))
+    capacity = capacity_for(learner, sweep, settings, resources) if sweep.scheduler == "halving" else None
+    if capacity:
+        sweep = filled(sweep, capacity)
+    found = found or draw(learner, fixed, space, sweep.num_samples or SAMPLES, sweep.seed, resources)
+    return Drawn(sweep, capacity, *found, words_of(space))
 
 
 def _spec(plan: Plan, sweep: SweepFlags, run: RunFlags, start: int) -> ExperimentSpec:
@@ -114,4 +141,5 @@ def _spec(plan: Plan, sweep: SweepFlags, run: RunFlags, start: int) -> Experimen
         storage_uri=run.uri,
         confirm=sweep.confirmation,
         configuration_of=plan.configuration_of,
+        space=plan.space,
     )

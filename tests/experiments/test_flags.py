@@ -39,11 +39,14 @@ SWEEP = SHARED | {
     "num_samples": "3",
     "time_budget_s": "60",
     "scheduler": "fifo",
-    "num_workers": "2",
+    "num_workers": "4",
     "batch_size": "3",
     "max_concurrent": "1",
     "seed": "5",
     "set": "gamma=0.9",
+    "sweep": "learning_rate=1e-3,2e-3",
+    "space": "space.yaml",
+    "grid": None,
     "confirm": "2",
     "confirm_seeds": "4",
     "smoke_test": None,
@@ -83,15 +86,20 @@ TRAIN = SHARED | SETTINGS | {"preset": "smoke"}
 WAYS_ON = {"resume": {"storage_path", "address", "callback", "verbose"}}
 WAYS_ON["extend"] = WAYS_ON["resume"] | {"iterations", "timesteps"}
 WAYS_ON_OF_SWEEPS = {"resume": WAYS_ON["resume"] | {"confirm"}, "extend": WAYS_ON["extend"]}
+OWN_SPACE = {"sweep", "space", "grid"}
 ONE_WAY = {"resume", "extend", "fork", "smoke_test"}
 REFUSED = {
     # way to run: flags that train.py would ignore, or cannot change; and those that a sweep would
     "fork": (
         {"preset", "seeds", "rmsprop_decay", "segment_length", "updates_per_iteration", *PGConfig.ARCHITECTURE_FIELDS}
         | ONE_WAY,
-        {"num_samples", "preset", "seed", "seeds"} | ONE_WAY,
+        {"num_samples", "preset", "seed", "seeds"} | OWN_SPACE | ONE_WAY,
     ),
-    "smoke_test": (set(), {"num_samples", "seeds", "preset", "scheduler", "iterations", "timesteps"} | ONE_WAY),
+    "smoke_test": (
+        set(),
+        {"num_samples", "seeds", "preset", "scheduler", "iterations", "timesteps"} | OWN_SPACE | ONE_WAY,
+    ),
+    "grid": (set(), {"num_samples"}),
 }
 
 
@@ -99,6 +107,8 @@ def words(examples, *names):
     flags = [["--" + name.replace("_", "-"), examples[name]] for name in names]
     if "extend" in names and not {"iterations", "timesteps"} & {*names}:
         flags.append(["--timesteps", "60000"])  # it is nothing without one of them
+    if "grid" in names and not {"sweep", "space"} & {*names}:
+        flags.append(["--sweep", "eval_games=3,4"])  # the preset's space has ranges
     if "rmsprop_decay" in names and "optimiser" not in names:
         flags.append(["--optimiser", "rmsprop"])
     if {"batch_size", "block_size", "method"} & {*names} and not {"slots", "fork"} & {*names}:
@@ -112,8 +122,8 @@ def refused(pair, *, of_sweep):
     for flag, other in (pair, pair[::-1]):
         if flag in WAYS_ON:
             return other not in (WAYS_ON_OF_SWEEPS if of_sweep else WAYS_ON)[flag]
-        if flag in REFUSED:
-            return other in REFUSED[flag][of_sweep] or other == "confirm_seeds"
+        if flag in REFUSED and (other in REFUSED[flag][of_sweep] or other == "confirm_seeds"):
+            return True
     return "confirm_seeds" in pair and "confirm" not in pair
 
 
@@ -121,6 +131,7 @@ def refused(pair, *, of_sweep):
 def storage(tmp_path, monkeypatch):
     """Two experiments called "first", one in each place where the programs are told to look; and four CPUs."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "space.yaml").write_text("hidden_size: [10, 20]\n")
     config = PGConfig(slots=0, batch_size=2, hidden_size=10, num_workers=3)
     learner = PG.trainable.untrained(config)
     learner.iterations, learner.episodes.recent_returns = 2, [-20.0]

@@ -3,11 +3,20 @@
 import numpy as np
 import pytest
 from ray import tune
+from ray.tune.search.sample import LogUniform
 
+from experiments.plan import plan
 from experiments.plan.learners import LEARNERS, PG
-from experiments.plan.plan import LOG_UNIFORM, Plan, draw
+from experiments.plan.plan import Plan
 from experiments.plan.resources import ClusterResources
+from experiments.plan.spaces import space_of
 from trainables.checks import ConfigError
+
+
+def draw(learner, preset, fixed, num_samples, seed, resources):
+    """From the space around a preset."""
+    space = space_of(learner, preset, fixed, None, ())
+    return plan.draw(learner, learner.preset(preset) | fixed, space, num_samples, seed, resources)
 
 
 @pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
@@ -104,4 +113,4 @@ def test_a_worker_needs_its_cpus_on_one_node():
 
 
 def test_the_learning_rate_is_swept_on_a_log_scale():
-    assert isinstance(PG.space.SPACES["default"]["learning_rate"].get_sampler(), LOG_UNIFORM)
+    assert isinstance(PG.space.SPACES["default"]["learning_rate"].get_sampler(), LogUniform)

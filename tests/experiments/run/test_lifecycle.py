@@ -9,7 +9,7 @@ from experiments.ask.budget import Budget
 from experiments.plan.learners import PG
 from experiments.plan.resources import ClusterResources
 from experiments.record.spec import ExperimentSpec
-from experiments.run import lifecycle
+from experiments.run import fitting, lifecycle
 from tests.helpers.small_experiments import flags
 from tests.helpers.written_experiments import write_experiment
 from trainables.checks import ConfigError
@@ -40,7 +40,7 @@ def test_each_of_three_restarts_had_a_whole_time_budget(interrupted, clock, monk
         clock[0] += 40
         raise RuntimeError("Caught unexpected exception")
 
-    monkeypatch.setattr(lifecycle, "_fit", give_up)
+    monkeypatch.setattr(fitting, "_fit", give_up)
     lifecycle._run(PG, folder, spec, [], verbose=False)
     assert given == [100, 60, 20]
     assert ExperimentSpec.read(folder).ended == "time budget"
@@ -64,7 +64,7 @@ def test_why_an_experiment_ended_is_noted(interrupted, clock, monkeypatch, took,
         if stopped:
             signals.received = signal.SIGINT
 
-    monkeypatch.setattr(lifecycle, "_fit", fit)
+    monkeypatch.setattr(fitting, "_fit", fit)
     assert lifecycle._run(PG, folder, spec, [], verbose=False) == status
     assert ExperimentSpec.read(folder).ended == ended
 
