@@ -54,17 +54,19 @@ class _Texts(yaml.BaseLoader):
     """YAML whose values all stay texts: ``1e-4``, ``no`` and ``1:30`` mean what they mean after ``--sweep``."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """A mapping in which no name stands twice."""
+        """A mapping. Raises ConfigError if a name stands there twice."""
         names = [name.value for name, _ in node.value]
         for index, (name, _) in enumerate(node.value):
             if name.value in names[:index]:
-                raise yaml.constructor.ConstructorError(None, None, f"{name.value} is there twice", name.start_mark)
+                raise ConfigError(f"{name.value} is there twice, in line {name.start_mark.line + 1} again")
         return super().construct_mapping(node, deep=deep)
 
 
 def _read_yaml(file: Path) -> dict[str, Any]:
     try:
         content = yaml.load(read_text(file), Loader=_Texts)
+    except ConfigError as error:
+        raise ConfigError(f"{file}: {error}") from None
     except OSError as error:
         raise ConfigError(f"{file} cannot be read: {error.strerror}") from None
     except yaml.MarkedYAMLError as error:

@@ -47,19 +47,21 @@ def space_around(learner: Learner, preset: str, fixed: Mapping[str, Any], resour
         for name, domain in learner.space.SPACES[preset].items()
         if name not in fixed and not ignored(base, name)
     }
-    notes = []
-    if isinstance(domain := domains.get("num_workers"), Categorical):
-        domains["num_workers"], note = _fitting(domain, base.cpus_per_worker, resources)
-        notes += [note] if note else []
-    return Space(settings, domains, notes)
+    return Space(settings, *_fitting(domains, base.cpus_per_worker, resources))
 
 
 def own_space(
-    learner: Learner, preset: str, fixed: Mapping[str, Any], file: Path | None, sweeps: Sequence[str]
+    learner: Learner,
+    preset: str,
+    fixed: Mapping[str, Any],
+    file: Path | None,
+    sweeps: Sequence[str],
+    resources: ClusterResources | None,
 ) -> Space:
     """The space of a file, to which ``--sweep`` flags add, or that of these flags alone, around a preset.
 
-    Settings that are ``fixed`` are left out of a file's space, as of a preset's. Raises ConfigError for a space that
+    Settings that are ``fixed`` are left out of a file's space, as of a preset's, and so is parallelism that the machine
+    has no room for. Without ``resources`` that stays: a grid would be another one on another machine. Raises ConfigError for a space that
     cannot be: each choice and both ends of each range are checked here, and each configuration once it is drawn.
     """
     page = read_page(file, preset) if file else None
@@ -81,8 +83,14 @@ def own_space(
             raise ConfigError(f"{name} is fixed to {fixed[name]}, and swept: give it once")
         flags[name] = _domain(learner, f"--sweep {name}", name, words)
     left = [name for name in learner.space.SPACES.get(preset, {}) if name not in {*flags, *fixed}] if not file else []
-    note = f"--sweep takes the place of the space around {preset}, so {_listed(left)} stay as they are in all trials."
-    return Space(settings | dict(fixed), domains | flags, [note] if left else [], True, own_preset)
+    notes = [f"--sweep takes the place of the space around {preset}: {', '.join(left)} not swept."] if left else []
+    settings, domains = settings | dict(fixed), domains | flags
+    if resources and "cpus_per_worker" not in domains:
+        cpus = settings.get("cpus_per_worker", learner.config_class().cpus_per_worker)
+        check_settings(learner.config_class, {"cpus_per_worker": cpus})
+        domains, more = _fitting(domains, cpus, resources)
+        notes += more
+    return Space(settings, domains, notes, True, own_preset)
 
 
 def grid(domains: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -126,16 +134,15 @@ def _assignment(text: str) -> tuple[str, str]:
     return name, words
 
 
-def _fitting(domain: Categorical, cpus_per_worker: float, resources: ClusterResources) -> tuple[Categorical, str]:
-    """The choices of parallelism that fit, and a note on those that do not."""
-    fitting = [choice for choice in domain.categories if choice <= resources.workers(cpus_per_worker)]
-    cut = [str(choice) for choice in domain.categories if choice not in fitting]
-    if not cut:
-        return domain, ""
-    if not fitting:
-        raise ConfigError(f"no choice of num_workers ({', '.join(cut)}) fits on {resources}; set cpus_per_worker lower")
-    return Categorical(fitting), f"num_workers {', '.join(cut)} left out of the space: there are {resources}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
+def _fitting(
+    domains: dict[str, Any], cpus_per_worker: float, resources: ClusterResources
+) -> tuple[dict[str, Any], list[str]]:
+    """The domains with the choices of parallelism that fit, and a note on those that do not."""
+    if not isinstance(domain := domains.get("num_workers"), Categorical):
+        return domains, []
+    most = resources.workers(cpus_per_worker)
+    cut = ", ".join(str(choice) for choice in domain.categories if choice > most)
+    if not (fitting := [choice for choice in domain.categories if choice <= most]):
+        raise ConfigError(f"no choice of num_workers ({cut}) fits on {resources}; set cpus_per_worker lower")
+    notes = [f"num_workers {cut} left out of the space: there are {resources}."] if cut else []
+    return domains | {"num_workers": Categorical(fitting)}, notes

@@ -120,7 +120,8 @@ class Drawn(NamedTuple):
 
 def _drawn(learner: Learner, sweep: SweepFlags, settings: Mapping[str, Any], resources: ClusterResources) -> Drawn:
     if sweep.space or sweep.sweep:
-        space = own_space(learner, sweep.preset, settings, sweep.space, sweep.sweep)
+        room = None if sweep.grid else resources
+        space = own_space(learner, sweep.preset, settings, sweep.space, sweep.sweep, room)
     else:
         space = space_around(learner, sweep.preset, settings, resources)
     found = draw(learner, space, None, sweep.seed, resources) if sweep.grid else None

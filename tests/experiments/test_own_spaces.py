@@ -1,12 +1,13 @@
 """A space of one's own through the programs' door: the plan shows it, the record keeps it, and the file may go."""
 
+import dataclasses
 import json
 import shlex
 import sys
 
 import pytest
 
-from experiments import train
+from experiments import results, train
 from experiments.ask.command_line import parse
 from experiments.plan import capacity
 from experiments.plan.learners import PG, TRPO
@@ -15,6 +16,8 @@ from experiments.read.next_command import plan_command, train_command
 from experiments.record.folders import RECORD
 from experiments.record.spec import ExperimentSpec
 from experiments.run import lifecycle, sweep
+from tests.helpers.programs import SWEEPS, TRAIN, run
+from tests.helpers.small_experiments import rows, trial_folders
 
 SWEPT = {"learning_rate": "0.0001..0.01:log", "gamma": "0.98,0.99", "epochs": "1,2,3"}
 PAGE = """
@@ -166,4 +169,3 @@ def test_a_grid_on_real_pong_goes_on_without_its_file_and_its_best_is_trained_ag
     _, _, *words = shlex.split(best["command"])
     run(TRAIN, *words, "--name", "again", cwd=tmp_path)
     assert ExperimentSpec.read(folder.with_name("again")).configs == [best["config"]]
-    shutil.rmtree(tmp_path / "results")

@@ -58,7 +58,7 @@ def test_yes_and_no_and_times_and_dates_were_something_else_than_after_sweep(pag
         ("s.yaml", "just words\n", "holds no space"),
         ("s.yaml", "a: [\n", "is no YAML: .* in line 2"),
         ("s.yaml", "a: 1\n\tb: 2\n", "is no YAML: .* in line 2"),
-        ("s.yaml", "gamma: 0.9\nepochs: 3\ngamma: 0.8\n", "gamma is there twice in line 3"),
+        ("s.yaml", "gamma: 0.9\nepochs: 3\ngamma: 0.8\n", "s.yaml: gamma is there twice, in line 3 again"),
         ("s.yaml", "a: &a [*a]\n", "is no YAML"),
         ("s.yaml", "[1]: 2\n", "is no YAML"),
         ("s.yaml", "a: " + "[" * 5000, "is nested too deep"),
@@ -69,7 +69,7 @@ def test_yes_and_no_and_times_and_dates_were_something_else_than_after_sweep(pag
         (
             "s.yaml",
             "SPACES: {default: {gamma: 1}}\nspaces: 3\n",
-            "unknown name 'spaces'. Known: MUTATIONS, PRESETS, SPACES",
+            "unknown name 'spaces'. Known: MUTATIONS, PRESETS",
         ),
         ("s.yaml", "SPACES: {}\n", "holds no space"),
         ("s.yaml", "SPACES: {default: {}}\n", "the space of preset default is empty"),

@@ -14,8 +14,8 @@ RESOURCES = ClusterResources((4,))
 GAMES = {"slots": 0}
 
 
-def own(*sweeps, learner=PG, fixed=None, file=None, preset="default"):
-    return own_space(learner, preset, fixed or {}, file, sweeps)
+def own(*sweeps, learner=PG, fixed=None, file=None, preset="default", resources=None):
+    return own_space(learner, preset, fixed or {}, file, sweeps, resources)
 
 
 def test_what_is_named_is_swept_and_nothing_else():
@@ -25,7 +25,8 @@ def test_what_is_named_is_swept_and_nothing_else():
     assert [{config.epochs for config in configs}] == [{1, 2, 3, 4}]
     assert {config.gamma for config in configs} == {PG.config_class().gamma}
     assert 1e-4 <= min(config.learning_rate for config in configs) < 1.2e-4
-    assert "so hidden_size, gamma, segment_length and num_workers stay as they are" in space.notes[0]
+    notes = ["--sweep takes the place of the space around default: hidden_size, gamma, segment_length, num_workers not"]
+    assert [note.removesuffix(" swept.") for note in space.notes] == notes
 
 
 def test_a_file_holds_the_same_words_and_flags_add_to_it_and_replace_its_lines(tmp_path):
@@ -96,7 +97,17 @@ def test_a_setting_that_means_nothing_in_some_configurations_was_swept_there_too
         draw(PG, own("method=ppo,reinforce", "clip=0.1,0.2", fixed=fixed), None, 0, RESOURCES)
 
 
-def test_choices_of_parallelism_beyond_the_machine_are_refused_since_a_grid_would_be_another_one_elsewhere():
+def test_parallelism_beyond_the_machine_is_left_out_and_no_other_draw_differs_for_that():
+    drawn = []
+    for cores in (2, 8):
+        resources = ClusterResources((cores,))
+        space = own("num_workers=1,2,8", "gamma=0.9..0.99", resources=resources)
+        assert ("num_workers 8 left out of the space: there are 2 CPUs." in space.notes) == (cores == 2)
+        drawn.append([config.gamma for config in draw(PG, space, 9, 0, resources)[0]])
+    assert drawn[0] == drawn[1]
+
+
+def test_a_grid_of_parallelism_beyond_the_machine_is_refused_since_it_would_be_another_one_elsewhere():
     space = own("num_workers=1,2,8")
     with pytest.raises(ConfigError, match="num_workers=8 needs 8 CPUs"):
         draw(PG, space, None, 0, RESOURCES)
