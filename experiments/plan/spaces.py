@@ -61,8 +61,10 @@ def own_space(
     """The space of a file, to which ``--sweep`` flags add, or that of these flags alone, around a preset.
 
     Settings that are ``fixed`` are left out of a file's space, as of a preset's, and so is parallelism that the machine
-    has no room for. Without ``resources`` that stays: a grid would be another one on another machine. Raises ConfigError for a space that
-    cannot be: each choice and both ends of each range are checked here, and each configuration once it is drawn.
+    has no room for. Without ``resources`` that stays: a grid would be another one on another machine.
+
+    Raises ConfigError for a space that cannot be: each choice and both ends of each range are checked here, and each
+    configuration once it is drawn.
     """
     page = read_page(file, preset) if file else None
     own_preset = None
@@ -83,7 +85,9 @@ def own_space(
             raise ConfigError(f"{name} is fixed to {fixed[name]}, and swept: give it once")
         flags[name] = _domain(learner, f"--sweep {name}", name, words)
     left = [name for name in learner.space.SPACES.get(preset, {}) if name not in {*flags, *fixed}] if not file else []
-    notes = [f"--sweep takes the place of the space around {preset}: {', '.join(left)} not swept."] if left else []
+    notes = (
+        [f"--sweep takes the place of the space around {preset}; no longer swept: {', '.join(left)}."] if left else []
+    )
     settings, domains = settings | dict(fixed), domains | flags
     if resources and "cpus_per_worker" not in domains:
         cpus = settings.get("cpus_per_worker", learner.config_class().cpus_per_worker)

@@ -7,6 +7,7 @@ are text and arrays, and say all that is needed.
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,5 +149,8 @@ def _row(rows: list[dict[str, Any]], state: dict[str, Any]) -> dict[str, Any]:
         "timesteps_total": episodes["steps"],
         "episodes_total": episodes["games"],
     }
-    same = (row for row in rows if row | counters == row)
-    return next(same, counters | {METRIC: float(np.mean(episodes["recent_returns"]))})
+    for row in rows:
+        if row | counters == row:
+            return row
+    returns = episodes["recent_returns"]
+    return counters | {METRIC: float(np.mean(returns)) if len(returns) else math.nan}

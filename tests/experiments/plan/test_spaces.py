@@ -1,5 +1,6 @@
 """A user's own space: from flags, from a file, as a grid; refused before anything starts where it cannot be."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -25,8 +26,8 @@ def test_what_is_named_is_swept_and_nothing_else():
     assert [{config.epochs for config in configs}] == [{1, 2, 3, 4}]
     assert {config.gamma for config in configs} == {PG.config_class().gamma}
     assert 1e-4 <= min(config.learning_rate for config in configs) < 1.2e-4
-    notes = ["--sweep takes the place of the space around default: hidden_size, gamma, segment_length, num_workers not"]
-    assert [note.removesuffix(" swept.") for note in space.notes] == notes
+    (note,) = space.notes
+    assert note.endswith("around default; no longer swept: hidden_size, gamma, segment_length, num_workers.")
 
 
 def test_a_file_holds_the_same_words_and_flags_add_to_it_and_replace_its_lines(tmp_path):
@@ -70,6 +71,19 @@ def test_every_page_of_search_spaces_can_be_given_as_a_file():
             assert space.words.keys() == learner.space.SPACES[preset].keys()
             assert all(space.words.values())
             assert draw(learner, space, 3, 0, ClusterResources((8,)))[0]
+
+
+def test_the_files_that_docs_sweeps_shows_are_spaces(tmp_path):
+    text = (Path(__file__).parents[3] / "docs" / "sweeps.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(yaml|python)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert [kind for kind, _ in blocks] == ["yaml", "yaml", "python"]
+    for kind, block in blocks:
+        file = tmp_path / ("s.yaml" if kind == "yaml" else "s.py")
+        file.write_text(block)
+        space = own(file=file, preset="small" if "small" in block else "default")
+        assert space.words["learning_rate"] == "0.0001..0.01:log"
+        assert all(space.words.values())
+        assert len(draw(PG, space, 9, 0, RESOURCES)[0]) == 9
 
 
 def test_a_grid_has_all_combinations_in_order():
