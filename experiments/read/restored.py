@@ -27,7 +27,7 @@ from experiments.record.folders import RECORD
 from experiments.record.spec import ExperimentSpec
 from trainables import checkpoints
 from trainables.checks import ConfigError
-from trainables.metrics import METRIC
+from trainables.metrics import METRIC, WORST_RETURN
 
 
 @dataclass(frozen=True)
@@ -149,4 +149,4 @@ def _row(rows: list[dict[str, Any]], state: dict[str, Any]) -> dict[str, Any]:
         "episodes_total": episodes["games"],
     }
     same = (row for row in rows if row | counters == row)
-    return next(same, counters | {METRIC: float(np.mean(episodes["recent_returns"]))})
+    return next(same, counters | {METRIC: float(np.mean(episodes["recent_returns"] or [WORST_RETURN]))})
