@@ -1,10 +1,12 @@
 import experiments  # noqa: F401  # isort: skip - sets Ray's environment before Ray is imported
 
 import os
+import sys
 
 import pytest
 import ray
 
+from experiments.plan.learners import IMPORTED
 from experiments.plan.resources import local_cpus
 
 os.environ.setdefault("AWS_ACCESS_KEY_ID", "key")  # for the S3 servers of tests, before a Ray starts that uses them
@@ -19,6 +21,15 @@ def ray_cluster():
     start_local(4, log_to_driver=False)
     yield
     ray.shutdown()
+
+
+@pytest.fixture(autouse=True)
+def learners_of_ones_own_are_forgotten():
+    """A test that imports one, be it a command in the documentation, changes no other test."""
+    yield
+    for learner in IMPORTED.values():
+        sys.modules.pop(learner.own.module, None)
+    IMPORTED.clear()
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ are text and arrays, and say all that is needed.
 
 import dataclasses
 import itertools
-import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +27,7 @@ from experiments.record.folders import RECORD
 from experiments.record.spec import ExperimentSpec
 from trainables import checkpoints
 from trainables.checks import ConfigError
-from trainables.metrics import METRIC
+from trainables.metrics import METRIC, WORST_RETURN
 
 
 @dataclass(frozen=True)
@@ -149,8 +148,5 @@ def _row(rows: list[dict[str, Any]], state: dict[str, Any]) -> dict[str, Any]:
         "timesteps_total": episodes["steps"],
         "episodes_total": episodes["games"],
     }
-    for row in rows:
-        if row | counters == row:
-            return row
-    returns = episodes["recent_returns"]
-    return counters | {METRIC: float(np.mean(returns)) if len(returns) else math.nan}
+    same = (row for row in rows if row | counters == row)
+    return next(same, counters | {METRIC: float(np.mean(episodes["recent_returns"] or [WORST_RETURN]))})

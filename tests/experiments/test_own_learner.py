@@ -10,7 +10,6 @@ import time
 import numpy as np
 import pytest
 
-from experiments.plan.learners import IMPORTED
 from experiments.plan.own import learner_typed
 from experiments.run import sweep
 from tests.helpers.own_learner import blocks, write_a2c
@@ -23,12 +22,9 @@ SWEEP, RESULTS, WATCH = (ROOT / "experiments" / name for name in ("sweep.py", "r
 
 @pytest.fixture
 def a2c(tmp_path, monkeypatch):
-    """The learner, imported; forgotten afterwards."""
+    """The learner, imported."""
     monkeypatch.setattr(sys, "path", [*sys.path])
-    learner = learner_typed(f"{write_a2c(tmp_path)}:A2C")
-    yield learner
-    IMPORTED.pop(learner.name)
-    sys.modules.pop("a2c")
+    return learner_typed(f"{write_a2c(tmp_path)}:A2C")
 
 
 def test_the_file_has_at_most_100_lines_and_its_parts_stand_in_it():

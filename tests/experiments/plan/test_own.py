@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from experiments.plan.learners import IMPORTED, LEARNERS, is_learner, learner_named, typed_as
+from experiments.plan.learners import LEARNERS, is_learner, learner_named, typed_as
 from experiments.plan.own import SMOKE, learner_typed
 from trainables.checks import ConfigError
 
@@ -65,8 +65,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])
     (tmp_path / "mine_own.py").write_text(FILE)
     yield tmp_path
-    IMPORTED.clear()
-    sys.modules.pop("mine_own", None)
+    sys.modules.pop("mine_own", None)  # which may have been refused
 
 
 @pytest.mark.parametrize(
