@@ -12,6 +12,7 @@ DESCRIPTION = """Sweep a learner of your own with Ray Tune, over the SPACES of i
 Examples:
   python experiments/sweep.py ./a2c.py:A2C                       as many trials as 30 minutes hold, the best go on
   python experiments/sweep.py ./a2c.py:A2C --smoke-test          does everything work here?
+  python experiments/sweep.py ./a2c.py:A2C --sweep learning_rate=1e-4..1e-2:log   a range of your own
   python experiments/sweep.py ./a2c.py:A2C --resume first        go on after an interruption
   python experiments/sweep.py pg                                 one of ours, as sweep_pong.py does
 """

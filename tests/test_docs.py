@@ -16,6 +16,7 @@ import pytest
 from experiments.benchmark import BENCHMARKS
 from experiments.plan.learners import LEARNERS
 from experiments.plan.own import learner_typed
+from experiments.plan.spaces import own_space
 from tests.helpers.own_learner import write_a2c
 
 ROOT = Path(__file__).parents[1]
@@ -184,13 +185,15 @@ def own_learner(tmp_path_factory):
 
 
 def check_values(program, words):
-    """Presets exist, and settings that ``--set`` names."""
+    """Presets exist, and settings that ``--set`` and ``--sweep`` name."""
     learner = learner_typed(LEARNER_OF.get(program) or words[0])
     for flag, value in itertools.pairwise(words):
         if flag == "--preset" and value.islower():
             learner.preset(value)
         if flag == "--set":
             learner.config_class.from_dict({value.partition("=")[0]: ast.literal_eval(value.partition("=")[2])})
+        if flag == "--sweep":
+            own_space(learner, "default", {}, None, [value], None)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

@@ -21,12 +21,13 @@ FENCED = {
         "matplotlib",
         "PIL",
         "pandas",
+        "yaml",
     ),
 }
 LIBRARIES = {
     # room of experiments/: which of the fenced libraries and modules it may import
     "ask": {"tyro"},
-    "plan": {"search_spaces", "ray.tune.search.sample", "rich"},
+    "plan": {"search_spaces", "ray.tune.search.sample", "rich", "yaml"},
     "record": set(),
     "read": {"pandas"},
     "show": {"rich", "matplotlib", "PIL", "pandas"},

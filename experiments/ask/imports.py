@@ -5,6 +5,7 @@ Records and checkpoints name learners too. Those names are data, and never come 
 
 import importlib
 import importlib.util
+import runpy
 import sys
 import traceback
 from pathlib import Path
@@ -35,6 +36,16 @@ def imported(typed: str) -> tuple[ModuleType, Any]:
         public = [known for known, it in vars(module).items() if getattr(it, "__module__", "") == module.__name__]
         raise ConfigError(f"{typed}: {unknown('name', name, public)}")
     return module, getattr(module, name)
+
+
+def constants(file: Path) -> dict[str, Any]:
+    """What a Python file defines; it is run. Raises ConfigError, in one line, if it is not there, or if it fails."""
+    if not file.is_file():
+        raise ConfigError(f"{file} cannot be read: there is no such file")
+    try:
+        return runpy.run_path(str(file))
+    except (Exception, SystemExit) as error:  # whatever is in it
+        raise ConfigError(f"{file} fails with {reason(error)}") from None
 
 
 def reason(error: BaseException) -> str:

@@ -76,15 +76,16 @@ class SweepFlags:
         Counts((NEW,), repeatable=True),
         shown("KEY=VALUES", "repeatable"),
     ] = ()
-    """Sweep this setting, and no others than those that are named so, in place of the preset's space: choices as
-    gamma=0.98,0.99, a range as learning_rate=1e-4..1e-2:log, or so many of its values as 0.9..0.99:4."""
+    """Sweep this setting: choices, as gamma=0.98,0.99, a range, as learning_rate=1e-4..1e-2:log, or so many values of
+    it, as gamma=0.9..0.99:4. What is named so, or in --space, is then all that is swept, in place of the preset's
+    space."""
 
     space: Annotated[Path | None, Counts((NEW,)), shown("FILE", "default: the preset's")] = None
-    """Sweep the settings in this file: YAML with KEY: VALUES in --sweep's words on each line, or Python with SPACES as
-    in search_spaces/, which is run. --sweep adds to it."""
+    """Sweep the settings in this file: YAML with a line KEY: VALUES for each, in --sweep's words, or Python as in
+    search_spaces/, which is run. --sweep adds to it, so a preset's space can be had with a change: give its file."""
 
     grid: Annotated[bool, Counts((NEW,))] = False
-    """Run all combinations of the choices, in place of even draws."""
+    """Run every combination of the choices once, in place of even draws; of a range, say how many values."""
 
     confirm: Annotated[int, Counts((*STARTS, RESUME)), Bounds(0)] = 0
     """Afterwards, or with --resume of a sweep that has ended, run the best N configurations again with fresh seeds: how

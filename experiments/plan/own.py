@@ -1,8 +1,9 @@
 """A learner of one's own: an ``Algorithm`` in a module that the command line names; docs/own_learner.md writes one."""
 
 import dataclasses
+from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,16 @@ def _require_algorithm(typed: str, algorithm: Any) -> None:
         raise ConfigError(f"{typed}: the defaults of {config_class.__name__}: {error}") from None
 
 
-def _space(module: ModuleType) -> Any:
+@dataclass(frozen=True, eq=False)
+class _Page:
+    """What stands for a module of ``search_spaces/``. Like a module it is equal to itself alone."""
+
+    PRESETS: dict[str, Any]
+    SPACES: dict[str, Any]
+    MUTATIONS: dict[str, Any]
+
+
+def _space(module: ModuleType) -> _Page:
     """PRESETS, SPACES and MUTATIONS of a module, as those in search_spaces/ have them; each can be left out."""
     presets = {"smoke": SMOKE} | getattr(module, "PRESETS", {}) | {"default": {}}  # the configuration's own defaults
     spaces = getattr(module, "SPACES", {})
@@ -91,4 +101,4 @@ def _space(module: ModuleType) -> Any:
     for preset, settings in presets.items():
         inherited = {name: domain for name, domain in around.items() if name not in settings}
         spaces = {preset: inherited} | spaces
-    return SimpleNamespace(PRESETS=presets, SPACES=spaces, MUTATIONS=getattr(module, "MUTATIONS", {}))
+    return _Page(presets, spaces, getattr(module, "MUTATIONS", {}))

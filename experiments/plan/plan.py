@@ -13,7 +13,7 @@ from experiments.plan.capacity import Round
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import Space, grid
-from trainables.checks import ConfigError
+from trainables.checks import ConfigError, require_used
 from trainables.config import Config
 
 
@@ -31,6 +31,7 @@ class Plan:
     rounds: Sequence[Round] = ()  # of halving, in the budget's unit
     configuration_of: list[int] | None = None  # each trial's configuration, where these have several seeds
     space: dict[str, str] | None = None  # from which they were drawn, in words
+    preset: dict[str, Any] | None = None  # settings of a preset in the space's file
 
     def concurrent(self) -> int:
         """How many trials run at once."""
@@ -50,42 +51,43 @@ class Plan:
 
 
 def draw(
-    learner: Learner,
-    settings: Mapping[str, Any],
-    space: Space,
-    num_samples: int | None,
-    seed: int,
-    resources: ClusterResources,
-) -> tuple[list[Config], list[str], list[str]]:
+    learner: Learner, space: Space, num_samples: int | None, seed: int, resources: ClusterResources
+) -> tuple[list[Config], list[str]]:
     """Draw every trial's configuration from a space with one seeded generator; without ``num_samples`` all its choices.
 
     The draws are a Latin hypercube (McKay et al. 1979): each setting's range is cut into as many parts of equal
     probability as there are trials, and each part is drawn once. Independent draws of the few trials that a laptop has
     time for leave gaps; of the first sixteen, none had 8 of the four batch sizes.
 
-    ``settings`` are the same in all trials. Trial i has seed ``seed + i``. Returns configurations, swept names, and
-    notes on what was cut. Raises ConfigError for an impossible setting, or one that the cluster cannot hold.
+    Trial i has seed ``seed + i``. Returns configurations and swept names. Raises ConfigError for an impossible setting,
+    for one that the cluster cannot hold, and for one of the user's own space that means nothing in a configuration.
     """
-    sizes, space = learner.config_class.from_dict(settings), dict(space)
-    notes = []
-    if isinstance(domain := space.get("num_workers"), Categorical):
-        space["num_workers"], note = _fitting(domain, sizes.cpus_per_worker, resources)
-        notes += [note] if note else []
-    drawn = grid(space) if num_samples is None else _samples(space, num_samples, seed)
+    domains = space.domains
+    drawn = grid(domains) if num_samples is None else _samples(domains, num_samples, seed)
     configs = []
     for index, values in enumerate(drawn):
-        config = learner.config_class.from_dict({"seed": seed + index, **settings, **values})
+        config = learner.config_class.from_dict({"seed": seed + index, **space.settings, **values})
         require_fits(config, resources)
+        require_used(config, domains if space.own else ())
         configs.append(config)
-    swept = [name for name, domain in space.items() if not isinstance(domain, Categorical) or len(domain) > 1]
-    return configs, swept, notes
+    return configs, [name for name, domain in domains.items() if not isinstance(domain, Categorical) or len(domain) > 1]
 
 
-def _samples(space: Space, count: int, seed: int) -> list[dict[str, Any]]:
+def typical(learner: Learner, space: Space) -> Config:
+    """A configuration by whose pace a sweep is planned: a preset's, or in the middle of a user's own space.
+
+    Raises ConfigError if it is impossible.
+    """
+    rng = np.random.default_rng(0)
+    middle = {name: _value(domain, 0.5, rng) for name, domain in space.domains.items()} if space.own else {}
+    return learner.config_class.from_dict({**space.settings, **middle})
+
+
+def _samples(domains: Mapping[str, Any], count: int, seed: int) -> list[dict[str, Any]]:
     rng = np.random.default_rng(seed)
-    samples = qmc.LatinHypercube(len(space), rng=rng).random(count)  # of the unit cube
+    samples = qmc.LatinHypercube(len(domains), rng=rng).random(count)  # of the unit cube
     return [
-        {name: _value(domain, u, rng) for (name, domain), u in zip(space.items(), sample, strict=True)}
+        {name: _value(domain, u, rng) for (name, domain), u in zip(domains.items(), sample, strict=True)}
         for sample in samples
     ]
 
@@ -122,14 +124,3 @@ def require_fits(config: Config, resources: ClusterResources) -> None:
 
 def _cpus(config: Config) -> float:
     return config.num_workers * config.cpus_per_worker
-
-
-def _fitting(domain: Categorical, cpus_per_worker: float, resources: ClusterResources) -> tuple[Categorical, str]:
-    """The choices of parallelism that fit, and a note on those that do not."""
-    fitting = [choice for choice in domain.categories if choice <= resources.workers(cpus_per_worker)]
-    cut = [str(choice) for choice in domain.categories if choice not in fitting]
-    if not cut:
-        return domain, ""
-    if not fitting:
-        raise ConfigError(f"no choice of num_workers ({', '.join(cut)}) fits on {resources}; set cpus_per_worker lower")
-    return Categorical(fitting), f"num_workers {', '.join(cut)} left out of the space: there are {resources}."

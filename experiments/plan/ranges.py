@@ -4,7 +4,9 @@ The same words stand after ``--sweep NAME=``, in a YAML file of ``--space``, in 
 """
 
 import json
+import math
 import re
+import typing
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,42 +29,81 @@ from trainables.checks import ConfigError
 ACCEPTED = "accepted are choices, as 0.98,0.99, and ranges, as 1e-4..1e-2:log, 64..512 or 0.9..0.99:4 (4 values)"
 
 
-def parse(name: str, text: Any, whole: bool) -> Domain:
-    """The values that words stand for, or a list of choices. Raises ConfigError if they stand for none.
+def parse(name: str, words: Any, kind: Any) -> Domain:
+    """The values that words stand for: a text, a list of choices, or one of Tune's domains, which stays what it is.
 
-    ``whole`` says that the setting is a whole number; a range of these has both its ends. A range with a count becomes
-    so many choices, evenly spread from end to end.
+    ``kind`` is the setting's type. A range of whole numbers has both its ends; a range with a count becomes so many
+    choices, evenly spread from end to end. ``name`` is how complaints call it. Raises ConfigError if they stand for
+    none.
     """
-    if isinstance(text, str) and ".." in text:
-        return _range(name, text, whole)
-    words = text.split(",") if isinstance(text, str) else text if isinstance(text, list | tuple) else [text]
-    choices = [_value(word) if isinstance(word, str) else word for word in words]
+    if isinstance(words, Domain) and not isinstance(words, Categorical):
+        return words
+    if isinstance(words, str) and ".." in words and not _is_text(kind):
+        return _range(name, words, kind is int)
+    if isinstance(words, Categorical):
+        words = words.categories
+    choices = words.split(",") if isinstance(words, str) else [*words] if isinstance(words, list) else [words]
+    choices = [value(name, choice, kind) for choice in choices]
     if not choices or "" in choices:
-        raise ConfigError(f"{name}={_shown(text)}: a choice is empty; {ACCEPTED}")
-    return _choices(name, text, choices)
+        raise ConfigError(f"{name}={_shown(words)}: a choice is empty; {ACCEPTED}")
+    if again := [choice for choice in choices if choices.count(choice) > 1]:
+        raise ConfigError(f"{name}={_shown(words)}: {again[0]} stands there more than once")
+    return Categorical(choices)
+
+
+def value(name: str, word: Any, kind: Any) -> Any:
+    """One value of a setting of this type: a text in JSON's notation, or as it stands where texts are expected.
+
+    A tuple becomes ``"64-64"``, as in records. Raises ConfigError for what is neither number, text nor tuple of these.
+    """
+    if isinstance(word, np.generic):
+        word = word.item()
+    if isinstance(word, tuple | list) and word and all(isinstance(part, int | float | str) for part in word):
+        return "-".join(map(str, word))
+    if not isinstance(word, str | int | float):
+        raise ConfigError(f"{name}={_shown(word)}: {ACCEPTED}")
+    if not isinstance(word, str):
+        return word
+    word = word.strip()
+    try:
+        found = word if _is_text(kind) and kind is not bool else json.loads(word)
+    except (ValueError, RecursionError):
+        return word
+    return found if isinstance(found, str | int | float) else word
 
 
 def in_words(domain: Any) -> str:
     """A domain in words; empty for one that has none, such as ``tune.quniform``."""
     if isinstance(domain, Categorical):
-        return ",".join(_word(value) for value in domain.categories)
-    sampler = domain.get_sampler() if isinstance(domain, Float | Integer) else None
-    if not isinstance(sampler, LogUniform | Uniform):
-        return "" if isinstance(domain, Domain) else _word(domain)
-    last = domain.upper - isinstance(domain, Integer)
-    return f"{_word(domain.lower)}..{_word(last)}" + ":log" * isinstance(sampler, LogUniform)
+        return ",".join(map(_word, domain.categories))
+    if not isinstance(domain, Domain):
+        return _word(domain)
+    if not (ends := ends_of(domain)) or not isinstance(sampler := domain.get_sampler(), LogUniform | Uniform):
+        return ""
+    return "..".join(map(_word, ends)) + ":log" * isinstance(sampler, LogUniform)
+
+
+def ends_of(domain: Any) -> list[Any]:
+    """The smallest and the largest number of a range; empty for what is none."""
+    if not isinstance(domain, Float | Integer) or domain.lower is None or domain.upper is None:
+        return []
+    ends = [domain.lower, domain.upper - isinstance(domain, Integer)]
+    return ends if all(map(math.isfinite, ends)) else []
 
 
 def _range(name: str, text: str, whole: bool) -> Domain:
     ends, *options = text.split(":")
     counts = [int(option) for option in options if re.fullmatch(r"[1-9]\d{0,3}", option)]
-    low, high = map(_value, ends.split("..", 1))
+    low, high = (value(name, end, float) for end in ends.split("..", 1))
     numbers = all(isinstance(end, int | float) and not isinstance(end, bool) for end in (low, high))
     if not numbers or {*options} - {"log", *map(str, counts)} or len({*options}) < len(options):
         raise ConfigError(f"{name}={text} is no range: {ACCEPTED}")
     log = "log" in options
-    if not low < high or not np.isfinite([low, high]).all():
-        raise ConfigError(f"{name}={text}: a range goes from the smaller to the larger number")
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise ConfigError(f"{name}={text}: both ends of a range are finite numbers")
+    if not low < high:
+        meant = f"; did you mean {':'.join([f'{_word(high)}..{_word(low)}', *options])}?" if high < low else ""
+        raise ConfigError(f"{name}={text}: a range goes from the smaller to the larger number{meant}")
     if log and low <= 0:
         raise ConfigError(f"{name}={text}: a logarithmic range begins above 0")
     if whole and (low != int(low) or high != int(high)):
@@ -70,31 +111,32 @@ def _range(name: str, text: str, whole: bool) -> Domain:
     if len(counts) > 1 or counts == [1]:
         raise ConfigError(f"{name}={text}: a range has one count, of 2 values or more")
     if counts:
-        spread = np.geomspace if log else np.linspace
-        found = [round(x) if whole else float(f"{x:.6g}") for x in spread(low, high, counts[0]).tolist()]
-        return _choices(name, text, found)
+        return parse(name, _spread(low, high, counts[0], log, whole), int if whole else float)
     if whole:
         return (lograndint if log else randint)(int(low), int(high) + 1)
     return (loguniform if log else uniform)(low, high)
 
 
-def _choices(name: str, text: Any, choices: Sequence[Any]) -> Domain:
-    if again := [choice for choice in choices if choices.count(choice) > 1]:
-        raise ConfigError(f"{name}={_shown(text)}: {again[0]} stands there more than once")
-    return Categorical(choices)
+def _spread(low: float, high: float, count: int, log: bool, whole: bool) -> list[Any]:
+    """So many values from end to end; between the ends in six digits, or whole."""
+    between = (np.geomspace if log else np.linspace)(low, high, count).tolist()[1:-1]
+    return [_plain(x, whole) for x in (low, *(float(f"{x:.6g}") for x in between), high)]
 
 
-def _value(word: str) -> Any:
-    """A word in JSON's notation, or else plain text."""
-    try:
-        return json.loads(word)
-    except ValueError:
-        return word.strip()
+def _plain(number: float, whole: bool) -> float:
+    return round(number) if whole else number
 
 
-def _word(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+def _is_text(kind: Any) -> bool:
+    """Whether a setting's values are words, of which there is no range."""
+    return kind in (str, bool) or typing.get_origin(kind) in (tuple, typing.Literal)
 
 
-def _shown(text: Any) -> str:
-    return text if isinstance(text, str) else json.dumps(text)
+def _word(choice: Any) -> str:
+    return choice if isinstance(choice, str) else json.dumps(choice)
+
+
+def _shown(words: Any) -> str:
+    if isinstance(words, str):
+        return words
+    return ",".join(map(str, words)) if isinstance(words, Sequence) else str(words)

@@ -2,94 +2,131 @@
 
 import itertools
 import math
-import runpy
-from collections.abc import Iterator, Mapping, Sequence
+import typing
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import yaml
-from ray.tune.search.sample import Categorical, Domain, Float, Integer
+from ray.tune.search.sample import Categorical, Domain
 
 from experiments.plan.learners import Learner
-from experiments.plan.ranges import in_words, parse
-from trainables.checks import ConfigError, ignored, require_used, unknown
-from trainables.config import Config
-
-Space = dict[str, Any]
-"""Ray Tune's domain of each setting that is swept, or a value that is none."""
+from experiments.plan.pages import read_page
+from experiments.plan.ranges import ends_of, in_words, parse, value
+from experiments.plan.resources import ClusterResources
+from trainables.checks import ConfigError, check_settings, ignored, unknown
 
 MOST = 1000
 """Configurations of a grid."""
 
 
-def space_of(
-    learner: Learner, preset: str, fixed: Mapping[str, Any], file: Path | None, sweeps: Sequence[str]
-) -> Space:
-    """The space of a sweep: with a file or ``--sweep`` flags theirs alone, else the one around the preset.
+class Space(NamedTuple):
+    """From what a sweep's configurations are drawn."""
 
-    Settings that are ``fixed``, or that mean nothing with them, are left out of a preset's space, and refused in the
-    user's own. Raises ConfigError for a space that cannot be, each end and each choice being tried in a configuration.
+    settings: dict[str, Any]  # the same in all of them
+    domains: dict[str, Any]  # Ray Tune's domain of each setting that is swept, or a value that is none
+    notes: list[str]  # what was left out
+    own: bool = False  # the user's, of which nothing may be left out
+    preset: dict[str, Any] | None = None  # what of the settings is a preset in the user's file
+
+    @property
+    def words(self) -> dict[str, str]:
+        """Each setting's values in words; empty where a domain has none."""
+        return {name: in_words(domain) for name, domain in self.domains.items()}
+
+
+def space_around(learner: Learner, preset: str, fixed: Mapping[str, Any], resources: ClusterResources) -> Space:
+    """The space around a preset, without settings that are ``fixed``, or that mean nothing with these.
+
+    Parallelism that the machine has no room for is left out, too. Raises ConfigError if there is no such preset, or for
+    impossible settings.
     """
-    base = learner.config_class.from_dict(learner.preset(preset) | dict(fixed))
-    if not file and not sweeps:
-        space = learner.space.SPACES[preset]
-        return {name: domain for name, domain in space.items() if name not in fixed and not ignored(base, name)}
-    space = read(file, preset, learner) if file else {}
-    given = [_assignment(text) for text in sweeps]
-    if again := [name for index, (name, _) in enumerate(given) if name in dict(given[:index])]:
-        raise ConfigError(f"--sweep {again[0]} is there twice: give it once")
-    space |= {name: parse(f"--sweep {name}", words, _whole(learner, name)) for name, words in given}
-    for name, domain in space.items():
-        _require_possible(learner, base, fixed, name, domain)
-    return space
-
-
-def read(file: Path, preset: str, learner: Learner) -> Space:
-    """The space in a file: Python with ``SPACES`` as in ``search_spaces/``, else YAML with a line for each setting.
-
-    A Python file is run. Raises ConfigError for a file that cannot be read, or that holds no space.
-    """
-    try:
-        if file.suffix == ".py":
-            spaces = runpy.run_path(str(file)).get("SPACES")
-            if not isinstance(spaces, Mapping) or not isinstance(spaces.get(preset), Mapping):
-                raise ConfigError(f"--space {file}: it has no SPACES[{preset!r}], as the files in search_spaces/ have")
-            return dict(spaces[preset])
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error).splitlines()[0]
-        raise ConfigError(f"--space {file} cannot be read: {reason}") from None
-    except ConfigError:
-        raise
-    except Exception as error:
-        raise ConfigError(f"--space {file} raised {type(error).__name__}: {error}") from None
-    if not isinstance(content, Mapping) or not content:
-        raise ConfigError(f"--space {file}: accepted is a line for each setting, as learning_rate: 1e-4..1e-2:log")
-    return {
-        str(name): parse(f"--space {file}: {name}", words, _whole(learner, str(name)))
-        for name, words in content.items()
+    settings = learner.preset(preset) | dict(fixed)
+    base = learner.config_class.from_dict(settings)
+    domains = {
+        name: domain
+        for name, domain in learner.space.SPACES[preset].items()
+        if name not in fixed and not ignored(base, name)
     }
+    return Space(settings, *_fitting(domains, base.cpus_per_worker, resources))
 
 
-def grid(space: Space) -> list[dict[str, Any]]:
+def own_space(
+    learner: Learner,
+    preset: str,
+    fixed: Mapping[str, Any],
+    file: Path | None,
+    sweeps: Sequence[str],
+    resources: ClusterResources | None,
+) -> Space:
+    """The space of a file, to which ``--sweep`` flags add, or that of these flags alone, around a preset.
+
+    Settings that are ``fixed`` are left out of a file's space, as of a preset's, and so is parallelism that the machine
+    has no room for. Without ``resources`` that stays: a grid would be another one on another machine.
+
+    Raises ConfigError for a space that cannot be: each choice and both ends of each range are checked here, and each
+    configuration once it is drawn.
+    """
+    page = read_page(file, preset) if file else None
+    own_preset = None
+    if page and page.preset is not None:
+        given = {name: value(f"--space {file}: {name}", it, _kind(learner, name)) for name, it in page.preset.items()}
+        own_preset = {name: it for name, it in given.items() if name not in fixed}
+    settings = learner.preset(preset) if own_preset is None else own_preset
+    domains = {
+        name: _domain(learner, f"--space {file}: {name}", name, words)
+        for name, words in (page.space if page else {}).items()
+        if name not in fixed
+    }
+    flags: dict[str, Any] = {}
+    for name, words in map(_assignment, sweeps):
+        if name in flags:
+            raise ConfigError(f"--sweep {name} is there twice: give it once")
+        if name in fixed:
+            raise ConfigError(f"{name} is fixed to {fixed[name]}, and swept: give it once")
+        flags[name] = _domain(learner, f"--sweep {name}", name, words)
+    left = [name for name in learner.space.SPACES.get(preset, {}) if name not in {*flags, *fixed}] if not file else []
+    notes = (
+        [f"--sweep takes the place of the space around {preset}; no longer swept: {', '.join(left)}."] if left else []
+    )
+    settings, domains = settings | dict(fixed), domains | flags
+    if resources and "cpus_per_worker" not in domains:
+        cpus = settings.get("cpus_per_worker", learner.config_class().cpus_per_worker)
+        check_settings(learner.config_class, {"cpus_per_worker": cpus})
+        domains, more = _fitting(domains, cpus, resources)
+        notes += more
+    return Space(settings, domains, notes, True, own_preset)
+
+
+def grid(domains: Mapping[str, Any]) -> list[dict[str, Any]]:
     """All combinations of the choices, the last setting changing fastest. Raises ConfigError if they are too many."""
-    for name, domain in space.items():
+    for name, domain in domains.items():
         if isinstance(domain, Domain) and not isinstance(domain, Categorical):
-            raise ConfigError(f"--grid: {name} is a range; say how many of its values, as {in_words(domain)}:4")
-    choices = [domain.categories if isinstance(domain, Categorical) else [domain] for domain in space.values()]
+            said = f"{name}={in_words(domain)}:4" if in_words(domain) else "tune.choice"
+            raise ConfigError(f"--grid: {name} is a range; say how many of its values, as {said}")
+    choices = [domain.categories if isinstance(domain, Categorical) else [domain] for domain in domains.values()]
     if (count := math.prod(map(len, choices))) > MOST:
         raise ConfigError(f"--grid has {count:,} configurations: accepted are up to {MOST:,}")
-    return [dict(zip(space, values, strict=True)) for values in itertools.product(*choices)]
+    return [dict(zip(domains, values, strict=True)) for values in itertools.product(*choices)]
 
 
-def words_of(space: Space) -> dict[str, str]:
-    """Each setting's values in words; empty where a domain has none."""
-    return {name: in_words(domain) for name, domain in space.items()}
+def _domain(learner: Learner, where: str, name: str, words: Any) -> Domain:
+    """What words say of a setting. Raises ConfigError for what is no setting, or has impossible values."""
+    kind = _kind(learner, name)
+    if name == "seed":
+        raise ConfigError("seed is not swept: --seeds N gives each configuration N of them")
+    domain = parse(where, words, kind)
+    for each in domain.categories if isinstance(domain, Categorical) else ends_of(domain):
+        check_settings(learner.config_class, {name: each})
+    return domain
 
 
-def _whole(learner: Learner, name: str) -> bool:
-    """Whether a setting is a whole number."""
-    return type(learner.config_class.from_dict({}).to_dict().get(name)) is int
+def _kind(learner: Learner, name: Any) -> Any:
+    """A setting's type. Raises ConfigError if there is none of this name."""
+    kinds = typing.get_type_hints(learner.config_class)
+    known = learner.config_class().to_dict()
+    if name not in known:
+        raise ConfigError(unknown("setting", str(name), known))
+    return kinds[name]
 
 
 def _assignment(text: str) -> tuple[str, str]:
@@ -101,25 +138,15 @@ def _assignment(text: str) -> tuple[str, str]:
     return name, words
 
 
-def _require_possible(learner: Learner, base: Config, fixed: Mapping[str, Any], name: str, domain: Any) -> None:
-    """Raise ConfigError for what is no setting, is fixed, counts for nothing, or has impossible values."""
-    known = learner.config_class.from_dict({}).to_dict()
-    if name not in known:
-        raise ConfigError(unknown("setting", name, known))
-    if name in fixed:
-        raise ConfigError(f"{name} is fixed to {fixed[name]}, and swept: give it once")
-    if name == "seed":
-        raise ConfigError("seed is not swept: --seeds N gives each configuration N of them")
-    require_used(base, [name])
-    for value in _examples(domain):
-        learner.config_class.from_dict(base.to_dict() | {name: value})
-
-
-def _examples(domain: Any) -> Iterator[Any]:
-    """Each choice, or both ends of a range."""
-    if isinstance(domain, Categorical):
-        yield from domain.categories
-    elif isinstance(domain, Float | Integer):
-        yield from (domain.lower, domain.upper - isinstance(domain, Integer))
-    elif not isinstance(domain, Domain):
-        yield domain
+def _fitting(
+    domains: dict[str, Any], cpus_per_worker: float, resources: ClusterResources
+) -> tuple[dict[str, Any], list[str]]:
+    """The domains with the choices of parallelism that fit, and a note on those that do not."""
+    if not isinstance(domain := domains.get("num_workers"), Categorical):
+        return domains, []
+    most = resources.workers(cpus_per_worker)
+    cut = ", ".join(str(choice) for choice in domain.categories if choice > most)
+    if not (fitting := [choice for choice in domain.categories if choice <= most]):
+        raise ConfigError(f"no choice of num_workers ({cut}) fits on {resources}; set cpus_per_worker lower")
+    notes = [f"num_workers {cut} left out of the space: there are {resources}."] if cut else []
+    return domains | {"num_workers": Categorical(fitting)}, notes

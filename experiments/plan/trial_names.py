@@ -1,5 +1,6 @@
 """Trial names that a person can read: ``00003_lr=2e-3_h=200_g=0.99_w=2``."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,9 +20,22 @@ SHORT = {
 }
 
 
+LONGEST = 160
+"""Letters of a name. A folder's has at most 255 bytes, and Ray puts something before it in places."""
+
+
 def trial_name(number: str, config: Mapping[str, Any], swept: Sequence[str]) -> str:
-    """``00003_lr=2e-3_h=200``."""
-    return "_".join([number, *(f"{SHORT.get(key, key)}={short(config[key])}" for key in swept)])
+    """``00003_lr=2e-3_h=200``, which is a folder's name: ``/`` and what is not ASCII become ``-``.
+
+    The first settings that make it too long, and all that follow, are left out; ``params.json`` has them.
+    """
+    name = number
+    for key in swept:
+        part = "_" + re.sub(r"[^\w.=+-]", "-", f"{SHORT.get(key, key)}={short(config[key])}", flags=re.ASCII)
+        if len(name + part) > LONGEST:
+            break
+        name += part
+    return name
 
 
 def number_of(index: int) -> str:

@@ -1,6 +1,7 @@
 """The command to type next: the one that goes on with an experiment, or that trains a configuration again."""
 
 import dataclasses
+import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ from experiments.plan.learners import LEARNERS, is_learner, learner_named, typed
 from experiments.read.configurations import best_configurations
 from experiments.read.trials import Experiment
 from experiments.record.folders import display
-from trainables.checks import ConfigError
+from trainables.checks import ConfigError, ignored
 from trainables.config import Config
 
 PROGRAMS = ("train.py", "sweep_pong.py", "sweep_trpo.py", "sweep.py")
@@ -82,7 +83,7 @@ def plan_command(record: Mapping[str, Any]) -> str:
         words = [re.sub(r"^--seeds(?==|$)", "--confirm-seeds", word) for word in words]
     words = [word for word, before in zip(words, ["", *words], strict=False) if "--name" not in (word, before)]
     words = [word for word in words if word and not word.startswith("--name=")]
-    words = _with_space(words, record.get("space") or {})
+    words = _with_space(words, record)
     typed = {word.partition("=")[0] for word in words}
     configurations = {*(record.get("configuration_of") or range(len(record.get("configs", []))))}
     flags = ["--num-samples", str(len(configurations))] if "--grid" not in typed else []
@@ -98,25 +99,34 @@ def watch_command(folder: Path, learner: str) -> str:
     return f"{neighbour('watch.py')} {shlex.join([display(folder), *code])}"
 
 
-def _with_space(words: Sequence[str], space: Mapping[str, str]) -> list[str]:
-    """The words of a command, with the space that a file held in place of the file; as they are if it has no words."""
-    named = [word for word in words if word == "--space" or word.startswith("--space=")]
-    if not named or not all(space.values()):
+def _with_space(words: Sequence[str], record: Mapping[str, Any]) -> list[str]:
+    """The words of a command, with the space that a file held, and its preset, in place of the file.
+
+    As they are if there was no file, or if its space has no words.
+    """
+    space, preset = record.get("space") or {}, record.get("preset")
+    if "--space" not in {word.partition("=")[0] for word in words} or not space or not all(space.values()):
         return [*words]
-    kept: list[str] = []
-    for word, before in zip(words, ["", *words], strict=False):
-        if word not in named and before not in ("--space", "--sweep") and not word.startswith("--sweep"):
-            kept.append(word)
-    return kept + [part for name, values in space.items() for part in ("--sweep", f"{name}={values}")]
+    replaced = {"--space", "--sweep"} | ({"--preset"} if preset is not None else set())
+    kept = [
+        word
+        for word, before in zip(words, ["", *words], strict=False)
+        if word.partition("=")[0] not in replaced and before not in replaced
+    ]
+    for name, values in space.items():
+        kept += ["--sweep", f"{name}={values}"]
+    for name, value in (preset or {}).items():
+        kept += ["--set", f"{name}={value if isinstance(value, str) else json.dumps(value)}"]
+    return kept
 
 
 def train_command(learner: str, config: Config, budget: Budget) -> str:
-    """The command that trains a configuration; it names only what differs from train.py's defaults."""
+    """The command that trains a configuration; it names only what counts and differs from train.py's defaults."""
     words: list[str] = []
     for settings, defaults in ((config, type(config)()), (budget, Budget(None))):
         for field in dataclasses.fields(settings):
             value, flag = getattr(settings, field.name), field.name.replace("_", "-")
-            if value == getattr(defaults, field.name):
+            if value == getattr(defaults, field.name) or ignored(settings, field.name):
                 continue
             if isinstance(value, bool):
                 words.append(f"--{flag}" if value else f"--no-{flag}")

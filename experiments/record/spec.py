@@ -59,6 +59,7 @@ class ExperimentSpec:
     fork_of: dict[str, Any] | None = None  # the experiment that this one went on from, and each trial's iteration
     configuration_of: list[int] | None = None  # each trial's, counted from 0, where configurations have several seeds
     space: dict[str, str] | None = None  # each swept setting's values in words, where they were drawn from a space
+    preset: dict[str, Any] | None = None  # settings of a preset that came with the space, in a file of the user's own
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -116,6 +117,7 @@ def sound_record(folder: Path) -> dict[str, Any]:
     """What ``experiment.json`` says, each entry of the type that is declared here. Raises ConfigError otherwise."""
     content = read_record(folder)
     hints = typing.get_type_hints(ExperimentSpec) | ORIGIN | {"configs": list[SETTINGS], "confirm": Confirm | None}
+    hints["preset"] = SETTINGS | None
     wrong = wrong_entry(content, hints)
     if (sweep := content.get("confirms")) is not None and not (wrong or is_name(sweep)):
         wrong = f"confirms={sweep!r} is no name"

@@ -2,15 +2,11 @@
 
 import dataclasses
 import json
-from collections.abc import Mapping
-from typing import Any
 
 from experiments.ask.sweep_flags import SweepFlags
 from experiments.ask.words import duration
 from experiments.plan.capacity import Capacity, Round, choose
-from experiments.plan.learners import Learner
 from experiments.plan.plan import Plan
-from experiments.plan.resources import ClusterResources
 from experiments.plan.rungs import trials_of_round
 from experiments.record.spec import ExperimentSpec
 from experiments.run.task import Task
@@ -23,14 +19,6 @@ SHOWN = 27
 
 UNITS = {"timesteps": "agent steps", "iterations": "iterations"}
 """What a budget counts, in words."""
-
-
-def capacity_for(
-    learner: Learner, sweep: SweepFlags, settings: Mapping[str, Any], resources: ClusterResources
-) -> Capacity:
-    """What these machines can play of what is asked for. Raises ConfigError for impossible settings."""
-    config = learner.config_class.from_dict({**learner.preset(sweep.preset), **settings})
-    return dataclasses.replace(Capacity.of(learner, config, resources), seeds=sweep.seeds)
 
 
 def filled(sweep: SweepFlags, capacity: Capacity) -> SweepFlags:
@@ -65,7 +53,7 @@ def show(plan: Plan, task: Task, sweep: SweepFlags) -> None:
         print(f"and {hidden} more")
     print()
     if plan.space:
-        say("Space: " + ", ".join(f"{name}={words or '(Python)'}" for name, words in plan.space.items()))
+        say("Space: " + " ".join(f"{name}={words or '(of Python)'}" for name, words in plan.space.items()))
     fixed = {name: value for name, value in plan.configs[0].to_dict().items() if name not in {*plan.swept, "seed"}}
     say("Same in all: " + ", ".join(f"{name}={json.dumps(value)}" for name, value in fixed.items()))
     for note in plan.notes:

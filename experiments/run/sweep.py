@@ -14,17 +14,17 @@ from experiments.ask.sweep_flags import SAMPLES, SweepFlags
 from experiments.plan import population
 from experiments.plan.capacity import Capacity
 from experiments.plan.learners import Learner
-from experiments.plan.plan import Plan, draw, require_fits
+from experiments.plan.plan import Plan, draw, require_fits, typical
 from experiments.plan.resources import ClusterResources
 from experiments.plan.rungs import rungs
 from experiments.plan.seeds import require_means, with_seeds
-from experiments.plan.spaces import space_of, words_of
+from experiments.plan.spaces import Space, own_space, space_around
 from experiments.plan.trial_names import number_in_name
 from experiments.read.restored import RestoredTrial
 from experiments.record.seeds import members, of_some
 from experiments.record.spec import ExperimentSpec
 from experiments.run.fork import best_checkpoint, changed, forked
-from experiments.run.planning import capacity_for, filled, rounds, show
+from experiments.run.planning import filled, rounds, show
 from experiments.run.ray_session import resources_for
 from experiments.run.schedulers import decision_interval
 from experiments.run.task import Task, beginning, continuation, perform
@@ -64,7 +64,6 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
     settings = sweep.settings(learner.batch_field)
     require_means(sweep.seeds, sweep.scheduler, settings)
     capacity: Capacity | None = None
-    space: dict[str, str] | None = None
     origin: Sequence[RestoredTrial] = ()
     configuration_of: list[int] | None = None
     if mode == FORK:
@@ -74,19 +73,32 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
         require_means(most, sweep.scheduler, settings)
         configs = [changed(trial, settings, learner.config_class) for trial in origin]
         swept = [name for name in forked_from.swept if name not in settings]
+        space = {name: words for name, words in (forked_from.space or {}).items() if name not in settings}
+        preset = forked_from.preset
         notes = ["Trials start from the best checkpoints of their origin, whose steps count towards the limit."]
         for config in configs:
             require_fits(config, resources)
     else:
-        sweep, capacity, configs, swept, notes, space = _drawn(learner, sweep, settings, resources)
+        sweep, capacity, configs, swept, drawn_from = _drawn(learner, sweep, settings, resources)
+        notes, space, preset = drawn_from.notes, drawn_from.words, drawn_from.preset
         if sweep.seeds > 1:
             configs, configuration_of, more = with_seeds(configs, sweep.seeds)
             swept, notes = [*swept, "seed"], [*notes, *more]
-    require_used(configs[0], settings)
+    for config in configs:
+        require_used(config, settings)
     if sweep.scheduler == "pbt":
         notes += population.notes(learner, configs, swept)
     plan = Plan(
-        learner, configs, swept, sweep.budget, resources, sweep.max_concurrent, notes, (), configuration_of, space
+        learner,
+        configs,
+        swept,
+        sweep.budget,
+        resources,
+        sweep.max_concurrent,
+        notes,
+        configuration_of=configuration_of,
+        space=space or None,
+        preset=preset,
     )
     start = max((int(best_checkpoint(trial)[1][sweep.budget.time_attr]) for trial in origin), default=0)
     task = beginning(learner, run, _spec(plan, sweep, run, start), origin)
@@ -103,21 +115,24 @@ class Drawn(NamedTuple):
     capacity: Capacity | None  # of halving
     configs: list[Config]
     swept: list[str]
-    notes: list[str]
-    space: dict[str, str]  # in words
+    space: Space
 
 
 def _drawn(learner: Learner, sweep: SweepFlags, settings: Mapping[str, Any], resources: ClusterResources) -> Drawn:
-    space = space_of(learner, sweep.preset, settings, sweep.space, sweep.sweep)
-    fixed = {**learner.preset(sweep.preset), **settings}
-    found = draw(learner, fixed, space, None, sweep.seed, resources) if sweep.grid else None
+    if sweep.space or sweep.sweep:
+        room = None if sweep.grid else resources
+        space = own_space(learner, sweep.preset, settings, sweep.space, sweep.sweep, room)
+    else:
+        space = space_around(learner, sweep.preset, settings, resources)
+    found = draw(learner, space, None, sweep.seed, resources) if sweep.grid else None
     if found:
         sweep = dataclasses.replace(sweep, grid=False, num_samples=len(found[0]))
-    capacity = capacity_for(learner, sweep, settings, resources) if sweep.scheduler == "halving" else None
-    if capacity:
+    capacity = None
+    if sweep.scheduler == "halving":
+        capacity = dataclasses.replace(Capacity.of(learner, typical(learner, space), resources), seeds=sweep.seeds)
         sweep = filled(sweep, capacity)
-    found = found or draw(learner, fixed, space, sweep.num_samples or SAMPLES, sweep.seed, resources)
-    return Drawn(sweep, capacity, *found, words_of(space))
+    found = found or draw(learner, space, sweep.num_samples or SAMPLES, sweep.seed, resources)
+    return Drawn(sweep, capacity, *found, space)
 
 
 def _spec(plan: Plan, sweep: SweepFlags, run: RunFlags, start: int) -> ExperimentSpec:
@@ -142,4 +157,5 @@ def _spec(plan: Plan, sweep: SweepFlags, run: RunFlags, start: int) -> Experimen
         confirm=sweep.confirmation,
         configuration_of=plan.configuration_of,
         space=plan.space,
+        preset=plan.preset,
     )

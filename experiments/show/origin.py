@@ -33,6 +33,9 @@ def origin(experiment: Experiment) -> str:
     ]
     if earlier := Budget.before(record):
         lines.insert(1, f"- Extended: to {Budget.of_record(record)} a trial, after {', '.join(map(str, earlier))}")
+    if space := record.get("space"):
+        drawn = (code(f"{name}={values or '(of Python)'}") for name, values in space.items())
+        lines.insert(-1, f"- Drawn from: {', '.join(drawn)}")
     if kept := record.get("learner_sha256"):
         files = [f"{code(f'learner-{number}.py')}, SHA-256 {code(sha256)}" for number, sha256 in enumerate(kept, 1)]
         lines.insert(2, f"- Code of {code(experiment.learner)}: {'; then '.join(files)}")

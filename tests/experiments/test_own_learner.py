@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from experiments.plan.own import learner_typed
+from experiments.run import sweep
 from tests.helpers.own_learner import blocks, write_a2c
 from tests.helpers.programs import ROOT, TRAIN, begin, command, run
 from trainables import checkpoints
@@ -40,6 +41,17 @@ def test_it_learns_from_a_configuration_of_its_own(a2c):
     arrays = algorithm.init(np.random.default_rng(0))
     assert arrays["theta"].shape == (algorithm.num_params,)
     assert set(a2c.space.SPACES) == {"default", "smoke"}
+
+
+def test_a_sweep_of_it_under_halving_ended_in_a_traceback(a2c, tmp_path, monkeypatch, capsys):
+    """Games are measured once for each learner, and this one could not be told from another."""
+    monkeypatch.chdir(tmp_path)
+    words = ["--dry-run", "--sweep", "hidden_size=5..50:log", "--set", "slots=2"]
+    monkeypatch.setattr(sys, "argv", ["sweep.py", "./a2c.py:A2C", *words])
+    with pytest.raises(SystemExit) as stop:
+        sweep.main(a2c, "", words)
+    assert stop.value.code == 0
+    assert "trials begin" in capsys.readouterr().out
 
 
 def test_its_gradient_is_that_of_its_objective(a2c):

@@ -1,60 +1,171 @@
 """A space of one's own through the programs' door: the plan shows it, the record keeps it, and the file may go."""
 
+import dataclasses
+import json
 import shlex
 import sys
 
 import pytest
 
+from experiments import results, train
 from experiments.ask.command_line import parse
 from experiments.plan import capacity
-from experiments.plan.learners import PG
+from experiments.plan.learners import PG, TRPO
 from experiments.plan.resources import ClusterResources
-from experiments.read.next_command import plan_command
+from experiments.read.next_command import plan_command, train_command
+from experiments.record.folders import RECORD
+from experiments.record.spec import ExperimentSpec
 from experiments.run import lifecycle, sweep
+from tests.helpers.programs import SWEEPS, TRAIN, run
+from tests.helpers.small_experiments import rows, trial_folders
 
 SWEPT = {"learning_rate": "0.0001..0.01:log", "gamma": "0.98,0.99", "epochs": "1,2,3"}
+PAGE = """
+PRESETS:
+  small: {hidden_size: 10, slots: 4, optimiser: rmsprop}
+SPACES:
+  small:
+    rmsprop_decay: 0.9..0.99
+    segment_length: 64..256:log
+"""
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def on_four_cpus(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sweep, "resources_for", lambda run: ClusterResources((4,)))
+    for program in (sweep, train):
+        monkeypatch.setattr(program, "resources_for", lambda run: ClusterResources((4,)))
     monkeypatch.setattr(lifecycle, "require_disk", lambda *of: 0)  # it builds every network
     monkeypatch.setattr(capacity, "_seconds_per_step", lambda *of: 2e-4)  # it plays games
     (tmp_path / "mine.yaml").write_text("learning_rate: 1e-4..1e-2:log\ngamma: [0.98, 0.99]\nepochs: 1..3:3\n")
+    (tmp_path / "page.yaml").write_text(PAGE)
 
 
-def planned(monkeypatch, words):
+def planned(monkeypatch, words, learner=PG):
     monkeypatch.setattr(sys, "argv", ["experiments/sweep_pong.py", *words])
-    return sweep.prepare(PG, parse(sweep.Arguments, args=words), words)[0].spec
+    return sweep.prepare(learner, parse(sweep.Arguments, args=words), words)[0].spec
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("words", "space"),
     [
-        ["--space", "mine.yaml"],
-        ["--space=mine.yaml", "--sweep", "epochs=1..3:3", "--seed", "3", "--seeds", "2"],
-        ["--space", "mine.yaml", "--sweep=learning_rate=1e-4,1e-3", "--grid", "--scheduler", "fifo"],
+        (["--space", "mine.yaml"], SWEPT),
+        (["--space=mine.yaml", "--sweep", "epochs=1..3:3", "--seed", "3", "--seeds", "2"], SWEPT),
+        (
+            ["--space", "mine.yaml", "--sweep=learning_rate=1e-4,1e-3", "--grid", "--scheduler", "fifo"],
+            SWEPT | {"learning_rate": "0.0001,0.001"},
+        ),
+        (["--space", "mine.yaml", "--set", "gamma=0.9"], {n: w for n, w in SWEPT.items() if n != "gamma"}),
+        (
+            ["--space", "page.yaml", "--preset", "small", "--set=slots=8"],
+            {"rmsprop_decay": "0.9..0.99", "segment_length": "64..256:log"},
+        ),
     ],
-    ids=["file", "and a flag", "grid"],
+    ids=["file", "and a flag", "grid", "and a setting", "preset"],
 )
-def test_the_same_plan_is_made_elsewhere_without_the_file(monkeypatch, tmp_path, words):
+def test_the_same_plan_is_made_elsewhere_without_the_file(on_four_cpus, monkeypatch, tmp_path, words, space):
     spec = planned(monkeypatch, words)
-    rates = {"learning_rate": "0.0001,0.001"} if "--grid" in words else {}
-    assert spec.space == SWEPT | rates
-    assert set(spec.swept) >= SWEPT.keys()
+    assert spec.space == space
+    assert set(spec.swept) >= space.keys()
     if "--grid" in words:
         assert len(spec.configs) == 2 * 2 * 3
-    (tmp_path / "mine.yaml").unlink()
+    if "--preset" in words:
+        assert spec.preset == {"hidden_size": 10, "optimiser": "rmsprop"}
+        assert {(config["hidden_size"], config["slots"]) for config in spec.configs} == {(10, 8)}
+    for page in tmp_path.glob("*.yaml"):
+        page.unlink()
     _, _, *again = shlex.split(plan_command(spec.to_dict()))
-    assert planned(monkeypatch, again).configs == spec.configs
+    found = planned(monkeypatch, again)
+    assert found.configs == spec.configs
+    assert found.space == spec.space
 
 
-def test_the_plan_shows_the_space_in_words(monkeypatch, capsys):
+def test_the_same_flags_make_the_same_trials_on_any_machine(on_four_cpus, monkeypatch):
+    found = []
+    for cores in (1, 4, 60):
+        monkeypatch.setattr(sweep, "resources_for", lambda run, cores=cores: ClusterResources((cores,)))
+        words = ["--space", "mine.yaml", "--num-samples", "9", "--timesteps", "100000", "--num-workers", "1"]
+        found.append(planned(monkeypatch, words).configs)
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_grid_under_halving_begins_with_all_its_configurations(on_four_cpus, monkeypatch):
+    words = ["--sweep", "gamma=0.96..0.99:4", "--sweep", "epochs=1,2,3", "--grid", "--timesteps", "300000"]
+    spec = planned(monkeypatch, words)
+    assert len(spec.configs) == 12
+    assert len(spec.rungs) == 3
+
+
+def test_the_plan_shows_the_space_in_words(on_four_cpus, monkeypatch, capsys):
     words = ["--space", "mine.yaml", "--dry-run"]
     monkeypatch.setattr(sys, "argv", ["experiments/sweep_pong.py", *words])
     with pytest.raises(SystemExit) as stop:
         sweep.main(PG, "")
     assert stop.value.code == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "Space: " + ", ".join(f"{name}={words}" for name, words in SWEPT.items()) in shown
+    assert "Space: " + " ".join(f"{name}={words}" for name, words in SWEPT.items()) in shown
+
+
+@pytest.mark.parametrize(
+    ("learner", "words"),
+    [
+        (PG, ["--sweep", "slots=0", "--sweep", "batch_size=3,4", "--sweep", "block_size=1,2", "--preset", "smoke"]),
+        (PG, ["--sweep", "optimiser=adam,rmsprop", "--sweep", "placement=pack,spread", "--sweep", "half_life=0..9"]),
+        (PG, ["--sweep", "env_id=ALE/Pong-v5,PongNoFrameskip-v4", "--sweep", "cpus_per_worker=0.5,1"]),
+        (TRPO, ["--sweep", "hidden_sizes=8,16-16", "--sweep", "coarse_coding=true,false", "--sweep", "max_kl=0.01,1"]),
+    ],
+    ids=["games", "words", "environment", "trpo"],
+)
+def test_every_configuration_can_be_trained_by_the_command_that_best_prints(on_four_cpus, monkeypatch, learner, words):
+    """A preset's settings for segments stood in the command for whole games, where train.py refuses them."""
+    spec = planned(monkeypatch, [*words, "--scheduler", "fifo", "--timesteps", "1000", "--num-samples", "4"], learner)
+    for config in map(learner.config_class.from_dict, spec.configs):
+        _, _, _, *flags = shlex.split(train_command(learner.name, config, spec.budget))
+        trained = train.prepare(learner, flags).spec.configs[0]
+        different = {name for name, value in trained.items() if value != config.to_dict()[name]}
+        assert different <= ({"segment_length", "updates_per_iteration"} if config.slots == 0 else set())
+
+
+def test_a_record_of_before_there_were_spaces_is_read(on_four_cpus, monkeypatch, tmp_path):
+    record = planned(monkeypatch, ["--num-samples", "3", "--timesteps", "9000"]).to_dict()
+    for name in ("space", "preset"):
+        del record[name]
+    (tmp_path / RECORD).write_text(json.dumps(record))
+    assert ExperimentSpec.read(tmp_path).space is None
+    again = planned(monkeypatch, shlex.split(plan_command(record))[2:])
+    assert again.configs == record["configs"]
+
+
+@pytest.mark.parametrize("entry", [{"space": {"gamma": 3}}, {"space": ["gamma"]}, {"preset": {"gamma": []}}])
+def test_a_damaged_space_in_a_record_is_refused(on_four_cpus, monkeypatch, tmp_path, entry):
+    record = planned(monkeypatch, ["--num-samples", "3", "--timesteps", "9000"]).to_dict()
+    (tmp_path / RECORD).write_text(json.dumps(record | entry))
+    with pytest.raises(ValueError, match="is damaged"):
+        ExperimentSpec.read(tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.ray
+@pytest.mark.timeout(600)
+def test_a_grid_on_real_pong_goes_on_without_its_file_and_its_best_is_trained_again(tmp_path, monkeypatch, capsys):
+    (tmp_path / "mine.py").write_text("SPACES = {'default': {'gamma': [0.98, 0.99], 'hidden_size': [8]}}\n")
+    flags = ["--set=slots=2", "--set=segment_length=200", "--set=updates_per_iteration=1", "--set=eval_interval=0"]
+    given = ["--space", "mine.py", "--grid", "--scheduler", "fifo", "--iterations", 2, "--num-workers", 1]
+    run(SWEEPS["pg"], *flags, *given, "--name", "grid", cwd=tmp_path)
+    folder = tmp_path / "results" / "grid"
+    before = ExperimentSpec.read(folder)
+    assert before.space == {"gamma": "0.98,0.99", "hidden_size": "8"}
+    (tmp_path / "mine.py").unlink()
+    run(SWEEPS["pg"], "--extend", "grid", "--iterations", 3, cwd=tmp_path)
+    run(SWEEPS["pg"], "--fork", "grid", "--iterations", 4, "--name", "forked", "--set=clip=0.1", cwd=tmp_path)
+    extended, forked = ExperimentSpec.read(folder), ExperimentSpec.read(folder.with_name("forked"))
+    assert extended == dataclasses.replace(before, iterations=3, extended=extended.extended)
+    assert forked.space == before.space
+    assert [len(rows(trial)) for trial in trial_folders(folder)] == [3, 3]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["experiments/results.py", "best", "grid", "--json"])
+    results.main()
+    best = json.loads(capsys.readouterr().out)
+    _, _, *words = shlex.split(best["command"])
+    run(TRAIN, *words, "--name", "again", cwd=tmp_path)
+    assert ExperimentSpec.read(folder.with_name("again")).configs == [best["config"]]

@@ -26,7 +26,16 @@ CASES = {
     "a range of an unknown setting": ("--sweep gama=0.9,0.99", "'gama'; did you mean 'gamma'?"),
     "fixed and swept": ("--sweep gamma=0.9,0.99 --set gamma=0.9", "gamma is fixed to 0.9, and swept"),
     "a space that is not there": ("--space none.yaml", "--space none.yaml cannot be read: No such file"),
-    "a grid of a range": ("--sweep gamma=0.9..0.99 --grid", "say how many of its values, as 0.9..0.99:4"),
+    "a grid of a range": ("--sweep gamma=0.9..0.99 --grid", "say how many of its values, as gamma=0.9..0.99:4"),
+    "a grid of the default space": (
+        "--grid",
+        "learning_rate is a range; say how many of its values, as learning_rate=",
+    ),
+    "a range of a setting of the other method": (
+        "--sweep rmsprop_decay=0.9..0.99 --scheduler fifo",
+        "means nothing with optimiser=adam: it is for optimiser=rmsprop",
+    ),
+    "a range the wrong way round": ("--sweep gamma=0.99..0.9", "did you mean 0.9..0.99?"),
     "a grid of so many": ("--sweep gamma=0.9,0.99 --grid --num-samples 3", "leave --num-samples 3 out"),
     "a space of pbt": ("--sweep gamma=0.9,0.99 --scheduler pbt", "use halving, asha or fifo"),
     "setting without a value": ("--set gamma", "accepted is key=value"),

@@ -9,14 +9,14 @@ from experiments.plan import plan
 from experiments.plan.learners import LEARNERS, PG
 from experiments.plan.plan import Plan
 from experiments.plan.resources import ClusterResources
-from experiments.plan.spaces import space_of
+from experiments.plan.spaces import space_around
 from trainables.checks import ConfigError
 
 
 def draw(learner, preset, fixed, num_samples, seed, resources):
     """From the space around a preset."""
-    space = space_of(learner, preset, fixed, None, ())
-    return plan.draw(learner, learner.preset(preset) | fixed, space, num_samples, seed, resources)
+    space = space_around(learner, preset, fixed, resources)
+    return *plan.draw(learner, space, num_samples, seed, resources), space.notes
 
 
 @pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)

@@ -8,7 +8,7 @@ from experiments.plan.learners import LEARNERS, PG, TRPO
 from experiments.plan.plan import draw
 from experiments.plan.population import groups, mutated, mutations, notes
 from experiments.plan.resources import ClusterResources
-from experiments.plan.spaces import space_of
+from experiments.plan.spaces import space_around
 from trainables.config import PGConfig
 
 EIGHT = ClusterResources((8,))
@@ -16,9 +16,9 @@ EIGHT = ClusterResources((8,))
 
 def test_what_set_had_fixed_was_changed_by_population_based_training_all_the_same():
     for fixed, free in (({}, {"learning_rate", "gamma"}), ({"learning_rate": 1e-3}, {"gamma"})):
-        _, swept, _ = draw(PG, fixed, space_of(PG, "default", fixed, None, ()), 4, seed=0, resources=EIGHT)
+        _, swept = draw(PG, space_around(PG, "default", fixed, EIGHT), 4, seed=0, resources=EIGHT)
         assert mutations(PG, swept).keys() == free
-    _, swept, _ = draw(TRPO, {}, space_of(TRPO, "default", {}, None, ()), 4, seed=0, resources=EIGHT)
+    _, swept = draw(TRPO, space_around(TRPO, "default", {}, EIGHT), 4, seed=0, resources=EIGHT)
     assert "gae_lambda" not in mutations(TRPO, swept), "which no space varies"
 
 

@@ -43,6 +43,15 @@ def test_a_trial_that_ended_with_its_last_checkpoint_is_over(trained):
     assert not all_over(restore(folder, dataclasses.replace(spec, iterations=4, extended=[2])), spec)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_of_a_trial_whose_first_games_had_not_ended_numpy_complained_of_an_empty_mean(trained):
+    folder, spec = trained(None)
+    learner = LEARNERS["trpo"].trainable.untrained(TRPOConfig.from_dict(SETTINGS))
+    learner.iterations = 1
+    learner.save_checkpoint(str(next(folder.glob("*/checkpoint_000000"))))
+    assert restore(folder, spec)["00000"].iteration == 2
+
+
 def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_it_used(trained):
     folder, spec = trained(None)
     arrays = next(folder.glob("*/checkpoint_000001")) / "arrays.npz"
