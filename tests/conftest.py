@@ -24,11 +24,14 @@ def ray_cluster():
 
 
 @pytest.fixture(autouse=True)
-def learners_of_ones_own_are_forgotten():
-    """A test that imports one, be it a command in the documentation, changes no other test."""
+def modules_of_temporary_folders_are_forgotten(tmp_path_factory):
+    """A test that imports one, be it a learner in the documentation, changes no other test."""
+    before, path = {*sys.modules}, [*sys.path]
     yield
-    for learner in IMPORTED.values():
-        sys.modules.pop(learner.own.module, None)
+    sys.path[:] = path
+    for name in {*sys.modules} - before:
+        if str(tmp_path_factory.getbasetemp()) in repr(sys.modules[name]):
+            del sys.modules[name]
     IMPORTED.clear()
 
 

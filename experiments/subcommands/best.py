@@ -2,26 +2,20 @@
 
 import json
 from dataclasses import dataclass
-from typing import Annotated
-
-import tyro
 
 from experiments.ask.own_code import OwnCode
 from experiments.plan.own import import_typed
 from experiments.read.next_command import best_command
 from experiments.show.text import line
-from experiments.subcommands.storage import Storage
+from experiments.subcommands.storage import One
 
 
 @dataclass(frozen=True)
-class Best(Storage, OwnCode):
+class Best(One, OwnCode):
     """Print the command that trains the configuration with the best latest return (mean over its seeds).
 
     Example: python experiments/results.py best first --json
     """
-
-    experiment: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="EXPERIMENT", help_behavior_hint="")] = ""
-    """Name in the storage path, or path."""
 
     json: bool = False
     """Print configuration, score and command as JSON."""
@@ -29,7 +23,7 @@ class Best(Storage, OwnCode):
     def run(self) -> None:
         """Print the best configuration."""
         import_typed(self.learner)
-        experiment = self.read(self.experiment)
+        experiment = self.read_named()
         command, best = best_command(experiment)
         if self.json:
             print(json.dumps({"learner": experiment.learner} | best | {"command": command}))

@@ -14,7 +14,7 @@ from experiments.read.stretches import kept
 from experiments.read.trials import Experiment, TrialResult
 from experiments.record.folders import display
 from experiments.show.text import line
-from experiments.subcommands.storage import Storage
+from experiments.subcommands.storage import One
 from trainables.checks import Bounds, ConfigError, check_fields
 
 MAX_STEPS = 2400
@@ -22,7 +22,7 @@ MAX_STEPS = 2400
 
 
 @dataclass(frozen=True)
-class Replay(Storage, OwnCode):
+class Replay(One, OwnCode):
     """Film any game that was ever played in training: it is played again from its number, and was kept nowhere.
 
     Iterations are counted from 1, as in results.py table NAME --rows. The games that ended in an iteration are counted
@@ -31,9 +31,6 @@ class Replay(Storage, OwnCode):
 
     Example: python experiments/results.py replay first --iteration 50 --game 3
     """
-
-    experiment: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="EXPERIMENT", help_behavior_hint="")] = ""
-    """Name in the storage path, or path."""
 
     trial: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="(default: the best)")] = None
     """Number of the trial, from 0."""
@@ -73,7 +70,7 @@ class Replay(Storage, OwnCode):
     def run(self) -> None:
         """Play again, and write the film."""
         import_typed(self.learner)
-        experiment = self.read(self.experiment)
+        experiment = self.read_named()
         trial = self._chosen(experiment)
         iteration = trial.iterations if self.iteration is None else self.iteration
         which = f"game-{self.game or 0}" if self.slot is None else f"slot-{self.slot}"

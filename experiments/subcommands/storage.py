@@ -23,6 +23,18 @@ class Storage:
 
 
 @dataclass(frozen=True)
+class One(Storage):
+    """An experiment to look at."""
+
+    experiment: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="EXPERIMENT", help_behavior_hint="")] = ""
+    """Name in the storage path, or path."""
+
+    def read_named(self) -> Experiment:
+        """The experiment. Raises ConfigError, listing what there is, if none is named or it is not there."""
+        return self.read(self.experiment)
+
+
+@dataclass(frozen=True)
 class Several(Storage):
     """Experiments to look at together."""
 

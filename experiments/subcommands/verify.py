@@ -9,12 +9,12 @@ import tyro
 from experiments.ask.own_code import OwnCode
 from experiments.plan.own import import_typed
 from experiments.plan.resources import local_cpus
-from experiments.subcommands.storage import Storage
+from experiments.subcommands.storage import One
 from trainables.checks import Bounds, check_fields
 
 
 @dataclass(frozen=True)
-class Verify(Storage, OwnCode):
+class Verify(One, OwnCode):
     """Play random iterations again, from the checkpoints beside them, and compare rows and arrays bit for bit.
 
     A stretch goes from a checkpoint of a trial, or its beginning, to the next one that is kept; a run with
@@ -23,9 +23,6 @@ class Verify(Storage, OwnCode):
 
     Example: python experiments/results.py verify first --iterations 20
     """
-
-    experiment: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="EXPERIMENT", help_behavior_hint="")] = ""
-    """Name in the storage path, or path."""
 
     iterations: Annotated[int, Bounds(0)] = 10
     """Iterations to play, of all trials together (0: all that can be). A stretch that is cut off by it ends without a
@@ -46,7 +43,7 @@ class Verify(Storage, OwnCode):
     def run(self) -> None:
         """Verify, and end the program with status 1 if something is different."""
         import_typed(self.learner)
-        experiment = self.read(self.experiment)
+        experiment = self.read_named()
         from experiments.run.verify import verify  # Ray takes a second to import
 
         seed = secrets.randbelow(10**6) if self.seed is None else self.seed

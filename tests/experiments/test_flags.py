@@ -196,6 +196,7 @@ def walk(plan, examples, pairs, of_sweep):
     assert not [complaint for complaint in complaints if "\n" in complaint]
 
 
+@pytest.mark.ray  # 6 s, too long for the inner loop
 def test_of_two_flags_of_a_sweep_each_counts_or_one_is_refused_where_many_were_dropped(storage):
     walk(sweep_plan, SWEEP, itertools.combinations(SWEEP, 2), of_sweep=True)
 

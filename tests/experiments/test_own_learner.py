@@ -21,9 +21,8 @@ SWEEP, RESULTS, WATCH = (ROOT / "experiments" / name for name in ("sweep.py", "r
 
 
 @pytest.fixture
-def a2c(tmp_path, monkeypatch):
+def a2c(tmp_path):
     """The learner, imported."""
-    monkeypatch.setattr(sys, "path", [*sys.path])
     return learner_typed(f"{write_a2c(tmp_path)}:A2C")
 
 
@@ -109,7 +108,8 @@ def test_train_kill_resume_sweep_report_and_watch(tmp_path):
     printed = run(SWEEP, "a2c:A2C", *flags, cwd=tmp_path)
     assert "learner-1.py" not in printed
     assert "sweep.py a2c:A2C --extend results/swept" in printed
-    # A place for: results.py verify.
+    verified = run(RESULTS, "verify", "whole", "--iterations", "0", "--learner", "a2c:A2C", cwd=tmp_path)
+    assert "bit for bit" in verified
 
     (tmp_path / "a2c.py").unlink()  # what follows reads results, and imports nothing
     assert "a2c.A2C" in run(RESULTS, "list", cwd=tmp_path)

@@ -1,6 +1,5 @@
 """Code that a command line names: one line where it cannot be imported."""
 
-import sys
 
 import pytest
 
@@ -11,8 +10,6 @@ from trainables.checks import ConfigError
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    before = {*sys.modules}
     (tmp_path / "mine_own.py").write_text("import numpy as np\ndef make():\n    return 3\n")
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "inner.py").write_text("class Thing: ...\n")
@@ -22,10 +19,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "needy.py").write_text("import not_there_at_all\n")
     (tmp_path / "json.py").write_text("loads = 5\n")
     (tmp_path / "no-name.py").write_text("x = 1\n")
-    yield tmp_path
-    for name in {*sys.modules} - before:
-        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")) or name.partition(".")[0] == "package":
-            del sys.modules[name]
+    return tmp_path
 
 
 @pytest.mark.parametrize("typed", ["mine_own:make", "mine_own.py:make", "./mine_own.py:make"])

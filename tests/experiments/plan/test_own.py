@@ -62,10 +62,8 @@ def function(): ...
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
     (tmp_path / "mine_own.py").write_text(FILE)
-    yield tmp_path
-    sys.modules.pop("mine_own", None)  # which may have been refused
+    return tmp_path
 
 
 @pytest.mark.parametrize(

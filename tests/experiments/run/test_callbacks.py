@@ -1,7 +1,6 @@
 """Callbacks of the user's own, and those that cannot be had."""
 
 import json
-import sys
 
 import pytest
 from ray import tune
@@ -38,10 +37,8 @@ SMALL = ("pg", "--preset", "smoke", "--hidden-size", "8", "--eval-interval", "0"
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
     (tmp_path / "heard_of.py").write_text(FILE)
-    yield tmp_path
-    sys.modules.pop("heard_of", None)
+    return tmp_path
 
 
 @pytest.mark.parametrize(
