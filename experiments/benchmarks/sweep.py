@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import tyro
 
 from experiments.ask.sweep_flags import SchedulerName
 from experiments.benchmarks.measure import OutputFlags, Spread, Table, bare_emulators
 from experiments.plan.resources import local_cpus
 from experiments.read.trials import TrialResult, read_experiment
-from trainables.checks import Bounds
+from trainables.checks import Bounds, ConfigError
 
 FRAME_SKIP = 4
 """Emulator frames of an agent step."""
@@ -42,13 +43,23 @@ class SweepFlags(OutputFlags):
     rounds: Annotated[int, Bounds(1)] = 5
     """Times that the bare loops are measured before the sweep, and after it."""
 
+    keep: Annotated[Path | None, tyro.conf.arg(metavar="DIR", help_behavior_hint="(default: nowhere)")] = None
+    """Folder, not there yet, that the sweep's experiment is kept in."""
+
+    def __post_init__(self) -> None:
+        """Check every flag, before half an hour is spent."""
+        super().__post_init__()
+        if self.keep and (self.keep.exists() or not self.keep.absolute().parent.is_dir()):
+            raise ConfigError(f"--keep {self.keep}: accepted is a new folder in one that is there")
+
 
 def benchmark_sweep(flags: SweepFlags) -> Iterator[Table]:
     """A whole sweep from its command to its end: the share of what all cores could emulate."""
     cores = local_cpus()
     with bare_emulators(cores) as measure, tempfile.TemporaryDirectory() as storage:
         before = [measure() for _ in range(flags.rounds)]
-        seconds, trials = _sweep(flags, Path(storage))
+        experiment = flags.keep.absolute() if flags.keep else Path(storage, "sweep")
+        seconds, trials = _sweep(flags, experiment)
         steps = sum(trial.rows[-1]["timesteps_total"] for trial in trials)
         parts = _parts(trials, seconds * cores)
         best = max(trial.last for trial in trials)
@@ -69,15 +80,15 @@ def benchmark_sweep(flags: SweepFlags) -> Iterator[Table]:
     yield Table("Where the cores' time goes", [{"part": part, "share": share} for part, share in parts.items()], note)
 
 
-def _sweep(flags: SweepFlags, storage: Path) -> tuple[float, Sequence[TrialResult]]:
+def _sweep(flags: SweepFlags, experiment: Path) -> tuple[float, Sequence[TrialResult]]:
     """Run the sweep as a user does; return its seconds, and its trials that have results."""
     program = Path(__file__).parents[1] / PROGRAMS[flags.learner]
     words = ["--time-budget-s", flags.time_budget_s, "--scheduler", flags.scheduler, "--seed", flags.seed]
-    where = ["--storage-path", storage, "--name", "sweep"]
+    where = ["--storage-path", experiment.parent, "--name", experiment.name]
     start = time.perf_counter()
     subprocess.run([sys.executable, str(program), *map(str, [*words, *where])], check=True, stdout=subprocess.DEVNULL)
     seconds = time.perf_counter() - start
-    return seconds, [trial for trial in read_experiment(storage / "sweep").trials if trial.rows]
+    return seconds, [trial for trial in read_experiment(experiment).trials if trial.rows]
 
 
 def _parts(trials: Sequence[TrialResult], core_seconds: float) -> dict[str, float]:
