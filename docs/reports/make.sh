@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# Makes every figure, table and film of README.md and docs/ from the revision that is checked out.
+#
+#   docs/reports/make.sh FOLDER            every step that is not done; an interrupted one goes on where it was
+#   docs/reports/make.sh FOLDER STEP ...   these steps alone
+#   docs/reports/make.sh FOLDER --check    one seed of each learner and one sweep again, beside the published ones
+#
+# FOLDER keeps the experiments, what each step printed (STEP.log) and how long it took (seconds.tsv); it lies outside of
+# the checkout. The steps take some seven hours on 2 cores with nothing beside them; protocol.md says what they are for.
+set -euo pipefail
+code=$(cd "$(dirname "$0")/../.." && pwd)
+python=${PYTHON:-$code/.venv/bin/python}
+programs=$code/experiments
+
+learning=(pg trpo karpathy modular_rl)
+sweeps=(sweep_pg sweep_trpo sweep_pg_1 sweep_pg_2 sweep_pg_3 sweep_pg_4)
+benchmarks=(emulator rollout update reinforce trpo tune simulate)
+steps=("${learning[@]}" "${benchmarks[@]/#/benchmark_}" "${sweeps[@]}" confirm_pg confirm_trpo pages)
+
+# What a step's result depends on: games on the Trainables alone, all else on the programs too.
+parts_of() {
+    case $1 in
+        pg | trpo | karpathy | modular_rl) echo trainables search_spaces pyproject.toml ;;
+        *) echo trainables search_spaces experiments pyproject.toml ;;
+    esac
+}
+
+revision_of() { # the trees of these parts: equal where the code is
+    git -C "$code" rev-parse "${@/#/HEAD:}" | sha256sum | cut -c 1-12
+}
+
+program() {
+    "$python" "$programs/$1" "${@:2}"
+}
+
+experiment() { # NAME PROGRAM-AND-LEARNER FLAG ...: begins it, or goes on with it
+    local name=$1 words
+    read -ra words <<< "$2"
+    shift 2
+    if [[ -d $folder/$name ]]; then
+        program "${words[@]}" --resume "$name" --storage-path "$folder"
+    else
+        program "${words[@]}" "$@" --name "$name" --storage-path "$folder"
+    fi
+}
+
+sweep() { # NAME LEARNER SEED: timed from its command to its end, so one that was interrupted begins anew
+    rm -rf "${folder:?}/$1"
+    program benchmark.py sweep --learner "$2" --seed "$3" --keep "$folder/$1" --json "$folder/benchmark_$1.json"
+}
+
+run_step() {
+    case $1 in
+        pg) experiment pg "train.py pg" --seeds 5 --keep-checkpoints all --checkpoint-frequency 10 ;;
+        trpo) experiment trpo "train.py trpo" --seeds 5 --keep-checkpoints all --checkpoint-frequency 10 ;;
+        karpathy) experiment karpathy "train.py pg" --preset karpathy --timesteps 5000000 ;;
+        modular_rl) experiment modular_rl "train.py trpo" --preset modular_rl --timesteps 1000000 ;;
+        sweep_pg | sweep_trpo) sweep "$1" "${1#sweep_}" 0 ;;
+        sweep_pg_*) sweep "$1" pg "${1#sweep_pg_}" ;;
+        confirm_pg) program sweep_pong.py --resume sweep_pg --confirm 3 --confirm-seeds 3 --storage-path "$folder" ;;
+        confirm_trpo) program sweep_trpo.py --resume sweep_trpo --confirm 3 --confirm-seeds 3 --storage-path "$folder" ;;
+        benchmark_*) program benchmark.py "${1#benchmark_}" --json "$folder/$1.json" ;;
+        pages) "$python" "$code/docs/reports/pages.py" "$folder" ;;
+        *) echo "no step $1; there are: ${steps[*]}" >&2 && exit 2 ;;
+    esac
+}
+
+step() {
+    local name=$1 parts now made start
+    read -ra parts <<< "$(parts_of "$name")"
+    now=$(revision_of "${parts[@]}")
+    if [[ -f $folder/$name.begun ]] && made=$(< "$folder/$name.begun") && [[ $made != "$now" ]]; then
+        echo "$name in $folder was begun with other code ($made, now $now): check that out, or name another folder" >&2
+        exit 2
+    fi
+    [[ -f $folder/$name.done && $name != pages ]] && echo "$name: done" && return
+    echo "$now" > "$folder/$name.begun"
+    echo "$name: $(date +%H:%M)"
+    start=$SECONDS
+    # shellcheck disable=SC2064
+    trap "printf '%s\t%s\n' $name \$((SECONDS - start)) >> '$folder/seconds.tsv'" EXIT
+    run_step "$name" >> "$folder/$name.log" 2>&1 || { echo "$name failed: $folder/$name.log" >&2 && exit 1; }
+    trap - EXIT
+    printf '%s\t%s\n' "$name" $((SECONDS - start)) >> "$folder/seconds.tsv"
+    touch "$folder/$name.done"
+    echo "$name: done in $((SECONDS - start)) s"
+}
+
+[[ $# -ge 1 && $1 != -* ]] || { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0" && exit 2; }
+[[ -z $(git -C "$code" status --porcelain -- trainables search_spaces experiments pyproject.toml) ]] ||
+    { echo "the code differs from its revision: commit or undo the changes first" >&2 && exit 2; }
+[[ -x $python ]] || { echo "there is no $python: install as README.md says" >&2 && exit 2; }
+mkdir -p "$1"
+folder=$(cd "$1" && pwd)
+[[ $folder/ != "$code"/* ]] || { echo "$folder lies in the checkout: name a folder outside of it" >&2 && exit 2; }
+shift
+if [[ ${1:-} == --check ]]; then
+    exec "$python" "$code/docs/reports/check.py" "$folder"
+fi
+for name in "${@:-${steps[@]}}"; do
+    step "$name"
+done
