@@ -12,7 +12,7 @@ code=$(cd "$(dirname "$0")/../.." && pwd)
 python=${PYTHON:-$code/.venv/bin/python}
 programs=$code/experiments
 
-learning=(pg trpo karpathy modular_rl)
+learning=(pg trpo a2c karpathy modular_rl)
 sweeps=(sweep_pg sweep_trpo sweep_pg_1 sweep_pg_2 sweep_pg_3 sweep_pg_4)
 benchmarks=(emulator rollout update reinforce trpo tune simulate)
 steps=("${learning[@]}" "${benchmarks[@]/#/benchmark_}" "${sweeps[@]}" confirm_pg confirm_trpo pages)
@@ -21,6 +21,7 @@ steps=("${learning[@]}" "${benchmarks[@]/#/benchmark_}" "${sweeps[@]}" confirm_p
 parts_of() {
     case $1 in
         pg | trpo | karpathy | modular_rl) echo trainables search_spaces pyproject.toml ;;
+        a2c) echo trainables docs/own_learner.md pyproject.toml ;;
         *) echo trainables search_spaces experiments pyproject.toml ;;
     esac
 }
@@ -53,6 +54,10 @@ run_step() {
     case $1 in
         pg) experiment pg "train.py pg" --seeds 5 --keep-checkpoints all --checkpoint-frequency 10 ;;
         trpo) experiment trpo "train.py trpo" --seeds 5 --keep-checkpoints all --checkpoint-frequency 10 ;;
+        a2c)
+            sed '1,/^## The file/d' "$code/docs/own_learner.md" | sed '1,/^```python/d;/^```$/,$d' > "$folder/a2c.py"
+            experiment a2c "train.py $folder/a2c.py:A2C" --seeds 3 --timesteps 2000000
+            ;;
         karpathy) experiment karpathy "train.py pg" --preset karpathy --timesteps 5000000 ;;
         modular_rl) experiment modular_rl "train.py trpo" --preset modular_rl --timesteps 1000000 ;;
         sweep_pg | sweep_trpo) sweep "$1" "${1#sweep_}" 0 ;;
@@ -61,7 +66,6 @@ run_step() {
         confirm_trpo) program sweep_trpo.py --resume sweep_trpo --confirm 3 --confirm-seeds 3 --storage-path "$folder" ;;
         benchmark_*) program benchmark.py "${1#benchmark_}" --json "$folder/$1.json" ;;
         pages) "$python" "$code/docs/reports/pages.py" "$folder" ;;
-        *) echo "no step $1; there are: ${steps[*]}" >&2 && exit 2 ;;
     esac
 }
 
@@ -69,12 +73,12 @@ step() {
     local name=$1 parts now made start
     read -ra parts <<< "$(parts_of "$name")"
     now=$(revision_of "${parts[@]}")
-    if [[ -f $folder/$name.begun ]] && made=$(< "$folder/$name.begun") && [[ $made != "$now" ]]; then
+    if [[ -f $folder/$name.begun ]] && made=$(head -1 "$folder/$name.begun") && [[ $made != "$now" ]]; then
         echo "$name in $folder was begun with other code ($made, now $now): check that out, or name another folder" >&2
         exit 2
     fi
     [[ -f $folder/$name.done && $name != pages ]] && echo "$name: done" && return
-    echo "$now" > "$folder/$name.begun"
+    [[ -f $folder/$name.begun ]] || printf '%s\n' "$now" "$(git -C "$code" rev-parse HEAD)" > "$folder/$name.begun"
     echo "$name: $(date +%H:%M)"
     start=$SECONDS
     # shellcheck disable=SC2064
@@ -87,7 +91,7 @@ step() {
 }
 
 [[ $# -ge 1 && $1 != -* ]] || { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0" && exit 2; }
-[[ -z $(git -C "$code" status --porcelain -- trainables search_spaces experiments pyproject.toml) ]] ||
+[[ -z $(git -C "$code" status --porcelain -- trainables search_spaces experiments docs/own_learner.md pyproject.toml) ]] ||
     { echo "the code differs from its revision: commit or undo the changes first" >&2 && exit 2; }
 [[ -x $python ]] || { echo "there is no $python: install as README.md says" >&2 && exit 2; }
 mkdir -p "$1"
@@ -97,6 +101,9 @@ shift
 if [[ ${1:-} == --check ]]; then
     exec "$python" "$code/docs/reports/check.py" "$folder"
 fi
+for name in "$@"; do
+    [[ " ${steps[*]} " == *" $name "* ]] || { echo "there is no step $name; accepted: ${steps[*]}" >&2 && exit 2; }
+done
 for name in "${@:-${steps[@]}}"; do
     step "$name"
 done

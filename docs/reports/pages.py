@@ -14,39 +14,29 @@ import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+import numbers_in_pages
+import records
+from published import DATA, REPORTS, ROOT
 
-import numbers_in_pages  # noqa: E402
-import records  # noqa: E402
-from published import DATA, REPORTS, ROOT  # noqa: E402
+from experiments import read
+from experiments.record.provenance import provenance
+from experiments.show.frame import to_bytes
 
-from experiments import read  # noqa: E402
-from experiments.record.provenance import provenance  # noqa: E402
-from experiments.show.frame import to_bytes  # noqa: E402
-
-EXPERIMENTS = (
-    "pg",
-    "trpo",
-    "karpathy",
-    "modular_rl",
-    "sweep_pg",
-    "sweep_trpo",
-    *(f"sweep_pg_{n}" for n in range(1, 5)),
-)
-REPORTED = {"learners": ("pg", "trpo"), "originals": ("karpathy", "modular_rl"), "sweep_pg": ("sweep_pg",),
-            "sweep_trpo": ("sweep_trpo",)}  # fmt: skip
+RUNS = ("pg", "trpo", "a2c", "karpathy", "modular_rl")
+SWEEPS = ("sweep_pg", "sweep_trpo", *(f"sweep_pg_{seed}" for seed in range(1, 5)))
+REPORTED = {"learners": RUNS[:2], "originals": RUNS[3:], "sweep_pg": SWEEPS[:1], "sweep_trpo": SWEEPS[1:2]}
 """Reports, and the experiments that each is about."""
 
-BENCHMARKS = ("emulator", "rollout", "update", "reinforce", "trpo", "tune", "simulate", *EXPERIMENTS[4:])
+BENCHMARKS = ("emulator", "rollout", "update", "reinforce", "trpo", "tune", "simulate")
 
 
 def main(folder: Path) -> None:
     """Publish what a folder of make.sh holds."""
     done = {path.stem for path in folder.glob("*.done")}
-    for name in (name for name in EXPERIMENTS if name in done):
+    for name in (name for name in RUNS + SWEEPS if name in done):
         rows = read.experiment(name, storage_path=folder).rows()
         (DATA / f"{name}.parquet").write_bytes(to_bytes(rows, "parquet"))
-    for name in (f"benchmark_{name}.json" for name in BENCHMARKS):
+    for name in (f"benchmark_{name}.json" for name in BENCHMARKS + SWEEPS):
         if (folder / name).exists():
             shutil.copy(folder / name, DATA / name)
     for report, about in REPORTED.items():
@@ -56,7 +46,8 @@ def main(folder: Path) -> None:
     if done.issuperset(("pg", "trpo")):
         records.main()
         numbers_in_pages.main()
-    if missing := [name for name in (*EXPERIMENTS, *(f"benchmark_{name}" for name in BENCHMARKS)) if name not in done]:
+    steps = [*RUNS, *(f"benchmark_{name}" for name in BENCHMARKS), *SWEEPS]
+    if missing := [name for name in steps if name not in done]:
         print("not made yet:", ", ".join(missing))
 
 
@@ -68,7 +59,7 @@ def _made(folder: Path) -> dict[str, object]:
         name, spent = line.split("\t")
         seconds[name] = seconds.get(name, 0) + int(spent)
     return {
-        "revision": here["git"]["revision"],
+        "revisions": {path.stem: path.read_text().split()[1] for path in sorted(folder.glob("*.begun"))},
         "day": datetime.date.today().isoformat(),
         "cpus": os.cpu_count(),
         "processor": processor[1] if processor else "",

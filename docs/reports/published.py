@@ -89,5 +89,5 @@ def benchmark(name: str) -> list[dict[str, Any]]:
 
 
 def made() -> dict[str, Any]:
-    """What the data come from: revision, day, machine, versions, and seconds of each step."""
+    """What the data come from: revision of each step, day, machine, versions, and seconds of each step."""
     return json.loads((DATA / "made.json").read_text())

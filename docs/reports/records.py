@@ -1,18 +1,13 @@
 """The figures over published runs: this project's windows of 250,000 agent steps over Dopamine's, and over minutes."""
 
-import sys
-from pathlib import Path
+import matplotlib as mpl
+import numpy as np
+from published import REPORTS, others, runs
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-import matplotlib as mpl  # noqa: E402
-import numpy as np  # noqa: E402
-from published import REPORTS, Runs, others, runs  # noqa: E402
-
-from experiments.read.differences import mean_interval  # noqa: E402
-from experiments.show.figures import COLOURS, STYLE, draw_band, label_steps, new_figure  # noqa: E402
-from experiments.show.page import Page  # noqa: E402
-from trainables.files import replacing  # noqa: E402
+from experiments.read.differences import mean_interval
+from experiments.show.figures import COLOURS, STYLE, draw_band, label_steps, new_figure
+from experiments.show.page import Page
+from trainables.files import replacing
 
 OURS = (("PPO from pixels", "pg", COLOURS[0]), ("TRPO from memory", "trpo", COLOURS[1]))
 THEIRS = (

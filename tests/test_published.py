@@ -1,0 +1,151 @@
+"""What docs/reports publishes: numbers in pages are those of the data, and make.sh refuses what would mix revisions."""
+
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.helpers.programs import ROOT
+
+REPORTS = ROOT / "docs" / "reports"
+
+
+@pytest.fixture(scope="module")
+def scripts():
+    """The folder of the scripts is where Python looks first, as when one of them is run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(REPORTS))
+        yield
+
+
+@pytest.fixture
+def numbers(scripts):
+    import numbers_in_pages
+
+    return numbers_in_pages
+
+
+def test_the_pages_have_the_numbers_of_the_data(numbers):
+    found = set()
+    for name in numbers.PAGES:
+        text = (ROOT / name).read_text()
+        found |= {match[2] for match in numbers.BLOCK.finditer(text)}
+        assert text == numbers.filled(text), f"python docs/reports/numbers_in_pages.py writes {name} anew"
+        assert text.count("<!-- numbers: ") == len([*numbers.BLOCK.finditer(text)])
+    assert found == {*numbers.BLOCKS}
+
+
+def test_an_altered_digit_in_a_page_is_found(numbers):
+    text = (ROOT / "README.md").read_text()
+    block = next(numbers.BLOCK.finditer(text))
+    digit = re.compile(r"\d").search(text, block.end(1))
+    altered = text[: digit.start()] + str((int(digit[0]) + 1) % 10) + text[digit.end() :]
+    assert numbers.filled(altered) == text
+
+
+def test_seeds_that_never_arrived_are_counted(numbers):
+    from published import Run, Runs
+
+    from experiments.read.windows import Windows
+
+    def run(seed, returns):
+        ends = np.arange(1, len(returns) + 1) * 250_000.0
+        return Run(seed, Windows(ends, np.array(returns), np.full(len(returns), np.nan), ends / 1000))
+
+    side = Runs([run(0, [-20.0, 10.0, 15.0]), run(1, [-20.0, -5.0, 12.0]), run(2, [-20.0, -20.0, -19.0])])
+    assert numbers._steps(side, 10.0) == "0.75 (2 of 3)"
+    assert numbers._steps(side, 14.0) == "1 of 3"
+    assert numbers._steps(side, 16.0) == ""
+    assert numbers._minutes(side, 10.0) == "12.5"
+
+
+def test_dopamine_s_curves_are_those_of_five_runs(scripts):
+    from published import others
+
+    rainbow = others("Rainbow", "Nature CNN")
+    assert [run.seed for run in rainbow.runs] == [1, 2, 3, 4, 5]
+    ends, returns = rainbow.curves
+    np.testing.assert_allclose(ends, np.arange(1, 61) * 250_000)
+    assert -21 <= returns.min() < -19
+    assert 18 < returns[:, -1].mean() <= 21
+
+
+def test_the_check_names_the_first_result_that_differs_and_no_time(scripts):
+    from check import first_difference, next_seed
+
+    published = pd.DataFrame({"episode_reward_mean": [1.0, np.nan], "time_total_s": [3.0, 4.0], "trial": ["a", "a"]})
+    again = published.assign(time_total_s=[5.0, 6.0])
+    assert first_difference(published, again) == ""
+    again.loc[0, "episode_reward_mean"] = np.nextafter(1.0, 2.0)
+    assert first_difference(published, again).startswith("row 0, episode_reward_mean: published 1.0")
+    assert "2 rows published, 1 now" in first_difference(published, again[:1])
+    low, high = next_seed(np.array([15.0, 16.0, 17.0]))
+    assert low == pytest.approx(16 - 4.3027 * np.sqrt(4 / 3), abs=1e-3)
+    assert high == pytest.approx(16 + 4.3027 * np.sqrt(4 / 3), abs=1e-3)
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A clone of the committed code, and a program in place of Python that notes what it is asked for."""
+    clone, program = tmp_path / "clone", tmp_path / "python"
+    subprocess.run(["git", "clone", "-q", "--no-hardlinks", str(ROOT), str(clone)], check=True)
+    (clone / "docs/reports/make.sh").write_bytes((REPORTS / "make.sh").read_bytes())
+    program.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\ntest ! -e {tmp_path}/fails\n')
+    program.chmod(0o755)
+
+    def make(*words):
+        environment = os.environ | {"PYTHON": str(program)}
+        command = [str(clone / "docs/reports/make.sh"), *map(str, words)]
+        return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
+
+    return clone, make
+
+
+def test_make_runs_each_step_once_and_goes_on_after_a_failure(checkout, tmp_path):
+    _, make = checkout
+    folder, asked, fails = tmp_path / "out", tmp_path / "asked", tmp_path / "fails"
+    fails.touch()
+    failed = make(folder, "karpathy", "trpo")
+    assert failed.returncode == 1
+    assert "karpathy failed" in failed.stderr
+    fails.unlink()
+    (folder / "karpathy").mkdir()  # the experiment had begun
+    assert make(folder, "karpathy", "trpo").returncode == 0
+    assert make(folder, "karpathy").stdout == "karpathy: done\n"
+    first, second, third = asked.read_text().splitlines()
+    assert "--preset karpathy" in first
+    assert "--resume karpathy" in second
+    assert "train.py trpo --seeds 5" in third
+    assert {line.split("\t")[0] for line in (folder / "seconds.tsv").read_text().splitlines()} == {"karpathy", "trpo"}
+
+
+def test_make_refuses_what_would_mix_revisions(checkout, tmp_path):
+    clone, make = checkout
+    assert "there is no step sweeps" in make(tmp_path / "out", "sweeps").stderr
+    assert "lies in the checkout" in make(clone / "out", "trpo").stderr
+    assert make().returncode == 2
+    assert make(tmp_path / "out", "trpo").returncode == 0
+    other = clone / "trainables" / "other.py"
+    other.write_text('"""Other code."""\n')
+    assert "commit or undo" in make(tmp_path / "out", "trpo").stderr
+    subprocess.run(["git", "add", "-A"], cwd=clone, check=True)
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", *identity, "commit", "-qm", "other"], cwd=clone, check=True)
+    assert "was begun with other code" in make(tmp_path / "out", "trpo").stderr
+
+
+def test_the_steps_name_flags_that_there_are():
+    """Every command of make.sh is one that its program takes."""
+    text = (REPORTS / "make.sh").read_text()
+    flags = {*re.findall(r" (--[a-z-]+)", text)} - {"--check", "--porcelain"}
+    helps = [
+        subprocess.run(
+            [sys.executable, str(ROOT / "experiments" / program), *words, "--help"], capture_output=True, text=True
+        ).stdout
+        for program, *words in (["train.py", "pg"], ["sweep_pong.py"], ["benchmark.py", "sweep"])
+    ]
+    assert not [flag for flag in flags if not any(flag in text for text in helps)]
