@@ -196,11 +196,12 @@ def walk(plan, examples, pairs, of_sweep):
     assert not [complaint for complaint in complaints if "\n" in complaint]
 
 
-@pytest.mark.ray  # 6 s, too long for the inner loop
+@pytest.mark.ray  # seconds, too long for the inner loop; so the next one
 def test_of_two_flags_of_a_sweep_each_counts_or_one_is_refused_where_many_were_dropped(storage):
     walk(sweep_plan, SWEEP, itertools.combinations(SWEEP, 2), of_sweep=True)
 
 
+@pytest.mark.ray
 @pytest.mark.parametrize(
     "settings", [["num_workers", "hidden_size"], pytest.param([*SETTINGS], marks=pytest.mark.slow)], ids=["two", "all"]
 )

@@ -1,6 +1,5 @@
 """Code that a command line names: one line where it cannot be imported."""
 
-
 import pytest
 
 from experiments.ask.imports import imported

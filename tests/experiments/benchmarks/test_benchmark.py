@@ -81,6 +81,8 @@ def test_a_benchmark_prints_tables_and_writes_them(tmp_path, monkeypatch, capsys
         ("simulate --nodes 0", "nodes=0"),
         ("tune --iterations 2", "iterations=2"),
         ("sweep --learner ppo", "invalid choice 'ppo' for argument '--learner'. Expected one of ('pg', 'trpo')"),
+        ("sweep --keep .", "--keep .: accepted is a new folder in one that is there"),
+        ("sweep --keep nowhere/kept", "--keep nowhere/kept: accepted is a new folder in one that is there"),
     ],
 )
 def test_bad_input_is_answered_in_one_line(argv, message, monkeypatch, capsys):
