@@ -6,12 +6,13 @@ A page has ``<!-- numbers: NAME -->`` before a text that is made here from docs/
 after it.
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from published import ROOT, Runs, benchmark, made, others, runs
+from published import DATA, ROOT, Runs, benchmark, made, others, runs
 
 from experiments.read.arrivals import median
 from experiments.read.differences import mean_interval
@@ -25,6 +26,17 @@ SCORES = (0.0, 5.0, 10.0, 14.0, 16.0, 17.0, 18.0)
 def filled(text: str) -> str:
     """A page's text with its numbers. Raises KeyError for a marker that names no block."""
     return BLOCK.sub(lambda match: f"{match[1]}{BLOCKS[match[2]]().rstrip()}\n{match[3]}", text)
+
+
+def film() -> str:
+    """README's film and its caption."""
+    shown = json.loads((DATA / "film.json").read_text())
+    at = f"{shown['million_agent_steps']:.1f} million agent steps"
+    return (
+        f"![The same game by the untrained policy, by two on the way, and after {at}](docs/learned.gif)\n\n"
+        f"*PPO, seed {shown['seed']}: the same game by the untrained policy, by two on the way, and after"
+        f" {shown['iteration']} iterations, {at}.*"
+    )
 
 
 def learners() -> str:
@@ -191,7 +203,8 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
-    function.__name__: function for function in (learners, speed, iterations, origin, beside_others, a2c, core_minutes)
+    function.__name__: function
+    for function in (film, learners, speed, iterations, origin, beside_others, a2c, core_minutes)
 }
 
 

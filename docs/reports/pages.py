@@ -19,13 +19,18 @@ import records
 from published import DATA, REPORTS, ROOT
 
 from experiments import read
+from experiments.read import policies
 from experiments.record.provenance import provenance
 from experiments.show.frame import to_bytes
 
 RUNS = ("pg", "trpo", "a2c", "karpathy", "modular_rl")
+LEARNERS = RUNS[:2]
 SWEEPS = ("sweep_pg", "sweep_trpo", *(f"sweep_pg_{seed}" for seed in range(1, 5)))
-REPORTED = {"learners": RUNS[:2], "originals": RUNS[3:], "sweep_pg": SWEEPS[:1], "sweep_trpo": SWEEPS[1:2]}
+REPORTED = {"learners": LEARNERS, "originals": RUNS[3:], "sweep_pg": SWEEPS[:1], "sweep_trpo": SWEEPS[1:2]}
 """Reports, and the experiments that each is about."""
+
+FILMED = "pg"
+"""The experiment of README's film."""
 
 BENCHMARKS = ("emulator", "rollout", "update", "reinforce", "trpo", "tune", "simulate")
 
@@ -41,9 +46,12 @@ def main(folder: Path) -> None:
             shutil.copy(folder / name, DATA / name)
     for report, about in REPORTED.items():
         if done.issuperset(about):
-            _results(folder, "report", *about, "--out", str(REPORTS / f"{report}.html"))
+            _program(folder, "results.py", "report", *about, "--out", str(REPORTS / f"{report}.html"))
     (DATA / "made.json").write_text(json.dumps(_made(folder), indent=1) + "\n")
-    if done.issuperset(("pg", "trpo")):
+    if done.issuperset(LEARNERS):
+        for name in LEARNERS:
+            _policy(folder, name)
+        _film(folder)
         records.main()
         numbers_in_pages.main()
     steps = [*RUNS, *(f"benchmark_{name}" for name in BENCHMARKS), *SWEEPS]
@@ -69,9 +77,25 @@ def _made(folder: Path) -> dict[str, object]:
     }
 
 
-def _results(folder: Path, *words: str) -> None:
-    program = [sys.executable, str(ROOT / "experiments" / "results.py"), *words, "--storage-path", str(folder)]
-    subprocess.run(program, check=True)
+def _policy(folder: Path, learner: str) -> None:
+    """The learner's best policy, which comes along with the code."""
+    shipped = ROOT / "tests" / "data" / "trained" / learner
+    shutil.rmtree(shipped, ignore_errors=True)
+    _program(folder, "results.py", "export", learner, "--out", str(shipped))
+
+
+def _film(folder: Path) -> None:
+    """README's film: the same game by the untrained policy, two checkpoints on the way, and the best one."""
+    best = policies.best_of(policies.find(folder, FILMED))
+    _program(folder, "watch.py", FILMED, "--film", "--episodes", "1", "--out", str(ROOT / "docs" / "learned.gif"))
+    steps = best.state["episodes"]["steps"] / 1e6
+    described = {"seed": best.settings.seed, "iteration": best.iteration, "million_agent_steps": steps}
+    (DATA / "film.json").write_text(json.dumps(described) + "\n")
+
+
+def _program(folder: Path, program: str, *words: str) -> None:
+    command = [sys.executable, str(ROOT / "experiments" / program), *words, "--storage-path", str(folder)]
+    subprocess.run(command, check=True)
 
 
 if __name__ == "__main__":
