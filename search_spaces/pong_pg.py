@@ -44,8 +44,8 @@ NUM_WORKERS = tune.choice([1, 2, 4, 8])
 
 SPACES = {
     "default": {
-        # Around 1e-3, which climbs with every random seed tried.
-        "learning_rate": tune.loguniform(3e-4, 3e-3),
+        # Around 2e-3, which climbs with every random seed tried.
+        "learning_rate": tune.loguniform(5e-4, 5e-3),
         "hidden_size": HIDDEN_SIZE,
         "gamma": GAMMA,
         "segment_length": SEGMENT_LENGTH,
@@ -63,6 +63,6 @@ SPACES = {
 
 MUTATIONS = {
     # What population based training may change in a running trial: not the network's size, nor its actors.
-    "learning_rate": tune.loguniform(3e-4, 5e-3),
+    "learning_rate": tune.loguniform(5e-4, 5e-3),
     "gamma": [0.96, 0.98, 0.99, 0.995],
 }

@@ -12,7 +12,8 @@ from trainables.trainable import PongPG, PongTRPO
 
 COMMON = {"num_workers": 1, "seed": 7, "eval_interval": 0}
 GAMES = {"slots": 0, "batch_size": 3}
-PPO_RUN = COMMON | {"gae_lambda": 0.95, "minibatch_size": 1024, "learning_rate": 1e-3, "entropy_bonus": 0.03}
+PPO_RUN = COMMON | {"gae_lambda": 0.95, "entropy_bonus": 0.03, "learning_rate": 1e-3, "half_life": 3_000_000}
+TRPO_RUN = COMMON | {"max_kl": 0.03, "half_life": 4_000_000}
 TRPO_GAMES = {"slots": 0, "timesteps_per_batch": 3000}
 REINFORCE_RUN = pong_pg.PRESETS["karpathy"] | COMMON | GAMES | {"learning_rate": 2e-3, "gamma": 0.98}
 SEGMENTS = {"slots": 4, "segment_length": 250, "updates_per_iteration": 3}
@@ -102,7 +103,7 @@ def test_ppo_repeats_the_run_that_was_recorded(
 def test_trpo_repeats_the_run_that_was_recorded(
     make_trial, settings, expected_returns, expected_lengths, expected_figures
 ):
-    trial = make_trial(PongTRPO, COMMON | settings)
+    trial = make_trial(PongTRPO, TRPO_RUN | settings)
     start = trial.arrays
     returns, lengths, last = played(trial)
     assert returns == expected_returns

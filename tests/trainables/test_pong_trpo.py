@@ -82,7 +82,7 @@ def test_metrics_are_plain_finite_numbers(learner):
 
 
 def test_the_trust_region_shrinks_with_the_steps_that_were_played(make_trial):
-    trial = make_trial(half_life=500)
+    trial = make_trial(max_kl=0.03, half_life=500)
     first, second = trial.train(), trial.train()
     share = 0.25 ** (first["timesteps_total"] / 500)
     assert [first["policy/max_kl"], second["policy/max_kl"]] == pytest.approx([0.03, 0.03 * share])

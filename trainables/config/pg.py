@@ -36,10 +36,10 @@ class PGConfig(Config):
     hidden_size: Count = 200
     """Hidden ReLU units."""
 
-    learning_rate: Positive = 1e-3
+    learning_rate: Positive = 2e-3
     """Step size of the optimiser."""
 
-    half_life: Annotated[int, Bounds(0)] = 3_000_000
+    half_life: Annotated[int, Bounds(0)] = 1_500_000
     """Agent steps in which the learning rate halves, again and again (0: it stays as it is)."""
 
     batch_size: Annotated[int, Bounds(0)] = 0

@@ -52,10 +52,10 @@ class TRPOConfig(Config):
     """Games per update at least, however long they are (good players' have 10,000 steps), where slots is 0. Fewer leave
     workers idle."""
 
-    max_kl: Positive = 0.03
+    max_kl: Positive = 0.05
     """Trust region: largest mean KL divergence (nats) between the policies before and after an update, at first."""
 
-    half_life: Annotated[int, Bounds(0)] = 4_000_000
+    half_life: Annotated[int, Bounds(0)] = 1_500_000
     """Agent steps in which the step size halves, again and again, and max_kl, which goes with its square, falls to a
     quarter (0: they stay as they are). Even games are long, and a batch of steps holds few points of them: steps of
     the first size then lose as much as they win."""
