@@ -30,8 +30,9 @@ Examples:
   python experiments/watch.py first --episodes 20 --greedy       a score with a narrower interval
   python experiments/watch.py results/first/00003_lr=2e-3_h=200_g=0.99_w=2 --film --out progress.gif
 
-With --film the untrained policy is made anew from the trial's settings and seed. Earlier checkpoints of the trial stand
-between it and the best one where there are any: a trial keeps its best and its latest.
+With --film the untrained policy is made anew from the trial's settings and seed. Between it and the best one stand up
+to two checkpoints of the trial whose scores lie on the way: it keeps its best and its latest, and more where
+--keep-checkpoints says so.
 """
 
 MAX_PANELS = 4
@@ -130,19 +131,23 @@ def _progress(
     """Game 1 as the untrained policy, up to two checkpoints that are left in between, and the best one play it."""
     earlier = [item for item in found if item.folder.parent == best.folder.parent and item.iteration < best.iteration]
     runners = [("untrained", policies.untrained_runner(best))]
-    runners += [
-        (f"iteration {item.iteration}", policies.policy_runner(item)) for item in _spread(earlier, MAX_PANELS - 2)
-    ]
+    between = _on_the_way(earlier, best, MAX_PANELS - 2)
+    runners += [(f"iteration {item.iteration}", policies.policy_runner(item)) for item in between]
     played = [(name, _play(runner, 0, arguments, filmed=True)) for name, runner in runners]
     played.append((f"iteration {best.iteration}", game))
     captions = [(name, f"return {game.episode_return:+.0f} in {game.length:,} steps") for name, game in played]
     return side_by_side([game.film for _, game in played if game.film], captions)
 
 
-def _spread(items: list[CheckpointRef], count: int) -> list[CheckpointRef]:
-    """At most ``count`` of the items, evenly spread from the first on."""
-    indices = np.linspace(0, len(items), count, endpoint=False).astype(int)
-    return [items[index] for index in np.unique(indices)] if items else []
+def _on_the_way(earlier: list[CheckpointRef], best: CheckpointRef, count: int) -> list[CheckpointRef]:
+    """At most ``count`` of the earlier ones: those that are nearest to even parts of the climb to the best one's score."""
+    scored = [item for item in earlier if np.isfinite(item.score)]
+    if not scored:
+        return []
+    scores = np.array([item.score for item in scored])
+    parts = np.linspace(scores[0], best.score, count + 2)[1:-1]
+    indices = np.unique(np.abs(scores - parts[:, None]).argmin(axis=1))
+    return [scored[index] for index in indices]
 
 
 def _play(runner: PolicyRunner, index: int, arguments: Arguments, filmed: bool) -> MeasuredGame:

@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from experiments import results, watch
+from experiments.read.policies import CheckpointRef
 from experiments.record.folders import create
 from tests.helpers.trials import CARTPOLE
 from trainables.config import PGConfig, TRPOConfig
@@ -131,6 +132,17 @@ def test_the_film_of_the_progress_shows_untrained_first_and_best_side_by_side(ru
     court = screens[100, 100]
     for left in (0, 328, 656):
         assert (screens[70:390, left : left + 320] == court).all(axis=-1).mean() > 0.9, "a court, with paddles and ball"
+
+
+def test_the_film_of_the_progress_showed_iteration_1_and_the_untrained_policy_which_play_alike(tmp_path):
+    def checkpoint(iteration, *returns):
+        return CheckpointRef(tmp_path, {"iteration": iteration, "episodes": {"recent_returns": returns}})
+
+    scores = {1: -20.0, 10: -7.0, 20: 2.0, 30: 9.0, 40: 11.0, 50: 14.0}
+    earlier = [checkpoint(0), *(checkpoint(*item) for item in scores.items())]
+    shown = watch._on_the_way(earlier, checkpoint(60, 16.0), 2)
+    assert [item.iteration for item in shown] == [10, 20], "a third and two thirds of the climb from -20 to 16"
+    assert watch._on_the_way([checkpoint(0)], checkpoint(60, 16.0), 2) == []
 
 
 def test_an_environment_without_a_console_is_played_but_not_filmed(run):
