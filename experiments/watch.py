@@ -140,7 +140,7 @@ def _progress(
 
 
 def _on_the_way(earlier: list[CheckpointRef], best: CheckpointRef, count: int) -> list[CheckpointRef]:
-    """At most ``count`` of the earlier ones: those that are nearest to even parts of the climb to the best one's score."""
+    """At most ``count`` of the earlier ones: those nearest to even parts of the climb to the best one's score."""
     scored = [item for item in earlier if np.isfinite(item.score)]
     if not scored:
         return []

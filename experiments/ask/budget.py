@@ -53,8 +53,8 @@ class Budget:
 
     @property
     def time_attr(self) -> str:
-        """The metric by which trials are compared (Tune's word): steps if they are limited, else updates."""
-        return next(iter(self.limits))
+        """The metric by which trials are compared (Tune's word): steps if they are limited, else iterations."""
+        return next(iter(self.limits), METRICS["iterations"])
 
     @property
     def unit(self) -> str:

@@ -51,7 +51,8 @@ def constants(file: Path) -> dict[str, Any]:
 def reason(error: BaseException) -> str:
     """An error in one line: its type, its text, and where it arose."""
     last = traceback.extract_tb(error.__traceback__)[-1:]
-    place = f" ({Path(last[0].filename).name}, line {last[0].lineno})" if last else ""
+    known = last and not isinstance(error, SyntaxError)  # whose text says where; what raises it is Python's importer
+    place = f" ({Path(last[0].filename).name}, line {last[0].lineno})" if known else ""
     return f"{type(error).__name__}: {' '.join(str(error).split())}{place}"
 
 

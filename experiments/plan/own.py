@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments.ask.imports import imported
-from experiments.plan.learners import IMPORTED, LEARNERS, Learner, Own
+from experiments.plan.learners import IMPORTED, LEARNERS, Learner, Own, is_learner
 from trainables.algorithms.algorithm import Algorithm
 from trainables.checks import ConfigError, unknown
 from trainables.config import Config
@@ -32,6 +32,8 @@ def learner_typed(text: str) -> Learner:
     _require_algorithm(text, algorithm)
     config_class = algorithm.config_class
     name = f"{module.__name__}.{algorithm.__name__}"
+    if not is_learner(name):
+        raise ConfigError(f"{text}: accepted are names of ASCII letters, digits and underscores")
     trainable = type(
         algorithm.__name__,
         (PongTrainable,),

@@ -20,8 +20,8 @@ RECORD = "experiment.json"
 RESULTS, PARAMS, ERROR = "result.json", "params.json", "error.txt"
 """In a trial's folder: a row of JSON for each iteration, the settings, and Tune's report of what went wrong."""
 
-CHECKPOINTS, TUNE_STATES = "checkpoint_*", "experiment_state-*.json"
-"""Patterns: a trial's checkpoints, and Tune's own account of the trials, one file for each time that it was started."""
+TUNE_STATES = "experiment_state-*.json"
+"""Pattern of Tune's own accounts of the trials, one file for each time that it was started."""
 
 
 def existing(storage_path: Path) -> list[str]:

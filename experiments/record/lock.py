@@ -26,11 +26,17 @@ def exclusive(folder: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ConfigError(f"{folder} is in use by another program: wait for it, or end it") from None
+        except OSError as error:
+            reason = f"{folder} cannot be locked ({error.strerror}): it needs a file system that has flock"
+            raise ConfigError(reason) from None
         yield
 
 
 def is_held(folder: Path) -> bool:
-    """Whether a program is running this experiment now. Looking leaves no trace, and needs no right to write."""
+    """Whether a program is running this experiment now; not so where the file system has no locks.
+
+    Looking leaves no trace, and needs no right to write.
+    """
     try:
         descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError:
@@ -38,7 +44,7 @@ def is_held(folder: Path) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         return False
-    except BlockingIOError:
-        return True
+    except OSError as error:
+        return isinstance(error, BlockingIOError)
     finally:
         os.close(descriptor)

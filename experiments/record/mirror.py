@@ -22,9 +22,12 @@ from pyarrow.fs import FileInfo, FileSelector, FileType, copy_files
 from experiments.ask.flags import RunFlags
 from experiments.ask.storage import MIRRORS, is_uri, locate
 from experiments.record import folders, names
+from experiments.record.decisions import DECISIONS
+from experiments.record.exchanges import EXCHANGES
 from experiments.record.folders import RECORD
 from experiments.record.lock import exclusive, is_held
 from experiments.record.notes import note, noted, synced
+from experiments.record.winner import FILM, WINNER
 from trainables.checks import ConfigError
 
 
@@ -67,9 +70,9 @@ class Remote:
     def settle(self) -> bool:
         """Send and fetch what is left when an experiment ends; return whether that went well."""
         try:
-            for path in self.folder.iterdir():
-                if path.is_dir():
-                    self.push_trial(path)
+            for path in names.trials(self.folder).values():
+                self.push_trial(path)
+            self.push(*_files(self.folder / name for name in (DECISIONS, EXCHANGES, WINNER, FILM)))
             self.pull()
         except OSError as error:
             print(f"{self.uri} lacks what {self.folder} has: {error}. --resume sends it.", file=sys.stderr)
@@ -88,7 +91,7 @@ class Remote:
         """Send what this program writes of a trial."""
         filesystem, root = locate(self.uri)
         filesystem.create_dir(f"{root}/{trial.name}")
-        self.push(*(path for path in trial.iterdir() if path.is_file()))
+        self.push(*_files(trial.iterdir()))
 
     def fetch(self) -> None:
         """Make the mirror what lies there, if no program runs the experiment here and keeps it so.
@@ -154,13 +157,20 @@ class Remote:
         if target.exists() and synced(self.folder).get(info.path.removeprefix(f"{root}/")) == noted(info):
             return False
         target.parent.mkdir(parents=True, exist_ok=True)
-        copy_files(info.path, str(target), source_filesystem=filesystem)
+        incoming = names.inside(folder, f".{info.base_name}.incoming")  # a fetch that fails leaves the target whole
+        copy_files(info.path, str(incoming), source_filesystem=filesystem)
+        incoming.replace(target)
         return True
 
     def _note(self, infos: Iterable[FileInfo]) -> None:
         """Note that these files are the same here and there."""
         _, root = locate(self.uri)
         note(self.folder, {info.path.removeprefix(f"{root}/"): noted(info) for info in infos})
+
+
+def _files(paths: Iterable[Path]) -> list[Path]:
+    """Those that are files; what a link points to belongs to somebody else."""
+    return [path for path in paths if path.is_file() and not path.is_symlink()]
 
 
 def taken(run: RunFlags, name: str) -> bool:

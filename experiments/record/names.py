@@ -47,7 +47,7 @@ def trials(experiment: Path) -> dict[str, Path]:
 
 
 def checkpoints(trial: Path) -> list[Path]:
-    """The folders of a trial's checkpoints, by number. Raises ConfigError if one is a link, or none can be read."""
+    """The folders of a trial's checkpoints, by number. Raises ConfigError if one is a link, or if it cannot be read."""
     names = [name for name in _listed(trial) if CHECKPOINT.fullmatch(name)]
     return [inside(trial, name) for name in names if os.path.isdir(trial / name)]
 

@@ -45,7 +45,9 @@ class Halving(Rounds):
         return (*self._rungs[:-1], math.inf)[min(len(self._decisions), len(self._rungs) - 1)]
 
     def before_the_first(self, trials: Mapping[int, Trial]) -> None:
-        """Begin to measure how fast all of them are together."""
+        """Send decisions again that may not have come home; begin to measure how fast all trials are together."""
+        if self._decisions:
+            self._write(self._decisions)
         self._pace.begin(self._steps(trials))
 
     def choose(self, ready: Sequence[Trial], running: Sequence[Trial]) -> Trial | None:

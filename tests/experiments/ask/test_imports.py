@@ -48,7 +48,7 @@ def test_a_module_of_a_package():
         ("json.py:loads", "there is another module 'json'; call the file otherwise"),
         ("broken:x", "its import fails with ZeroDivisionError: division by zero (broken.py, line 2)"),
         ("ends:x", "its import fails with SystemExit: bye (ends.py, line 1)"),
-        ("unwhole:x", "its import fails with SyntaxError"),
+        ("unwhole:x", "its import fails with SyntaxError: invalid syntax (unwhole.py, line 1)"),
         ("needy:x", "its import fails with ModuleNotFoundError: No module named 'not_there_at_all' (needy.py, line 1)"),
     ],
 )

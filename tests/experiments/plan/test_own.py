@@ -43,6 +43,8 @@ class Whole(Part):
     def collect(self, arrays, blocks, play): ...
     def update(self, arrays, batch, progress, rng): ...
 
+class Größe(Whole): ...
+
 class Bare(Whole):
     config_class = None
 
@@ -62,7 +64,7 @@ def function(): ...
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine_own.py").write_text(FILE)
+    (tmp_path / "mine_own.py").write_text(FILE, encoding="utf-8")
     return tmp_path
 
 
@@ -72,6 +74,7 @@ def folder(tmp_path, monkeypatch):
         ("function", "accepted is a class that derives from trainables.algorithms.algorithm.Algorithm"),
         ("Settings", "accepted is a class that derives from trainables.algorithms.algorithm.Algorithm"),
         ("Part", "lacks collect, init, update, worker_factory"),
+        ("Größe", "accepted are names of ASCII letters"),
         ("Bare", "config_class=None: accepted is a class that derives from Config"),
         ("LooseOne", "Loose needs the decorator @dataclass(frozen=True)"),
         ("ImpossibleOne", "the defaults of Impossible: gamma=0.9 is for others"),

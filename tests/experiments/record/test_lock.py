@@ -1,5 +1,8 @@
 """Two programs never write one experiment."""
 
+import errno
+import fcntl
+
 import pytest
 
 from experiments.record.lock import exclusive, is_held
@@ -11,4 +14,14 @@ def test_a_second_program_is_refused_while_the_first_runs_and_let_in_afterwards(
         assert is_held(tmp_path)
         with pytest.raises(ConfigError, match="in use by another program"), exclusive(tmp_path):
             pass
+    assert not is_held(tmp_path)
+
+
+def test_a_file_system_without_locks_is_named_and_can_be_read(tmp_path, monkeypatch):
+    def lacks(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", lacks)
+    with pytest.raises(ConfigError, match="needs a file system that has flock"), exclusive(tmp_path):
+        pass
     assert not is_held(tmp_path)

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -124,6 +125,50 @@ def test_a_link_in_a_mirror_was_written_through(mirrored, tmp_path):
     with pytest.raises(ConfigError, match="is a link"):
         Remote.of(mirrored).fetch()
     assert (tmp_path / "precious").read_text() == "precious"
+
+
+def test_what_links_of_an_unpacked_experiment_point_to_was_sent_to_the_uri_that_it_names(mirrored, tmp_path):
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "key").write_text("secret")
+    (mirrored / "x").symlink_to(tmp_path / "private")
+    (mirrored / "winner.json").symlink_to(tmp_path / "private" / "key")
+    (trial,) = mirrored.glob("00000*")
+    (trial / "note").symlink_to(tmp_path / "private" / "key")
+    (trial / "result.json").write_text("new rows")
+    assert Remote.of(mirrored).settle()
+    sent = [path for path in (tmp_path / "home").rglob("*") if path.is_file()]
+    assert "new rows" in [path.read_text() for path in sent]
+    assert "secret" not in [path.read_text() for path in sent]
+
+
+def test_a_fetch_that_failed_left_an_empty_file(mirrored, tmp_path, monkeypatch):
+    (here,), (there,) = mirrored.glob("*/result.json"), (tmp_path / "home").glob("*/*/result.json")
+    before = here.read_bytes()
+    there.write_text("newer rows")
+    os.utime(there, (2e9, 2e9))
+
+    def breaks(source, target, **_):
+        Path(target).write_bytes(b"")
+        raise OSError("connection reset")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(mirror, "copy_files", breaks)
+        with pytest.raises(ConfigError, match="cannot be fetched: connection reset"):
+            Remote.of(mirrored).fetch()
+    assert here.read_bytes() == before
+    Remote.of(mirrored).fetch()
+    assert here.read_text() == "newer rows"
+    assert not [*mirrored.rglob("*.incoming")]
+
+
+def test_decisions_that_did_not_come_home_are_sent_at_the_end(mirrored, tmp_path):
+    for name in ("rungs.json", "winner.gif"):
+        (mirrored / name).write_text(name)
+    assert Remote.of(mirrored).settle()
+    assert [(tmp_path / "home" / "x" / name).read_text() for name in ("rungs.json", "winner.gif")] == [
+        "rungs.json",
+        "winner.gif",
+    ]
 
 
 def test_a_record_that_names_no_uri_as_its_home_is_damaged(mirrored):
