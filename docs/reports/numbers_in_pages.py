@@ -33,8 +33,8 @@ def film() -> str:
     shown = json.loads((DATA / "film.json").read_text())
     at = f"{shown['million_agent_steps']:.1f} million agent steps"
     return (
-        f"![The same game by the untrained policy, by two on the way, and after {at}](docs/learned.gif)\n\n"
-        f"*PPO, seed {shown['seed']}: the same game by the untrained policy, by two on the way, and after"
+        f"![One game by the untrained policy, by two on the way, and after {at}](docs/learned.gif)\n\n"
+        f"*PPO, seed {shown['seed']}: one game by the untrained policy, by two on the way, and after"
         f" {shown['iteration']} iterations, {at}.*"
     )
 
@@ -51,19 +51,6 @@ def learners() -> str:
         [f"minutes, {name.split(',')[0]}", *(_minutes(side, s) for s in SCORES), ""] for name, side in found.items()
     ]
     return _table(heads, [*steps, *minutes])
-
-
-def speed() -> str:
-    """The sentence about whole iterations."""
-    rates = {name: _row(f"{name}, ", name) for name in ("PongPG", "PongTRPO")}
-    (pg, pg_share), (trpo, trpo_share) = (
-        (f"{round(row['frames/s'] / 4, -2):,.0f}", f"{row['share of emulator']['middle']:.2f}")
-        for row in rates.values()
-    )
-    return (
-        f"Two workers on 2 cores play and learn from {pg} agent steps a second with `pg` and {trpo} with `trpo`:"
-        f" {pg_share} and\n{trpo_share} of what two bare emulators play (`benchmark.py update`)."
-    )
 
 
 def iterations() -> str:
@@ -203,8 +190,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
-    function.__name__: function
-    for function in (film, learners, speed, iterations, origin, beside_others, a2c, core_minutes)
+    function.__name__: function for function in (film, learners, iterations, origin, beside_others, a2c, core_minutes)
 }
 
 

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numbers_in_pages
@@ -22,6 +23,7 @@ from experiments import read
 from experiments.read import policies
 from experiments.record.provenance import provenance
 from experiments.show.frame import to_bytes
+from trainables.files import replace_text
 
 RUNS = ("pg", "trpo", "a2c", "karpathy", "modular_rl")
 LEARNERS = RUNS[:2]
@@ -46,7 +48,7 @@ def main(folder: Path) -> None:
             shutil.copy(folder / name, DATA / name)
     for report, about in REPORTED.items():
         if done.issuperset(about):
-            _program(folder, "results.py", "report", *about, "--out", str(REPORTS / f"{report}.html"))
+            _report(folder, report, about)
     (DATA / "made.json").write_text(json.dumps(_made(folder), indent=1) + "\n")
     if done.issuperset(LEARNERS):
         for name in LEARNERS:
@@ -77,6 +79,13 @@ def _made(folder: Path) -> dict[str, object]:
     }
 
 
+def _report(folder: Path, name: str, about: Sequence[str]) -> None:
+    """A report, with commands that name the folder of protocol.md for this machine's."""
+    _program(folder, "results.py", "report", *about, "--out", str(REPORTS / f"{name}.html"))
+    page = REPORTS / f"{name}.md"
+    replace_text(page, page.read_text(encoding="utf-8").replace(str(folder), "../published"))
+
+
 def _policy(folder: Path, learner: str) -> None:
     """The learner's best policy, which comes along with the code."""
     shipped = ROOT / "tests" / "data" / "trained" / learner
@@ -99,4 +108,4 @@ def _program(folder: Path, program: str, *words: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]).absolute())
