@@ -28,7 +28,7 @@ DESCRIPTION = """Train one configuration on real Pong. Learners:
 
 Examples:
   python experiments/train.py pg                                with the defaults, which learn
-  python experiments/train.py pg --num-workers 2 --iterations 50 --batch-size 10 --seed 0 --name run1
+  python experiments/train.py pg --num-workers 2 --iterations 50 --seed 0 --name run1
   python experiments/train.py pg --resume run1                  go on after an interruption
   python experiments/train.py pg --extend run1 --iterations 300 go on beyond its end
   python experiments/train.py pg --fork run1 --iterations 300 --learning-rate 5e-4   a new run from its best checkpoint

@@ -3,7 +3,7 @@
 #
 #   docs/reports/make.sh FOLDER            every step that is not done; an interrupted one goes on where it was
 #   docs/reports/make.sh FOLDER STEP ...   these steps alone
-#   docs/reports/make.sh FOLDER --check    one seed of each learner and one sweep again, beside the published ones
+#   docs/reports/make.sh FOLDER --check    one seed of each learner, and the sweep, again, beside what is published
 #
 # FOLDER keeps the experiments, what each step printed (STEP.log) and how long it took (seconds.tsv); it lies outside of
 # the checkout. The steps take some seven hours on 2 cores with nothing beside them; protocol.md says what they are for.

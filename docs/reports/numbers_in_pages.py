@@ -72,7 +72,7 @@ def origin() -> str:
             steps.setdefault(revision[:12], []).append(f"`{step}`")
     made_of = "; ".join(f"revision `{revision}`: {', '.join(names)}" for revision, names in steps.items())
     machine = f"{data['cpus']} cores ({data['processor']}), Python {data['python']}"
-    return f"Made on {machine}, until {data['day']}, of\n{made_of}."
+    return f"Made on {machine}; the last step ended on {data['day']}. Of\n{made_of}."
 
 
 def beside_others() -> str:
@@ -96,9 +96,9 @@ def a2c() -> str:
     found = side.arrivals(0.0)
     at = ", ".join(f"{steps / 1e6:.3g}" for steps in found.steps)
     return (
-        f"Of {len(side.runs)} seeds {len(found.steps)} win half of the points within"
-        f" {side.curves[0][-1] / 1e6:.3g} million agent steps: the first window of 250,000 steps whose\n"
-        f"mean return is 0 or more ends at {at} million."
+        f"{len(found.steps)} of {len(side.runs)} seeds come to a mean return of 0, half of the points, within"
+        f" {side.curves[0][-1] / 1e6:.3g} million agent steps: the first window of\n"
+        f"250,000 steps at 0 or more ends at {at} million."
     )
 
 
