@@ -22,6 +22,8 @@ FRAMES = 20_000
 """Frames of one bare emulator loop, about a second, like the updates beside it: of loops of 0.3 s, one may be 5% slower
 than the next."""
 
+FRAME_SKIP = 4
+"""Emulator frames of an agent step."""
 
 REINFORCE = {
     "method": "reinforce",

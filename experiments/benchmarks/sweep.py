@@ -13,13 +13,10 @@ import numpy as np
 import tyro
 
 from experiments.ask.sweep_flags import SchedulerName
-from experiments.benchmarks.measure import OutputFlags, Spread, Table, bare_emulators
+from experiments.benchmarks.measure import FRAME_SKIP, OutputFlags, Spread, Table, bare_emulators
 from experiments.plan.resources import local_cpus
 from experiments.read.trials import TrialResult, read_experiment
 from trainables.checks import Bounds, ConfigError
-
-FRAME_SKIP = 4
-"""Emulator frames of an agent step."""
 
 PROGRAMS = {"pg": "sweep_pong.py", "trpo": "sweep_trpo.py"}
 
@@ -81,13 +78,19 @@ def benchmark_sweep(flags: SweepFlags) -> Iterator[Table]:
 
 
 def _sweep(flags: SweepFlags, experiment: Path) -> tuple[float, Sequence[TrialResult]]:
-    """Run the sweep as a user does; return its seconds, and its trials that have results."""
+    """Run the sweep as a user does; return its seconds, and its trials that have results.
+
+    Raises ConfigError if it does not come to its end. Trials that failed are part of one that does.
+    """
     program = Path(__file__).parents[1] / PROGRAMS[flags.learner]
     words = ["--time-budget-s", flags.time_budget_s, "--scheduler", flags.scheduler, "--seed", flags.seed]
     where = ["--storage-path", experiment.parent, "--name", experiment.name]
     start = time.perf_counter()
-    subprocess.run([sys.executable, str(program), *map(str, [*words, *where])], check=True, stdout=subprocess.DEVNULL)
+    command = [sys.executable, str(program), *map(str, [*words, *where])]
+    status = subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode
     seconds = time.perf_counter() - start
+    if status not in (0, 1):
+        raise ConfigError(f"{program.name} ended with exit status {status} after {seconds:.0f} s")
     return seconds, [trial for trial in read_experiment(experiment).trials if trial.rows]
 
 

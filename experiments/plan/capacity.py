@@ -57,6 +57,7 @@ class Capacity:
     most_workers: int  # that a trial can use
     iteration_steps: float  # of a trial
     seeds: int = 1  # of each configuration, and so trials
+    max_concurrent: int | None = None  # trials at once; None: as many as there are cores
 
     @classmethod
     def of(cls, learner: Learner, config: Config, resources: ClusterResources) -> Self:
@@ -91,10 +92,13 @@ class Capacity:
         return max(1000, min(found // digit * digit, LAST_STEPS))
 
     def _seconds(self, num_trials: int, steps: int) -> float:
-        """Of a round. Trials that are left over when all cores have had as many share the cores."""
-        waves, rest = divmod(num_trials, self.cores)
-        found = waves * (START_S + steps / self._pace(1))
-        return found + (START_S + steps / self._pace(min(self.cores // rest, self.most_workers)) if rest else 0)
+        """Of a round: as many trials at once as can be, then those that are left over; they share the cores."""
+        most = min(self.cores, self.max_concurrent or self.cores)
+        waves, rest = divmod(num_trials, most)
+        return sum(self._seconds_at_once(count, steps) for count in [*[most] * waves, *[rest] * (rest > 0)])
+
+    def _seconds_at_once(self, trials: int, steps: int) -> float:
+        return START_S + steps / self._pace(min(self.cores // trials, self.most_workers))
 
     def _pace(self, workers: int) -> float:
         return PACE * self.steps_per_s * (1 + LENT * (workers - 1))

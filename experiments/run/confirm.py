@@ -45,7 +45,9 @@ def confirm(learner: Learner, folder: Path, run: RunFlags) -> int:
     if begun:
         status, again = lifecycle.resume(learner, dataclasses.replace(flags, resume=again.name))
     else:
-        status, again = lifecycle.start(learner, _spec(spec, sweep, asked), dataclasses.replace(flags, name=again.name))
+        status, again = lifecycle.start(
+            learner, fresh_seeds(spec, sweep, asked), dataclasses.replace(flags, name=again.name)
+        )
     if status in (0, 1):
         _show(sweep, read_experiment(again))
     return status
@@ -71,8 +73,11 @@ def _flags(folder: Path, spec: ExperimentSpec, run: RunFlags) -> RunFlags:
     )
 
 
-def _spec(spec: ExperimentSpec, sweep: Experiment, asked: dict[str, int]) -> ExperimentSpec:
-    """What the confirmation is to do. All configurations meet the same seeds, new to all of them."""
+def fresh_seeds(spec: ExperimentSpec, sweep: Experiment, asked: dict[str, int]) -> ExperimentSpec:
+    """What the confirmation is to do. All configurations meet the same seeds, new to all of them.
+
+    Its trials begin untrained, also those of a fork's confirmation.
+    """
     first = 1 + max(config["seed"] for config in spec.configs)
     seeds = range(first, first + asked["seeds"])
     chosen = best_configurations(sweep, asked["best"])
@@ -87,6 +92,7 @@ def _spec(spec: ExperimentSpec, sweep: Experiment, asked: dict[str, int]) -> Exp
         ended=None,
         extended=[],
         confirms=sweep.name,
+        fork_of=None,
         configuration_of=[index for index in range(len(chosen)) for _ in seeds],
     )
 

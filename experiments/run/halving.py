@@ -52,7 +52,14 @@ class Halving(Rounds):
 
     def choose(self, ready: Sequence[Trial], running: Sequence[Trial]) -> Trial | None:
         """The next trial for which a core is free, with its workers."""
-        return self._lending.next(ready, running, cluster_resources())
+        return self._lending.next(ready, running, cluster_resources(), self._max_concurrent - len(running))
+
+    def on_trial_error(self, tune_controller: Any, trial: Trial) -> None:
+        """Take back what was lent to a trial that Tune starts anew, which waited for cores of a node that died."""
+        super().on_trial_error(tune_controller, trial)
+        if trial.status == Trial.ERROR:  # else it has failed for good
+            running = [t for t in tune_controller.get_trials() if not t.is_finished() and t.status != Trial.PAUSED]
+            self._lending.after_error(trial, running, cluster_resources())
 
     def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
         """Pause the trial at a rung, and where it can go on with more workers: no other waits for a core."""

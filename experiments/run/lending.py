@@ -23,20 +23,31 @@ class Lending:
     def __init__(self, learner: Learner) -> None:
         self._learner = learner
 
-    def next(self, ready: Sequence[Trial], running: Sequence[Trial], resources: ClusterResources) -> Trial | None:
+    def next(
+        self, ready: Sequence[Trial], running: Sequence[Trial], resources: ClusterResources, places: int | None = None
+    ) -> Trial | None:
         """The trial to start now, with the resources that are its; None if nothing is free.
 
-        It is the first one that has what it asks for, or else the first one.
+        It is the first one that has what it asks for, or else the first one. At most ``places`` start before another
+        one ends.
         """
         free = resources.cpus - sum(map(cpus, running))
         fitting = [trial for trial in ready if _asked(trial) <= _fitting(free, trial)]
         chosen = next(iter([*fitting, *ready]))
-        others = [trial for trial in ready if trial is not chosen]
+        others = [trial for trial in ready if trial is not chosen][: places and places - 1]
         if not (workers := self.workers(chosen, others, running, resources)):
             return None
-        config = chosen.config | {"num_workers": workers}
-        chosen.update_resources(self._learner.trainable.default_resource_request(config))
+        self._give(chosen, workers)
         return chosen
+
+    def after_error(self, trial: Trial, running: Sequence[Trial], resources: ClusterResources) -> None:
+        """Have a trial that starts anew need no more cores than are free: those that it had may be gone with a node.
+
+        Where none is free it needs what it asks for, or all there is, and waits until others end.
+        """
+        had = round(cpus(trial) / _each(trial))
+        free = _fitting(resources.cpus - sum(map(cpus, running)), trial) or _asked(trial)
+        self._give(trial, max(1, min(had, free, resources.workers(_each(trial)))))
 
     def workers(
         self, trial: Trial, others: Sequence[Trial], running: Sequence[Trial], resources: ClusterResources
@@ -63,6 +74,10 @@ class Lending:
         """
         others = [other for other in running if other is not trial]
         return seconds > WORTH_S and self.workers(trial, [], others, resources) * _each(trial) > cpus(trial) + 1e-9
+
+    def _give(self, trial: Trial, workers: int) -> None:
+        config = trial.config | {"num_workers": workers}
+        trial.update_resources(self._learner.trainable.default_resource_request(config))
 
     def _most(self, trial: Trial) -> int:
         """How many workers a trial can use, or asks for."""

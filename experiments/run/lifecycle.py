@@ -116,8 +116,9 @@ def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) ->
             print("Every trial has come to its end: --extend goes further.")
         home = Remote.of(folder)
         resources = start_ray(run.address, run.verbose)
-        for config in spec.configs if spec.scheduler != "halving" else ():  # whose trials have what there is
-            require_fits(learner.config_class.from_dict(config), resources)
+        fewest = {"num_workers": 1} if spec.scheduler == "halving" else {}  # whose trials have what there is
+        for config in spec.configs:
+            require_fits(learner.config_class.from_dict(config | fewest), resources)
         if run.address or home:
             require_shared(home.uri if home else str(folder))
         spec = with_source(dataclasses.replace(spec, ended=None), learner.source)
@@ -146,7 +147,7 @@ def promise(folder: Path, spec: ExperimentSpec) -> None:
 
 def _why_over(restored: Mapping[str, RestoredTrial], spec: ExperimentSpec) -> str:
     """Why no trial has anything to do, although the budget was extended."""
-    if spent := {flag for trial in restored.values() for flag in spec.budget.spent(trial.rows[-1])}:
+    if spent := {flag for trial in restored.values() for row in trial.rows[-1:] for flag in spec.budget.spent(row)}:
         return f"its trials ended by their other limit; give more {' and '.join(sorted(spent))}"
     return "its trials were stopped early, and stay so; --fork starts anew from their best checkpoints"
 

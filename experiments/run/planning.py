@@ -26,6 +26,7 @@ def filled(sweep: SweepFlags, capacity: Capacity) -> SweepFlags:
 
     Raises ConfigError if there is no time for anything.
     """
+    capacity = dataclasses.replace(capacity, seeds=sweep.seeds, max_concurrent=sweep.max_concurrent)
     asked = sweep.timesteps or (sweep.iterations and round(sweep.iterations * capacity.iteration_steps))
     num_samples, steps = choose(capacity, sweep.time_budget_s, sweep.num_samples, asked)
     return dataclasses.replace(sweep, num_samples=num_samples, timesteps=sweep.timesteps if sweep.iterations else steps)
@@ -34,7 +35,8 @@ def filled(sweep: SweepFlags, capacity: Capacity) -> SweepFlags:
 def rounds(capacity: Capacity, spec: ExperimentSpec, start: int) -> list[Round]:
     """The rounds of halving, in the unit of the budget, of which trials have ``start`` behind them."""
     steps = capacity.iteration_steps if spec.budget.unit == "iterations" else 1
-    capacity = dataclasses.replace(capacity, seeds=max(map(len, spec.configurations)))
+    most = max(map(len, spec.configurations))
+    capacity = dataclasses.replace(capacity, seeds=most, max_concurrent=spec.max_concurrent)
     found = capacity.rounds(len(spec.configurations), [round(rung * steps) for rung in (start, *(spec.rungs or ()))])
     return [each._replace(begin=round(each.begin / steps), end=round(each.end / steps)) for each in found]
 

@@ -129,7 +129,7 @@ def _drawn(learner: Learner, sweep: SweepFlags, settings: Mapping[str, Any], res
         sweep = dataclasses.replace(sweep, grid=False, num_samples=len(found[0]))
     capacity = None
     if sweep.scheduler == "halving":
-        capacity = dataclasses.replace(Capacity.of(learner, typical(learner, space), resources), seeds=sweep.seeds)
+        capacity = Capacity.of(learner, typical(learner, space), resources)
         sweep = filled(sweep, capacity)
     found = found or draw(learner, space, sweep.num_samples or SAMPLES, sweep.seed, resources)
     return Drawn(sweep, capacity, *found, space)

@@ -63,10 +63,9 @@ class TensorBoard(LoggerCallback):
         config = {
             name: float(value) if isinstance(value, (int, float)) else value for name, value in trial.config.items()
         }
-        numbers = {key: float(value) for key, value in config.items() if isinstance(value, (int, float))}
         # The experiment summary is left out: TensorBoard believes one trial's list of columns for all, while without
         # it, it collects the columns of every trial.
-        _, session_start, _ = hparams(config | numbers, {})
+        _, session_start, _ = hparams(config, {})
         writer.file_writer.add_summary(session_start)
         writer.add_custom_scalars(LAYOUT)
         writer.flush()

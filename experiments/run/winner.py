@@ -26,9 +26,11 @@ def play_winner(folder: Path) -> None:
     experiment = read_experiment(folder, running=False)
     best = experiment.winner
     found = policies.of_trial(best.folder) if best else []
-    if not best or not found or (experiment.played and experiment.played.iteration == found[-1].iteration):
+    if not best or not found:
         return
-    checkpoint = found[-1]
+    checkpoint, played = found[-1], experiment.played
+    if played and (played.trial, played.iteration) == (best.number, checkpoint.iteration):
+        return
     print(f"The winner plays {GAMES} games with actions sampled, {GAMES} with the most probable action.", flush=True)
     try:
         games, film = _play(checkpoint, best.number)

@@ -54,6 +54,15 @@ def test_what_is_given_stays_and_the_rest_follows():
     assert choose(TWO_CORES, 60, None, 5_000_000) == (1, 5_000_000)
 
 
+def test_a_sweep_of_one_trial_at_once_was_planned_as_if_every_core_had_a_trial():
+    alone = Capacity(4, 5600.0, 8, 8000.0, max_concurrent=1)
+    (first, *_) = alone.rounds(9, [0, 100_000, 400_000, 1_300_000])
+    one = Capacity(4, 5600.0, 8, 8000.0).rounds(1, [0, 100_000])[0]  # which has all cores
+    assert first.seconds == pytest.approx(9 * one.seconds)
+    assert alone.seconds(9, 1_300_000) > Capacity(4, 5600.0, 8, 8000.0).seconds(9, 1_300_000)
+    assert Capacity(2, 5600.0, 8, 8000.0, max_concurrent=5).seconds(9, 10**6) == TWO_CORES.seconds(9, 10**6)
+
+
 def test_no_time_for_anything_is_refused():
     with pytest.raises(ConfigError, match="--time-budget-s 5 is too short for a trial"):
         choose(TWO_CORES, 5, None, None)

@@ -47,6 +47,40 @@ def test_a_trial_that_has_what_it_asks_for_is_before_one_that_has_not():
     assert Lending(PG).next([first, second], [], resources) is second
 
 
+def test_one_core_of_four_was_used_where_one_trial_may_run_at_once():
+    """The others, which were not to start, counted as if they did."""
+    (first, *others), resources = trials(1, 1, 1, 1)
+    assert Lending(PG).next([first, *others], [], resources, places=1) is first
+    assert cpus(first) == 4.0
+
+
+@pytest.mark.parametrize(
+    ("nodes_left", "given"),
+    [
+        ((4,), 4),  # nothing has changed
+        ((2,), 2),
+        ((1,), 1),
+        ((1, 1), 2),
+    ],
+)
+def test_a_trial_waited_for_the_cores_of_a_node_that_had_died(nodes_left, given):
+    (trial,), resources = trials(1)
+    lending = Lending(PG)
+    assert lending.next([trial], [], resources) is trial
+    lending.after_error(trial, [], ClusterResources(nodes_left))
+    assert cpus(trial) == given
+
+
+def test_a_trial_that_finds_no_core_after_an_error_waits_for_what_it_asks_for():
+    (trial, other), resources = trials(2, 2)
+    lending = Lending(PG)
+    assert lending.next([trial, other], [], resources) is trial
+    lending.after_error(trial, [other], ClusterResources((2,)))
+    assert cpus(trial) == 2.0
+    lending.after_error(trial, [other], ClusterResources((1,)))
+    assert cpus(trial) == 1.0, "all that there is"
+
+
 def test_workers_smaller_than_a_core_are_counted_so():
     (trial,), resources = trials(1, each=0.5, nodes=(2,))
     assert Lending(PG).next([trial], [], resources) is trial
