@@ -13,6 +13,7 @@ from experiments.ask.command_line import clean_exit, parse, program, subcommand
 from experiments.benchmarks.measure import OutputFlags, RoundsFlags, Table, show
 from experiments.benchmarks.reinforce import ReinforceFlags, benchmark_reinforce
 from experiments.benchmarks.rollout import benchmark_emulator, benchmark_rollout
+from experiments.benchmarks.schedulers import SchedulersFlags, benchmark_schedulers
 from experiments.benchmarks.simulation import SimulateFlags, benchmark_simulate
 from experiments.benchmarks.sweep import SweepFlags, benchmark_sweep
 from experiments.benchmarks.trpo import TRPOFlags, benchmark_trpo
@@ -40,6 +41,7 @@ BENCHMARKS: dict[str, tuple[type[OutputFlags], Benchmark]] = {
     "trpo": (TRPOFlags, benchmark_trpo),
     "tune": (TuneFlags, benchmark_tune),
     "sweep": (SweepFlags, benchmark_sweep),
+    "schedulers": (SchedulersFlags, benchmark_schedulers),
     "simulate": (SimulateFlags, benchmark_simulate),
 }
 
@@ -47,7 +49,7 @@ BENCHMARKS: dict[str, tuple[type[OutputFlags], Benchmark]] = {
 @clean_exit()
 def main() -> None:
     """Measure what the command line names."""
-    lines = "\n".join(f"  {key:9} {(function.__doc__ or '').strip()}" for key, (_, function) in BENCHMARKS.items())
+    lines = "\n".join(f"  {key:10} {(function.__doc__ or '').strip()}" for key, (_, function) in BENCHMARKS.items())
     name = subcommand("benchmark", BENCHMARKS, DESCRIPTION.format(benchmarks=lines))
     arguments, benchmark = BENCHMARKS[name]
     description = f"{benchmark.__doc__}\n\nExample: python experiments/benchmark.py {name} --json {name}.json"
