@@ -146,6 +146,12 @@ def test_the_steps_name_flags_that_there_are():
         subprocess.run(
             [sys.executable, str(ROOT / "experiments" / program), *words, "--help"], capture_output=True, text=True
         ).stdout
-        for program, *words in (["train.py", "pg"], ["sweep_pong.py"], ["benchmark.py", "sweep"])
+        for program, *words in (
+            ["train.py", "pg"],
+            ["sweep_pong.py"],
+            ["benchmark.py", "sweep"],
+            ["benchmark.py", "schedulers"],
+            ["results.py", "table"],
+        )
     ]
     assert not [flag for flag in flags if not any(flag in text for text in helps)]

@@ -13,14 +13,15 @@ python=${PYTHON:-$code/.venv/bin/python}
 programs=$code/experiments
 
 learning=(pg trpo a2c karpathy modular_rl)
+tables=(fifo_100 fifo_200)
 sweeps=(sweep_pg sweep_trpo sweep_pg_1 sweep_pg_2 sweep_pg_3 sweep_pg_4)
-benchmarks=(emulator rollout update reinforce trpo tune simulate)
-steps=("${learning[@]}" "${benchmarks[@]/#/benchmark_}" "${sweeps[@]}" confirm_pg confirm_trpo pages)
+benchmarks=(emulator rollout update reinforce trpo tune simulate schedulers)
+steps=("${learning[@]}" "${tables[@]}" "${benchmarks[@]/#/benchmark_}" "${sweeps[@]}" confirm_pg confirm_trpo pages)
 
 # What a step's result depends on: games on the Trainables alone, all else on the programs too.
 parts_of() {
     case $1 in
-        pg | trpo | karpathy | modular_rl) echo trainables search_spaces pyproject.toml ;;
+        pg | trpo | karpathy | modular_rl | fifo_*) echo trainables search_spaces pyproject.toml ;;
         a2c) echo trainables docs/own_learner.md pyproject.toml ;;
         *) echo trainables search_spaces experiments pyproject.toml ;;
     esac
@@ -60,10 +61,20 @@ run_step() {
             ;;
         karpathy) experiment karpathy "train.py pg" --preset karpathy --timesteps 5000000 ;;
         modular_rl) experiment modular_rl "train.py trpo" --preset modular_rl --timesteps 1000000 ;;
+        fifo_*)
+            experiment "$1" sweep_pong.py --scheduler fifo --seed "${1#fifo_}" --seeds 2 --num-samples 16 \
+                --num-workers 1 --timesteps 1000000 --time-budget-s 30000
+            ;;
         sweep_pg | sweep_trpo) sweep "$1" "${1#sweep_}" 0 ;;
         sweep_pg_*) sweep "$1" pg "${1#sweep_pg_}" ;;
         confirm_pg) program sweep_pong.py --resume sweep_pg --confirm 3 --confirm-seeds 3 --storage-path "$folder" ;;
         confirm_trpo) program sweep_trpo.py --resume sweep_trpo --confirm 3 --confirm-seeds 3 --storage-path "$folder" ;;
+        benchmark_schedulers)
+            for table in "${tables[@]}"; do
+                program results.py table "$table" --rows --storage-path "$folder" --out "$folder/$table.parquet"
+            done
+            program benchmark.py schedulers --table "$folder"/fifo_*.parquet --json "$folder/$1.json"
+            ;;
         benchmark_*) program benchmark.py "${1#benchmark_}" --json "$folder/$1.json" ;;
         pages) "$python" "$code/docs/reports/pages.py" "$folder" ;;
     esac

@@ -18,7 +18,7 @@ from experiments.read.arrivals import median
 from experiments.read.differences import mean_interval
 from trainables.files import replace_text
 
-PAGES = ("README.md", "docs/speed.md", "docs/records.md", "docs/own_learner.md")
+PAGES = ("README.md", "docs/speed.md", "docs/records.md", "docs/own_learner.md", "docs/sweeps.md")
 BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 SCORES = (0.0, 5.0, 10.0, 14.0, 16.0, 17.0, 18.0)
 
@@ -117,6 +117,20 @@ def core_minutes() -> str:
     return _table(["learner", "until", "core-minutes", "machine", "source"], [*ours, *theirs])
 
 
+def schedulers() -> str:
+    """What the chosen policy and settings are worth, by scheduler and machine."""
+    scenes = benchmark("schedulers")
+    heads = ["scheduler", *(re.sub(r":.* on", ",", scene["title"]) for scene in scenes)]
+    cells = [[_means(row) for row in scene["rows"]] for scene in scenes]
+    names = [f"`{row['scheduler']}`" for row in scenes[0]["rows"]]
+    return _table(heads, [[name, *line] for name, line in zip(names, zip(*cells, strict=True), strict=True)])
+
+
+def _means(row: Mapping[str, Any]) -> str:
+    """The means of intervals; nothing where there was no time."""
+    return "; ".join(text.split()[0] for text in (row["policy"], row["settings"]) if text)
+
+
 RLLIB = (
     (
         *("RLlib IMPALA", "18 to 19", "224 to 384", "32 to 128 workers, 2 GPUs"),
@@ -190,7 +204,8 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
-    function.__name__: function for function in (film, learners, iterations, origin, beside_others, a2c, core_minutes)
+    function.__name__: function
+    for function in (film, learners, iterations, origin, beside_others, a2c, core_minutes, schedulers)
 }
 
 

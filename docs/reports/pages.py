@@ -2,7 +2,7 @@
 
     python docs/reports/pages.py FOLDER
 
-What a folder does not have yet is left as it stands, and named.
+What a folder does not have yet is left as it stands, and named, so that several folders can bring the steps together.
 """
 
 import datetime
@@ -12,12 +12,12 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numbers_in_pages
 import records
-from published import DATA, REPORTS, ROOT
+from published import DATA, REPORTS, ROOT, made
 
 from experiments import read
 from experiments.read import policies
@@ -31,16 +31,18 @@ SWEEPS = ("sweep_pg", "sweep_trpo", *(f"sweep_pg_{seed}" for seed in range(1, 5)
 REPORTED = {"learners": LEARNERS, "originals": RUNS[3:], "sweep_pg": SWEEPS[:1], "sweep_trpo": SWEEPS[1:2]}
 """Reports, and the experiments that each is about."""
 
+TABLES = ("fifo_100", "fifo_200")
+
 FILMED = "pg"
 """The experiment of README's film."""
 
-BENCHMARKS = ("emulator", "rollout", "update", "reinforce", "trpo", "tune", "simulate")
+BENCHMARKS = ("emulator", "rollout", "update", "reinforce", "trpo", "tune", "simulate", "schedulers")
 
 
 def main(folder: Path) -> None:
     """Publish what a folder of make.sh holds."""
     done = {path.stem for path in folder.glob("*.done")}
-    for name in (name for name in RUNS + SWEEPS if name in done):
+    for name in (name for name in RUNS + TABLES + SWEEPS if name in done):
         rows = read.experiment(name, storage_path=folder).rows()
         (DATA / f"{name}.parquet").write_bytes(to_bytes(rows, "parquet"))
     for name in (f"benchmark_{name}.json" for name in BENCHMARKS + SWEEPS):
@@ -49,27 +51,31 @@ def main(folder: Path) -> None:
     for report, about in REPORTED.items():
         if done.issuperset(about):
             _report(folder, report, about)
-    (DATA / "made.json").write_text(json.dumps(_made(folder), indent=1) + "\n")
+    (DATA / "made.json").write_text(json.dumps(_made(folder, done), indent=1) + "\n")
     if done.issuperset(LEARNERS):
         for name in LEARNERS:
             _policy(folder, name)
         _film(folder)
-        records.main()
-        numbers_in_pages.main()
-    steps = [*RUNS, *(f"benchmark_{name}" for name in BENCHMARKS), *SWEEPS]
+    records.main()
+    numbers_in_pages.main()
+    steps = [*RUNS, *TABLES, *(f"benchmark_{name}" for name in BENCHMARKS), *SWEEPS]
     if missing := [name for name in steps if name not in done]:
         print("not made yet:", ", ".join(missing))
 
 
-def _made(folder: Path) -> dict[str, object]:
-    here = provenance()
+def _made(folder: Path, done: Iterable[str]) -> dict[str, object]:
+    """Where all that is published comes from; of steps that were done elsewhere what stands there already."""
+    here, before = provenance(), made()
     processor = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    seconds: dict[str, int] = {}
+    seconds: dict[str, int] = {step: spent for step, spent in before["seconds"].items() if step not in done}
     for line in (folder / "seconds.tsv").read_text().splitlines():
         name, spent = line.split("\t")
+        if name not in done:
+            continue
         seconds[name] = seconds.get(name, 0) + int(spent)
+    revisions = {name: (folder / f"{name}.begun").read_text().split()[1] for name in done}
     return {
-        "revisions": {path.stem: path.read_text().split()[1] for path in sorted(folder.glob("*.begun"))},
+        "revisions": dict(sorted((before["revisions"] | revisions).items())),
         "day": datetime.date.today().isoformat(),
         "cpus": os.cpu_count(),
         "processor": processor[1] if processor else "",

@@ -10,12 +10,9 @@ import pandas as pd
 from trainables.checks import ConfigError
 from trainables.metrics import METRIC
 
-TABLE = Path(__file__).with_name("tables") / "pg.parquet"
-"""The rows of sweeps of ``pg``: each of 16 configurations with two seeds to a million agent steps, one worker each.
-
-Made by ``sweep_pong.py --scheduler fifo --seeds 2 --num-samples 16 --num-workers 1 --timesteps 1000000 --time-budget-s
-30000 --seed 100`` and the same with ``--seed 200``, then ``results.py table NAME NAME --rows --out pg.parquet``.
-"""
+TABLES = sorted(Path(__file__).parents[2].glob("docs/reports/data/fifo_*.parquet"))
+"""The published sweeps of ``pg`` (``docs/reports/make.sh`` has their commands). Each of their configurations has two
+seeds, a million agent steps and one worker."""
 
 COLUMNS = {"experiment", "trial", "configuration", "timesteps_total", "time_total_s", "perf/workers", METRIC}
 
@@ -43,6 +40,8 @@ def read_curves(paths: Sequence[Path]) -> list[list[Curve]]:
 
     Raises ConfigError if a file is none, or if a configuration has one seed only: the other says what it is worth.
     """
+    if not paths:
+        raise ConfigError("there is no table in docs/reports/data: give --table")
     frames = []
     for path in paths:
         try:

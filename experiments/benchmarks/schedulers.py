@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import tyro
 
-from experiments.benchmarks.curves import TABLE, Curve, read_curves
+from experiments.benchmarks.curves import TABLES, Curve, read_curves
 from experiments.benchmarks.measure import OutputFlags, Table, progress
 from experiments.benchmarks.replay import Asha, Outcome, halved, in_turn, play_round
 from experiments.plan.capacity import USED
@@ -31,7 +31,10 @@ Scheduler = Callable[[Sequence[Curve], int, float], Outcome]
 class SchedulersFlags(OutputFlags):
     """What is replayed."""
 
-    table: Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE")] = (TABLE,)
+    table: Annotated[
+        tuple[Path, ...],
+        tyro.conf.arg(metavar="FILE", help_behavior_hint="(default: docs/reports/data/fifo_*.parquet)"),
+    ] = tuple(TABLES)
     """Rows of sweeps of --scheduler fifo --seeds 2, one worker a trial, as results.py table --rows writes them."""
 
     cores: tuple[Annotated[int, Bounds(1)], ...] = (2, 8, 64)

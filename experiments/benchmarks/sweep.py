@@ -15,7 +15,7 @@ import tyro
 from experiments.ask.sweep_flags import SchedulerName
 from experiments.benchmarks.measure import FRAME_SKIP, OutputFlags, Spread, Table, bare_emulators
 from experiments.plan.resources import local_cpus
-from experiments.read.trials import TrialResult, read_experiment
+from experiments.read.trials import Experiment, TrialResult, read_experiment
 from trainables.checks import Bounds, ConfigError
 
 PROGRAMS = {"pg": "sweep_pong.py", "trpo": "sweep_trpo.py"}
@@ -56,14 +56,15 @@ def benchmark_sweep(flags: SweepFlags) -> Iterator[Table]:
     with bare_emulators(cores) as measure, tempfile.TemporaryDirectory() as storage:
         before = [measure() for _ in range(flags.rounds)]
         experiment = flags.keep.absolute() if flags.keep else Path(storage, "sweep")
-        seconds, trials = _sweep(flags, experiment)
+        seconds, found = _sweep(flags, experiment)
+        trials = [trial for trial in found.trials if trial.rows]
         steps = sum(trial.rows[-1]["timesteps_total"] for trial in trials)
         parts = _parts(trials, seconds * cores)
         best = max(trial.last for trial in trials)
         after = [measure() for _ in range(flags.rounds)]
     bare = Spread.of([*before, *after])
     rate = steps * FRAME_SKIP / seconds
-    row = {
+    row: dict[str, Any] = {
         "trials": len(trials),
         "M agent steps": steps / 1e6,
         "frames/s": round(rate),
@@ -71,14 +72,16 @@ def benchmark_sweep(flags: SweepFlags) -> Iterator[Table]:
         "share of bare": Spread.of(rate / np.array([*before, *after])),
         "best return": best,
     }
+    if found.played:
+        row |= {f"winner, {kind}": found.played.metrics[f"eval/return_{kind}_mean"] for kind in ("sampled", "greedy")}
     command = f"{PROGRAMS[flags.learner]} --scheduler {flags.scheduler} --time-budget-s {flags.time_budget_s:g}"
     yield Table(f"{command}: {seconds:.0f} s on {cores} cores", [row])
     note = "Updates and evaluations hold all of a trial's cores. All else is starting, saving, cores without a trial."
     yield Table("Where the cores' time goes", [{"part": part, "share": share} for part, share in parts.items()], note)
 
 
-def _sweep(flags: SweepFlags, experiment: Path) -> tuple[float, Sequence[TrialResult]]:
-    """Run the sweep as a user does; return its seconds, and its trials that have results.
+def _sweep(flags: SweepFlags, experiment: Path) -> tuple[float, Experiment]:
+    """Run the sweep as a user does; return its seconds, and what came out.
 
     Raises ConfigError if it does not come to its end. Trials that failed are part of one that does.
     """
@@ -91,7 +94,7 @@ def _sweep(flags: SweepFlags, experiment: Path) -> tuple[float, Sequence[TrialRe
     seconds = time.perf_counter() - start
     if status not in (0, 1):
         raise ConfigError(f"{program.name} ended with exit status {status} after {seconds:.0f} s")
-    return seconds, [trial for trial in read_experiment(experiment).trials if trial.rows]
+    return seconds, read_experiment(experiment)
 
 
 def _parts(trials: Sequence[TrialResult], core_seconds: float) -> dict[str, float]:
