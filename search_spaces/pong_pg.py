@@ -61,8 +61,5 @@ SPACES = {
     "smoke": {"learning_rate": tune.loguniform(5e-4, 5e-3), "gamma": tune.choice([0.98, 0.99])},
 }
 
-MUTATIONS = {
-    # What population based training may change in a running trial: not the network's size, nor its actors.
-    "learning_rate": tune.loguniform(5e-4, 5e-3),
-    "gamma": [0.96, 0.98, 0.99, 0.995],
-}
+# What population based training may change in a running trial, within what is swept: what changes no array.
+MUTATIONS = ("learning_rate", "gamma", "minibatch_size", "clip", "gae_lambda", "entropy_bonus")

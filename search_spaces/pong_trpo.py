@@ -81,8 +81,5 @@ SPACES = {
     "smoke": {"max_kl": tune.loguniform(1e-2, 6e-2), "gamma": tune.choice([0.98, 0.99])},
 }
 
-MUTATIONS = {
-    # What population based training may change in a running trial: not the networks' size, nor the actors.
-    "max_kl": tune.loguniform(1e-2, 1e-1),
-    "gamma": [0.96, 0.98, 0.99],
-}
+# What population based training may change in a running trial, within what is swept.
+MUTATIONS = ("max_kl", "gamma", "gae_lambda")

@@ -106,11 +106,6 @@ class SweepFlags:
         require_positive(self, "num_samples", "iterations", "timesteps", "num_workers", "batch_size", "max_concurrent")
         if self.grid and self.num_samples:
             raise ConfigError(f"--grid runs all combinations: leave --num-samples {self.num_samples} out")
-        if (self.grid or self.sweep or self.space) and self.scheduler == "pbt":
-            raise ConfigError(
-                "--scheduler pbt changes settings within the ranges of search_spaces/ alone: use halving, asha or fifo"
-                " with --sweep, --space and --grid"
-            )
         if self.confirm and self.scheduler == "pbt":
             raise ConfigError(
                 "--confirm runs fixed settings again, and pbt's trials have none; use halving, asha or fifo"

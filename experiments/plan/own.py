@@ -1,6 +1,7 @@
 """A learner of one's own: an ``Algorithm`` in a module that the command line names; docs/own_learner.md writes one."""
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -10,6 +11,7 @@ import numpy as np
 
 from experiments.ask.imports import imported
 from experiments.plan.learners import IMPORTED, LEARNERS, Learner, Own, is_learner
+from experiments.plan.pages import require_pages
 from trainables.algorithms.algorithm import Algorithm
 from trainables.checks import ConfigError, unknown
 from trainables.config import Config
@@ -55,8 +57,10 @@ def learner_typed(text: str) -> Learner:
             raise ConfigError(str(error)) from None
 
     own = Own(text, module.__name__, Path(module.__file__) if module.__file__ else None)
-    IMPORTED[name] = Learner(name, trainable, config_class, _space(module), "batch_size", iteration_steps, own)
-    return IMPORTED[name]
+    learner = Learner(name, trainable, config_class, _space(text, module), "batch_size", iteration_steps, own)
+    _require_sound(learner)
+    IMPORTED[name] = learner
+    return learner
 
 
 def import_typed(text: str | None) -> None:
@@ -90,17 +94,41 @@ def _require_algorithm(typed: str, algorithm: Any) -> None:
 class _Page:
     """What stands for a module of ``search_spaces/``. Like a module it is equal to itself alone."""
 
-    PRESETS: dict[str, Any]
-    SPACES: dict[str, Any]
-    MUTATIONS: dict[str, Any]
+    PRESETS: Mapping[str, Any]
+    SPACES: Mapping[str, Any]
+    MUTATIONS: tuple[str, ...]
 
 
-def _space(module: ModuleType) -> _Page:
-    """PRESETS, SPACES and MUTATIONS of a module, as those in search_spaces/ have them; each can be left out."""
-    presets = {"smoke": SMOKE} | getattr(module, "PRESETS", {}) | {"default": {}}  # the configuration's own defaults
-    spaces = getattr(module, "SPACES", {})
+def _space(typed: str, module: ModuleType) -> _Page:
+    """PRESETS, SPACES and MUTATIONS of a module, as those in search_spaces/ have them; each can be left out.
+
+    Raises ConfigError if one of them has another form.
+    """
+    presets, spaces = require_pages(typed, vars(module))
+    mutations = getattr(module, "MUTATIONS", ())
+    if not isinstance(mutations, tuple | list) or not all(isinstance(name, str) for name in mutations):
+        raise ConfigError(
+            f'{typed}: MUTATIONS={mutations!r}: accepted are names of settings, as ("learning_rate", "gamma")'
+        )
+    presets = {"smoke": SMOKE, **presets, "default": {}}  # the configuration's own defaults
     around = spaces.get("default", {})
     for preset, settings in presets.items():
         inherited = {name: domain for name, domain in around.items() if name not in settings}
-        spaces = {preset: inherited} | spaces
-    return _Page(presets, spaces, getattr(module, "MUTATIONS", {}))
+        spaces = {preset: inherited, **spaces}
+    return _Page(presets, spaces, tuple(mutations))
+
+
+def _require_sound(learner: Learner) -> None:
+    """Raise ConfigError unless the presets, spaces and mutations of a learner are of its settings."""
+    known, page = learner.config_class().to_dict(), learner.space
+    named = {"MUTATIONS": page.MUTATIONS, **{f"SPACES[{preset!r}]": space for preset, space in page.SPACES.items()}}
+    for where, names in named.items():
+        if strange := [name for name in names if name not in known]:
+            raise ConfigError(f"{learner.word}: {where}: {unknown('setting', str(strange[0]), known)}")
+    if fixed := [name for name in page.MUTATIONS if name in learner.config_class.ARCHITECTURE_FIELDS]:
+        raise ConfigError(f"{learner.word}: MUTATIONS: {fixed[0]} decides the form of the arrays, and cannot change")
+    for preset, settings in page.PRESETS.items():
+        try:
+            learner.config_class.from_dict(settings)
+        except ConfigError as error:
+            raise ConfigError(f"{learner.word}: PRESETS[{preset!r}]: {error}") from None

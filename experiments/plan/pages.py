@@ -34,10 +34,7 @@ def read_page(file: Path, preset: str) -> Page:
         content = {"SPACES": {preset: content}}
     if file.suffix != ".py" and (strangers := content.keys() - {*NAMES}):
         raise ConfigError(f"--space {file}: {unknown('name', sorted(strangers)[0], NAMES)}")
-    presets, spaces = content.get("PRESETS", {}), content.get("SPACES", {})
-    for name, of in (("PRESETS", presets), ("SPACES", spaces)):
-        if not isinstance(of, Mapping) or not all(isinstance(each, Mapping) for each in of.values()):
-            raise ConfigError(f"--space {file}: {name} has settings for each preset, as in search_spaces/")
+    presets, spaces = require_pages(f"--space {file}", content)
     if not spaces:
         raise ConfigError(
             f"--space {file} holds no space: accepted are lines as learning_rate: 1e-4..1e-2:log,"
@@ -48,6 +45,15 @@ def read_page(file: Path, preset: str) -> Page:
     if not spaces[preset]:
         raise ConfigError(f"--space {file}: the space of preset {preset} is empty")
     return Page(presets.get(preset), spaces[preset])
+
+
+def require_pages(where: str, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """PRESETS and SPACES of a page, empty where there are none. Raises ConfigError if they are of another form."""
+    found = content.get("PRESETS", {}), content.get("SPACES", {})
+    for name, of in zip(("PRESETS", "SPACES"), found, strict=True):
+        if not isinstance(of, Mapping) or not all(isinstance(each, Mapping) for each in of.values()):
+            raise ConfigError(f"{where}: {name} has settings for each preset, as in search_spaces/")
+    return found
 
 
 class _Texts(yaml.BaseLoader):

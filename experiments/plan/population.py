@@ -4,21 +4,35 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from ray.tune.search.sample import Domain
+from ray.tune.search.sample import Categorical, Domain, Integer
 
 from experiments.plan.learners import Learner
+from experiments.plan.ranges import ends_of, parse
+from experiments.plan.spaces import kind_of
+from trainables.checks import ConfigError
 from trainables.config import Config
 
 RESAMPLE, FACTORS = 0.25, (0.8, 1.2)
 """How often a mutation draws anew from the whole range; otherwise a number is multiplied by one of these factors."""
 
 
-def mutations(learner: Learner, swept: Sequence[str]) -> dict[str, Any]:
-    """The settings that an exchange copies and changes, with their ranges.
+def mutations(learner: Learner, swept: Sequence[str], space: Mapping[str, str] | None) -> dict[str, Domain]:
+    """The settings that an exchange copies and changes, with the values that they may take.
 
-    These are the learner's MUTATIONS, as far as they are swept: what ``--set`` or a preset fixed stays fixed.
+    These are the learner's MUTATIONS as far as they are swept, each within what the sweep draws from: ``space`` has it
+    in words. Experiments of earlier revisions recorded none; theirs was the space around the preset ``default``.
+    Raises ConfigError for values that have no words.
     """
-    return {name: domain for name, domain in learner.space.MUTATIONS.items() if name in swept}
+    names = [name for name in learner.space.MUTATIONS if name in swept]
+    if space is None:
+        around = learner.space.SPACES["default"]
+        return {name: parse(name, around[name], kind_of(learner, name)) for name in names if name in around}
+    if nameless := [name for name in names if not space.get(name)]:
+        raise ConfigError(
+            f"--scheduler pbt cannot change {nameless[0]} within what it is drawn from: accepted are choices and"
+            " ranges, as 0.98,0.99 and 1e-4..1e-2:log; or use halving, asha or fifo"
+        )
+    return {name: parse(name, space[name], kind_of(learner, name)) for name in names}
 
 
 def groups(learner: Learner, configs: Sequence[Mapping[str, Any]]) -> list[list[int]]:
@@ -34,12 +48,17 @@ def groups(learner: Learner, configs: Sequence[Mapping[str, Any]]) -> list[list[
     return list(found.values())
 
 
-def notes(learner: Learner, configs: Sequence[Config], swept: Sequence[str]) -> list[str]:
-    """What a user should know before it starts: trials that can copy nobody, and settings that stay as they are."""
+def notes(
+    learner: Learner, configs: Sequence[Config], swept: Sequence[str], space: Mapping[str, str] | None
+) -> list[str]:
+    """What a user should know before it starts: trials that can copy nobody, and settings that stay as they are.
+
+    Raises ConfigError as ``mutations`` does.
+    """
     found = groups(learner, [config.to_dict() for config in configs])
     alone = [f"{group[0]:05d}" for group in found if len(group) == 1]
     fields = [name for name in learner.config_class.ARCHITECTURE_FIELDS if name in swept]
-    names = mutations(learner, swept)
+    names = mutations(learner, swept, space)
     lines = []
     if alone:
         what = " and ".join(fields) or "architecture"
@@ -52,17 +71,23 @@ def notes(learner: Learner, configs: Sequence[Config], swept: Sequence[str]) -> 
     return lines
 
 
-def mutated(domain: Any, value: Any, rng: np.random.Generator) -> Any:
+def mutated(domain: Domain, value: Any, rng: np.random.Generator) -> Any:
     """A setting's value after an exchange, within its range: a neighbour, or sometimes any other value.
 
-    ``domain`` is a list of choices, or one of Tune's ranges with a lower and an upper end.
+    ``domain`` has choices, or is a range with a lower and an upper end.
     """
     anew = rng.random() < RESAMPLE
-    if isinstance(domain, Domain):
-        if anew:
-            return float(domain.sample(random_state=np.random.RandomState(rng.integers(2**31))))
-        low, high = domain.lower, domain.upper  # type: ignore[attr-defined]
-        return min(max(value * FACTORS[rng.integers(2)], low), high)
-    if anew or value not in domain:
-        return domain[rng.integers(len(domain))]
-    return domain[min(max(domain.index(value) + rng.choice([-1, 1]), 0), len(domain) - 1)]
+    if isinstance(domain, Categorical):
+        choices = domain.categories
+        if anew or value not in choices:
+            return choices[rng.integers(len(choices))]
+        return choices[min(max(choices.index(value) + rng.choice([-1, 1]), 0), len(choices) - 1)]
+    whole = isinstance(domain, Integer)
+    if anew:
+        drawn = domain.sample(random_state=np.random.RandomState(rng.integers(2**31)))
+        return int(drawn) if whole else float(drawn)
+    factor, (low, high) = FACTORS[rng.integers(2)], ends_of(domain)
+    moved = value * factor
+    if whole:  # a small number has a neighbour, too
+        moved = min(round(moved), value - 1) if factor < 1 else max(round(moved), value + 1)
+    return min(max(moved, low), high)

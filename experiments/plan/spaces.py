@@ -69,7 +69,7 @@ def own_space(
     page = read_page(file, preset) if file else None
     own_preset = None
     if page and page.preset is not None:
-        given = {name: value(f"--space {file}: {name}", it, _kind(learner, name)) for name, it in page.preset.items()}
+        given = {name: value(f"--space {file}: {name}", it, kind_of(learner, name)) for name, it in page.preset.items()}
         own_preset = {name: it for name, it in given.items() if name not in fixed}
     settings = learner.preset(preset) if own_preset is None else own_preset
     domains = {
@@ -111,7 +111,7 @@ def grid(domains: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _domain(learner: Learner, where: str, name: str, words: Any) -> Domain:
     """What words say of a setting. Raises ConfigError for what is no setting, or has impossible values."""
-    kind = _kind(learner, name)
+    kind = kind_of(learner, name)
     if name == "seed":
         raise ConfigError("seed is not swept: --seeds N gives each configuration N of them")
     domain = parse(where, words, kind)
@@ -120,7 +120,7 @@ def _domain(learner: Learner, where: str, name: str, words: Any) -> Domain:
     return domain
 
 
-def _kind(learner: Learner, name: Any) -> Any:
+def kind_of(learner: Learner, name: Any) -> Any:
     """A setting's type. Raises ConfigError if there is none of this name."""
     kinds = typing.get_type_hints(learner.config_class)
     known = learner.config_class().to_dict()

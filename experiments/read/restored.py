@@ -61,7 +61,7 @@ def restore(folder: Path, spec: ExperimentSpec) -> dict[str, RestoredTrial]:
             parameters(learner.name, learner.config_class.from_dict(config))
         except ConfigError as error:
             raise ConfigError(f"{folder / RECORD}: {error}") from None
-    changing = mutations(learner, spec.swept) if spec.scheduler == "pbt" else {}
+    changing = mutations(learner, spec.swept, spec.space) if spec.scheduler == "pbt" else {}
     read_exchanges(folder)
     decisions = read_decisions(folder)
     if len(decisions) >= len(spec.rungs or [1]) or {len(each.scores) for each in decisions} - {len(spec.configs)}:

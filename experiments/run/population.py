@@ -46,7 +46,7 @@ class Population(Rounds):
     def __init__(self, learner: Learner, folder: Path, spec: ExperimentSpec) -> None:
         super().__init__(len(spec.configs), spec.budget.time_attr, spec.max_concurrent)
         self._learner, self._folder, self._spec = learner.name, folder, spec
-        self._groups, self._mutations = groups(learner, spec.configs), mutations(learner, spec.swept)
+        self._groups, self._mutations = groups(learner, spec.configs), mutations(learner, spec.swept, spec.space)
         self._exchanges = read_exchanges(folder)
 
     def round_end(self, trial: Trial) -> float:

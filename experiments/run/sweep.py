@@ -87,7 +87,7 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
     for config in configs:
         require_used(config, settings)
     if sweep.scheduler == "pbt":
-        notes += population.notes(learner, configs, swept)
+        notes += population.notes(learner, configs, swept, space or None)
     plan = Plan(
         learner,
         configs,

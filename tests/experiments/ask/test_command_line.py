@@ -37,7 +37,6 @@ CASES = {
     ),
     "a range the wrong way round": ("--sweep gamma=0.99..0.9", "did you mean 0.9..0.99?"),
     "a grid of so many": ("--sweep gamma=0.9,0.99 --grid --num-samples 3", "leave --num-samples 3 out"),
-    "a space of pbt": ("--sweep gamma=0.9,0.99 --scheduler pbt", "use halving, asha or fifo"),
     "setting without a value": ("--set gamma", "accepted is key=value"),
     "learning rate 0": ("--set learning_rate=0", "learning_rate=0.0: accepted is a number > 0"),
     "learning rate negative": ("--set learning_rate=-1", "learning_rate=-1.0"),

@@ -104,6 +104,27 @@ def test_a_space_of_a_module_is_that_of_its_smoke_test_too(folder):
     assert learner_typed("mine_own:Whole").space.SPACES["smoke"] == {"gamma": [2]}  # slots has the preset's value
 
 
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("PRESETS = {'small': 3}", "PRESETS has settings for each preset"),
+        ("PRESETS = {'small': {'siz': 3}}", "PRESETS['small']: unknown setting 'siz'; did you mean 'size'?"),
+        ("PRESETS = {'small': {'gamma': 2}}", "PRESETS['small']: gamma=2"),
+        ("SPACES = [{'size': [1, 2]}]", "SPACES has settings for each preset"),
+        ("SPACES = {'default': {'siz': [1, 2]}}", "SPACES['default']: unknown setting 'siz'; did you mean 'size'?"),
+        ("MUTATIONS = {'size': [1, 2]}", "accepted are names of settings"),
+        ("MUTATIONS = ['siz']", "MUTATIONS: unknown setting 'siz'; did you mean 'size'?"),
+        ("MUTATIONS = ['slots']", "MUTATIONS: slots decides the form of the arrays"),
+    ],
+)
+def test_what_stood_wrong_in_a_page_of_ones_own_came_out_as_a_traceback(folder, line, complaint):
+    (folder / "mine_own.py").write_text(f"{FILE}\n{line}\n", encoding="utf-8")
+    with pytest.raises(ConfigError) as error:
+        learner_typed("mine_own:Whole")
+    assert complaint in str(error.value)
+    assert str(error.value).startswith("mine_own:Whole")
+
+
 def test_a_name_in_a_record_is_data_and_imports_nothing(folder):
     (folder / "bomb.py").write_text("open('exploded', 'w').close()\n")
     sys.path.append(str(folder))
