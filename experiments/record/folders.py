@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import tempfile
 import time
 from pathlib import Path
@@ -36,22 +37,40 @@ def existing(storage_path: Path) -> list[str]:
 def create(storage_path: Path, name: str | None, learner: str, spec: dict[str, Any]) -> Path:
     """Make a new experiment's folder with its specification and its origin; return its absolute path.
 
-    Raises ConfigError if the name exists already or is no folder name, or if the storage path cannot be written.
+    Without a name it is called by learner, date and time. Raises ConfigError if the name exists already or is no folder
+    name, or if the storage path cannot be written; then no folder is left behind.
     """
-    name = name or f"{learner}-{time.strftime('%Y%m%d-%H%M%S')}"
-    if not is_name(name):
+    if name and not is_name(name):
         raise ConfigError(f"--name {name!r} is not a folder name; put the path into --storage-path")
-    folder = storage_path.absolute() / name
-    if os.path.lexists(folder):
-        raise ConfigError(f"--name {name!r} exists already in {storage_path}; --resume {name} continues it")
+    text = json.dumps(spec | provenance(), indent=1)
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder.parent):
-            folder.mkdir()
+        storage_path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=storage_path):
+            folder = _make(storage_path.absolute(), name, learner)
+        try:
+            replace_text(folder / RECORD, text)
+        except OSError:
+            shutil.rmtree(folder)
+            raise
     except OSError as error:
         raise ConfigError(f"--storage-path {storage_path} cannot be written: {error.strerror}") from None
-    replace_text(folder / RECORD, json.dumps(spec | provenance(), indent=1))
     return folder
+
+
+def _make(storage_path: Path, name: str | None, learner: str) -> Path:
+    """A new folder; of programs that begin in one second each has its own."""
+    called, count = name or f"{learner}-{time.strftime('%Y%m%d-%H%M%S')}", 1
+    folder = storage_path / called
+    while True:
+        try:
+            folder.mkdir()
+            return folder
+        except FileExistsError:
+            if name:
+                text = f"--name {name!r} exists already in {storage_path}; --resume {name} continues it"
+                raise ConfigError(text) from None
+            count += 1
+            folder = storage_path / f"{called}-{count}"
 
 
 def find(storage_path: Path, name_or_path: str, learner: str | None = None) -> Path:

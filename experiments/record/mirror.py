@@ -28,6 +28,7 @@ from experiments.record.folders import RECORD
 from experiments.record.lock import exclusive, is_held
 from experiments.record.notes import note, noted, synced
 from experiments.record.winner import FILM, WINNER
+from trainables.checkpoints import number
 from trainables.checks import ConfigError
 
 
@@ -122,26 +123,33 @@ class Remote:
             if info.type is FileType.Directory:
                 folder = names.inside(self.folder, info.base_name)
                 fetched += [file for file in self._list(info.base_name) if self._copy(file, folder)]
-                self.pull_checkpoints(info.base_name)
+                self.pull_checkpoints(info.base_name, whole=True)
             elif self._copy(info, self.folder):
                 fetched.append(info)
         self._note(fetched)
 
-    def pull_checkpoints(self, trial: str) -> None:
-        """Fetch a trial's new checkpoints, and let go of those that are there no longer. Raises as ``pull`` does."""
+    def pull_checkpoints(self, trial: str, whole: bool = False) -> None:
+        """Fetch a trial's new checkpoints, and let go of those that are there no longer. Raises as ``pull`` does.
+
+        With ``whole`` also those that were fetched while they were written, and lack a part here.
+        """
         filesystem, _ = locate(self.uri)
         folder, incoming = names.inside(self.folder, trial), names.inside(self.folder / trial, ".incoming")
         infos = self._list(trial)
-        there = {i.base_name for i in infos if i.type is FileType.Directory and names.CHECKPOINT.fullmatch(i.base_name)}
+        there = {i.base_name for i in infos if i.type is FileType.Directory and number(i.base_name) >= 0}
         here = {old.name: old for old in names.checkpoints(folder)} if folder.is_dir() else {}
         for name in here.keys() - there:
             shutil.rmtree(here[name])
-        for name in sorted(there - here.keys()):
+        for name in sorted(there if whole else there - here.keys()):
+            files = [file for file in self._list(f"{trial}/{name}") if file.type is FileType.File]
+            if name in here and all(_is_here(here[name], file) for file in files):
+                continue
             shutil.rmtree(incoming, ignore_errors=True)
             incoming.mkdir(parents=True)
-            for file in self._list(f"{trial}/{name}"):
-                if file.type is FileType.File:
-                    copy_files(file.path, str(names.inside(incoming, file.base_name)), source_filesystem=filesystem)
+            for file in files:
+                copy_files(file.path, str(names.inside(incoming, file.base_name)), source_filesystem=filesystem)
+            if name in here:
+                shutil.rmtree(here[name])
             incoming.rename(folder / name)
 
     def _list(self, folder: str = "") -> list[FileInfo]:
@@ -171,6 +179,12 @@ class Remote:
 def _files(paths: Iterable[Path]) -> list[Path]:
     """Those that are files; what a link points to belongs to somebody else."""
     return [path for path in paths if path.is_file() and not path.is_symlink()]
+
+
+def _is_here(folder: Path, file: FileInfo) -> bool:
+    """Whether a folder has a file of this name and size."""
+    path = names.inside(folder, file.base_name)
+    return path.is_file() and path.stat().st_size == file.size
 
 
 def taken(run: RunFlags, name: str) -> bool:

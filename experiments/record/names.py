@@ -8,10 +8,10 @@ import os
 import re
 from pathlib import Path
 
+from trainables.checkpoints import number
 from trainables.checks import ConfigError
 
 TRIAL = re.compile(r"(\d{5}|[1-9]\d{5,})(_.*)?", re.ASCII | re.DOTALL)
-CHECKPOINT = re.compile(r"checkpoint_(\d{6})", re.ASCII)
 
 
 def is_name(name: str) -> bool:
@@ -48,7 +48,7 @@ def trials(experiment: Path) -> dict[str, Path]:
 
 def checkpoints(trial: Path) -> list[Path]:
     """The folders of a trial's checkpoints, by number. Raises ConfigError if one is a link, or if it cannot be read."""
-    names = [name for name in _listed(trial) if CHECKPOINT.fullmatch(name)]
+    names = [name for name in sorted(_listed(trial), key=number) if number(name) >= 0]
     return [inside(trial, name) for name in names if os.path.isdir(trial / name)]
 
 

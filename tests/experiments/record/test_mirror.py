@@ -161,6 +161,23 @@ def test_a_fetch_that_failed_left_an_empty_file(mirrored, tmp_path, monkeypatch)
     assert not [*mirrored.rglob("*.incoming")]
 
 
+def test_half_a_checkpoint_that_was_fetched_while_it_was_written_stayed_half(mirrored, tmp_path):
+    (trial,) = (tmp_path / "home").glob("x/*/")
+    there = trial / "checkpoint_000003"
+    there.mkdir()
+    (there / "arrays.npz").write_bytes(b"arr")
+    Remote.of(mirrored).fetch()
+    here = mirrored / trial.name / there.name
+    assert [path.name for path in here.iterdir()] == ["arrays.npz"]
+    (there / "arrays.npz").write_bytes(b"arrays")
+    (there / "state.json").write_bytes(b"{}")
+    Remote.of(mirrored).fetch()
+    assert {path.name: path.read_bytes() for path in here.iterdir()} == {"arrays.npz": b"arrays", "state.json": b"{}"}
+    kept = here.stat().st_ino
+    Remote.of(mirrored).fetch()
+    assert here.stat().st_ino == kept, "what is whole is not fetched again"
+
+
 def test_decisions_that_did_not_come_home_are_sent_at_the_end(mirrored, tmp_path):
     for name in ("rungs.json", "winner.gif"):
         (mirrored / name).write_text(name)
