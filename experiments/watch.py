@@ -1,6 +1,5 @@
 """Watch a policy play: returns with their interval, and a film."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -14,11 +13,11 @@ from experiments.plan.own import import_typed
 from experiments.read import policies
 from experiments.read.policies import CheckpointRef, PolicyRunner
 from experiments.record.folders import display
+from experiments.show.film_file import require_film_name, require_writable, write_film
 from experiments.show.origin import environment
 from experiments.show.progress_film import side_by_side
 from experiments.show.text import line
-from trainables.checkpoints import STATE
-from trainables.checks import Bounds, ConfigError, check_fields
+from trainables.checks import Bounds, check_fields
 from trainables.sampling.evaluation import MeasuredGame, caption, mean_with_interval, measure, watched_numbers
 from trainables.sampling.film import Film
 from trainables.trainable import WORST_RETURN
@@ -72,12 +71,7 @@ class Arguments:
     def __post_init__(self) -> None:
         """Check every flag."""
         check_fields(self)
-        if self.out and self.out.suffix != ".gif":
-            raise ConfigError(f"--out {self.out}: accepted is a file name that ends in .gif")
-        if self.out and not self.out.absolute().parent.is_dir():
-            raise ConfigError(f"--out {self.out}: there is no folder {self.out.parent}")
-        if self.out and os.path.lexists(self.out.absolute().parent / STATE):
-            raise ConfigError(f"--out {self.out}: {self.out.parent} is a checkpoint, which stays as it was written")
+        require_film_name(self.out)
 
 
 @clean_exit()
@@ -112,17 +106,8 @@ def watch(arguments: Arguments) -> None:
         gif = _progress(found, chosen, film, games[0], arguments)
     else:
         gif = film.gif(caption(games[0], f"after iteration {chosen.iteration}, {_actions(arguments)}"))
-    try:
-        out.write_bytes(gif)
-    except OSError as error:
-        raise ConfigError(f"--out {out} cannot be written: {error.strerror}") from None
+    write_film(out, gif)
     line(f"Film of game 1: {display(out.absolute())}")
-
-
-def require_writable(out: Path) -> None:
-    """Raise ConfigError if a film cannot be written there: before the games, which take a minute."""
-    if out.is_dir() or not os.access(out if out.exists() else out.absolute().parent, os.W_OK):
-        raise ConfigError(f"--out {out} cannot be written: it names another place for the film")
 
 
 def _progress(

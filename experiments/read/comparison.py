@@ -142,7 +142,9 @@ def compare(groups: Sequence[Sequence[Experiment]], window: int = 0, steps: int 
             f"no window of {size:,} agent steps in which a game ended is common to all; the shortest run has"
             f" {shortest:,} steps. Give --window or --steps, or leave that run out"
         )
-    begin = max(int(curve.windows.end_w[0]) for curve in curves if len(curve.windows.end_w))  # a fork's is later
+    begin = max(
+        (int(curve.windows.end_w[0]) for curve in curves if len(curve.windows.end_w)), default=end
+    )  # a fork's is later
     grid = np.arange(min(begin, end), end + 1, size)
     pairs = [_pair(sides[0], other, grid, 1 - (1 - CONFIDENCE) / (len(sides) - 1)) for other in sides[1:]]
     return Comparison(sides, pairs, size, grid, [curve.trial for curve in curves if curve.end < end])

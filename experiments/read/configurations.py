@@ -83,9 +83,16 @@ def by_configuration(experiments: Iterable[Experiment]) -> list[Configuration]:
 
 
 def best_configurations(sweep: Experiment, count: int) -> list[Configuration]:
-    """At most ``count`` of the configurations that have results, the best first, or those that halving kept longest."""
+    """At most ``count`` of the configurations that have results: the sweep's best first, then those that halving kept
+    longest, and of these those with the highest scores."""
     found = [configuration for configuration in by_configuration([sweep]) if len(configuration.scores)]
-    return sorted(found, key=lambda c: max(trial.rung for trial in c.trials), reverse=True)[:count]
+    first = {trial.folder for trial in sweep.best_seeds}
+
+    def rank(configuration: Configuration) -> tuple[bool, int]:
+        trials = configuration.trials
+        return not first.isdisjoint(trial.folder for trial in trials), max(trial.rung for trial in trials)
+
+    return sorted(found, key=rank, reverse=True)[:count]
 
 
 def varied(configurations: Iterable[Configuration]) -> list[str]:

@@ -56,13 +56,24 @@ class Frames:
 
     def windows(self, steps: int = WINDOW_STEPS) -> "pd.DataFrame":
         """A row for each whole window of ``steps`` agent steps. Raises ConfigError for too many."""
-        return _frame(
+        first = [
+            "experiment",
+            "trial",
+            "configuration",
+            "learner",
+            "window_end",
+            "return_mean",
+            "games",
+            "time_total_s",
+        ]
+        found = (
             _names(experiment, trial)
             | {"window_end": int(end), "return_mean": value, "games": games, "time_total_s": seconds}
             | _settings(trial)
             for experiment, trial in self._trials()
             for end, value, games, seconds in zip(*windows(trial.rows, steps), strict=True)
         )
+        return _frame(found, first)  # of runs that are too short for a window, too
 
     def _trials(self) -> Iterable[tuple[Experiment, TrialResult]]:
         return ((experiment, trial) for experiment in self.experiments for trial in experiment.trials)
@@ -92,12 +103,15 @@ def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if isinstance(value, int | float) and name not in BOOKKEEPING}
 
 
-def _frame(records: Iterable[Mapping[str, Any]]) -> "pd.DataFrame":
-    """A frame of these records. Columns come in the order in which they appear first, settings after all others."""
+def _frame(records: Iterable[Mapping[str, Any]], first: Iterable[str] = ()) -> "pd.DataFrame":
+    """A frame of these records, which has the columns ``first`` also where there is none.
+
+    Columns come in the order in which they appear first, settings after all others.
+    """
     import pandas as pd  # 0.5 s, which no program without frames should wait for
 
     records = list(records)
-    names = list(dict.fromkeys(name for record in records for name in record))
+    names = list(dict.fromkeys([*first, *(name for record in records for name in record)]))
     if len(names) > MAX_COLUMNS:
         raise ConfigError(f"{len(names):,} metrics and settings: accepted are up to {MAX_COLUMNS:,}")
     names.sort(key=lambda name: name.startswith(CONFIG))

@@ -75,8 +75,10 @@ def load(folder: Path, settings: Config | None, learner: str) -> tuple[dict[str,
         pass  # which says more below, as it is read
     else:
         most = ARRAYS_TO_THETA * need[0] + PACKED_BYTES * settings.slots + HEADERS
-        if have != need or (size > most and state["learner"] in LEARNERS):
+        if have != need:
             raise CheckpointError(f"{folder}: theta has the shape {have}, its configuration needs {need}")
+        if size > most and state["learner"] in LEARNERS:
+            raise CheckpointError(f"{folder}: {ARRAYS} has {size:,} bytes, its configuration needs {most:,} at most")
     return checkpoints.load(folder, learner)
 
 

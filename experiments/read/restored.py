@@ -7,7 +7,7 @@ are text and arrays, and say all that is needed.
 
 import dataclasses
 import itertools
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -98,13 +98,17 @@ def all_over(restored: Mapping[str, RestoredTrial], spec: ExperimentSpec) -> boo
     return len(restored) == len(spec.configs) and all(trial.over for trial in restored.values())
 
 
-def describe(restored: Iterable[RestoredTrial]) -> list[str]:
-    """Where each trial goes on from, and what could not be used; a line each."""
-    lines = []
-    for trial in restored:
+def describe(restored: Mapping[str, RestoredTrial], fork_of: Mapping[str, Any] | None = None) -> list[str]:
+    """Where each trial goes on from, and what could not be used; a line each.
+
+    The rows of a fork (``fork_of`` in its record) begin after the iteration that it started from.
+    """
+    lines, starts = [], [*(fork_of or {}).get("iterations", [])]
+    for number, trial in restored.items():
+        start = starts[int(number)] if int(number) < len(starts) else 0
         lines += [f"  {trial.name}: not used: {reason}" for reason in trial.damaged]
         had = {row["training_iteration"] for row in trial.rows}
-        first = next(iteration for iteration in itertools.count(1) if iteration not in had)
+        first = next(iteration for iteration in itertools.count(start + 1) if iteration not in had)
         last = next(iteration for iteration in itertools.count(trial.iteration - 1, -1) if iteration not in had)
         if first <= last:
             lines.append(f"  {trial.name}: result.json lacks iterations {first} to {last}; they stay missing")

@@ -143,12 +143,12 @@ class Experiment:
             kept = self.decisions[furthest - 1].kept  # the best first
             first = min(leading, key=lambda trial: kept.index(trial.number))
             return [trial for trial in leading if trial.configuration == first.configuration]
-        return max(together(leading), key=mean_last, default=[])
+        return max(together(leading), key=lambda seeds: (any(map(_is_whole, seeds)), mean_last(seeds)), default=[])
 
     @property
     def best(self) -> TrialResult | None:
-        """The best seed of the best configuration."""
-        return max(self.best_seeds, key=lambda trial: trial.last, default=None)
+        """The best seed of the best configuration. A trial that failed is behind all others."""
+        return max(self.best_seeds, key=lambda trial: (_is_whole(trial), trial.last), default=None)
 
     @property
     def winner(self) -> TrialResult | None:
@@ -158,6 +158,10 @@ class Experiment:
             trial.state in ("finished", "diverged", "failed") for trial in leading
         )
         return self.best if self.decisions and over else None
+
+
+def _is_whole(trial: TrialResult) -> bool:
+    return trial.state != "failed"
 
 
 def read_experiment(folder: Path, running: bool | None = None) -> Experiment:

@@ -111,7 +111,7 @@ def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) ->
         if more and over:
             raise ConfigError(f"--extend {folder.name}: {_why_over(restored, spec)}")
         print(f"Going on with {folders.display(folder)}, {spec.budget} a trial")
-        print("\n".join(describe(restored.values())))
+        print("\n".join(describe(restored, spec.fork_of)))
         if over:
             print("Every trial has come to its end: --extend goes further.")
         home = Remote.of(folder)

@@ -45,14 +45,15 @@ def comparable(trials: Sequence[TrialResult]) -> tuple[int, list[TrialResult], l
 
     As a rule that is as far as all ended trials came. One that ended before another one's first result cannot be
     compared with it: then it is where most trials have a return. The latest returns of trials that a scheduler stopped
-    are low because they are early, whatever their settings. A trial that diverged keeps its latest return.
+    are low because they are early, whatever their settings. A trial that diverged before has its latest return.
     """
     trials = [trial for trial in trials if trial.rows]
     ends = [trial.rows[-1]["timesteps_total"] for trial in trials if trial.state in ("finished", "stopped")]
     ends = ends or [trial.rows[-1]["timesteps_total"] for trial in trials]
     steps = max(ends, key=lambda end: (sum(_has_score(trial, end) for trial in trials), end))
     fair = [trial for trial in trials if trial.diverged or _has_score(trial, steps)]
-    return steps, fair, [trial.last if trial.diverged else trial.score_at("timesteps_total", steps) for trial in fair]
+    scores = [t.score_at("timesteps_total", steps) if _has_score(t, steps) else t.last for t in fair]
+    return steps, fair, scores
 
 
 def at_first_rung(
@@ -68,7 +69,8 @@ def at_first_rung(
     if not sweep or not sweep.decisions or Budget.of_record(sweep.record).unit != "timesteps":
         return None
     first = sweep.decisions[0]
-    scores = [trial.last if trial.diverged else first.score(trial.number) for trial in trials]
+    scores = [first.score(trial.number) for trial in trials]
+    scores = [t.last if s is None and t.diverged else s for t, s in zip(trials, scores, strict=True)]
     found = [(trial, score) for trial, score in zip(trials, scores, strict=True) if score is not None]
     return first.at, [trial for trial, _ in found], [score for _, score in found]
 

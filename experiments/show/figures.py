@@ -105,7 +105,11 @@ def _draw(axes: Axes, configuration: Configuration, x: str, colour: str, label: 
             marker="o" if len(x_n) == 1 else None,
             label=label if single else None,
         )
-    if not single and (band := mean_curve(curves)) is not None:
+    if single:
+        return
+    if (band := mean_curve(curves)) is None:  # the seeds have nothing in common
+        axes.plot([], color=colour, linewidth=0.7, label=label and f"{label}, {len(curves)} seeds")
+    else:
         grid, mean, low, high = band
         axes.plot(grid, mean, color=colour, linewidth=2, label=label and f"{label}, mean of {len(curves)} seeds")
         draw_band(axes, grid, low, high, colour)

@@ -12,7 +12,7 @@ from experiments.read.differences import mean_interval
 from experiments.read.lead import Lead, lead
 from experiments.read.next_command import confirm_command, plan_command
 from experiments.read.seeds import arrived, mean_last
-from experiments.read.trials import Experiment, TrialResult
+from experiments.read.trials import ENDED, Experiment, TrialResult
 from experiments.record.seeds import means, members
 from experiments.show.table import Rows
 from experiments.show.text import number
@@ -68,7 +68,8 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
     who = in_words([trial.number for trial in experiment.best_seeds]) if several else best.name
     lines = [f"{'Winner' if won else 'Leader'}: {mark(who)}" + (f" with {mark(settings)}" if settings else "") + "."]
     if not won:
-        lines[0] += f" The sweep is not finished: {len(leading)} trials have more to play."
+        more = sum(trial.state not in ENDED for trial in leading)
+        lines[0] += f" The sweep is not finished: {more} {'trial has' if more == 1 else 'trials have'} more to play."
     lines.append(_play(experiment, best, mark))
     if found := lead(experiment):
         lines.append(_certainty(found, experiment, mark))
@@ -125,10 +126,10 @@ def _certainty(found: Lead, experiment: Experiment, mark: Callable[[str], str]) 
     several = bool(experiment.record.get("configuration_of"))
     what = f"{found.compared} {'configurations' if several else 'trials'}"
     other = in_words([trial.number for trial in found.next]) if several else found.next[0].name
-    text = (
-        f"How sure: when {what} were last compared, at {found.at:,} {_unit(experiment)}, it led"
-        f" {mark(other)} by {found.points:.1f} points."
-    )
+    compared = f"How sure: when {what} were last compared, at {found.at:,} {_unit(experiment)}, it"
+    if found.points < 0:  # those ahead of it failed later
+        return f"{compared} was {-found.points:.1f} points behind {mark(other)}, which has come to no later result."
+    text = f"{compared} led {mark(other)} by {found.points:.1f} points."
     if found.seeds:
         text += f" By their seeds that is {found.seeds.low:.1f} to {found.seeds.high:.1f} with 95%."
     elif spread := number(found.spread):

@@ -35,11 +35,15 @@ def exchange_table(exchanges: list[Exchange]) -> Rows:
         {
             "after": f"{exchange.at:,}",
             "trial": f"{copy.trial:05d}",
-            "return": number(exchange.scores[copy.trial] or 0.0),
+            "return": _score(exchange, copy.trial),
             "copied": f"{copy.donor:05d}",
-            "its return": number(exchange.scores[copy.donor] or 0.0),
+            "its return": _score(exchange, copy.donor),
             **{name: f"{short(copy.before.get(name))} to {short(value)}" for name, value in copy.settings.items()},
         }
         for exchange in exchanges
         for copy in exchange.copies
     ]
+
+
+def _score(exchange: Exchange, trial: int) -> str:
+    return "" if (score := exchange.scores[trial]) is None else number(score)

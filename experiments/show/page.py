@@ -61,7 +61,7 @@ def report(experiments: Sequence[Experiment]) -> Page:
     page.add(f"# {', '.join(code(experiment.name) for experiment in experiments)}")
     configurations = [found for found in by_configuration(experiments) if len(found.scores)]
     trials = [trial for experiment in experiments for trial in experiment.trials]
-    _summary(page, trials)
+    _summary(page, experiments)
     if configurations:
         _curves(page, configurations)
         _settings(page, configurations, experiments)
@@ -88,14 +88,15 @@ def report(experiments: Sequence[Experiment]) -> Page:
     return page
 
 
-def _summary(page: Page, trials: Sequence[TrialResult]) -> None:
+def _summary(page: Page, experiments: Sequence[Experiment]) -> None:
+    trials = [trial for experiment in experiments for trial in experiment.trials]
     scored = [trial for trial in trials if trial.rows]
     states = {state: sum(trial.state == state for trial in trials) for state in sorted({t.state for t in trials})}
     counts = ", ".join(f"{count} {state}" for state, count in states.items()) or "none yet"
     if not scored:
         page.add(f"Trials: {counts}. There are no results yet.")
         return
-    best = max(scored, key=lambda trial: trial.last)
+    best = max((e.best for e in experiments if e.best), key=lambda trial: trial.last)
     steps = sum(trial.rows[-1].get("timesteps_total", 0) for trial in scored)
     seconds = sum(trial.rows[-1].get("time_total_s", 0) for trial in scored)
     figures = {"best return": number(best.last), "trials": str(len(trials))}
@@ -200,7 +201,7 @@ def _seeds(page: Page, configurations: Sequence[Configuration]) -> None:
         labels = [c.label(varied(by_learner[c.learner])) for c in several]
         page.add("## Configurations with several seeds")
         page.add(to_markdown(tables.configuration_table(several, labels)))
-        window = window_size([trial.rows for c in several for trial in c.trials])
+        window = window_size([trial.rows for c in several for trial in c.trials if not trial.diverged])
         add_arrivals(page, labels, [side(label, c, window) for label, c in zip(labels, several, strict=True)], window)
 
 

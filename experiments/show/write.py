@@ -47,6 +47,10 @@ def publish(page: Page, out: Path | None, experiment: Path, name: str) -> None:
     Raises ConfigError if it cannot be written there.
     """
     path = out or inside(experiment, name)
+    if path.suffix == ".md":
+        raise ConfigError(
+            f"--out {path}: accepted is the HTML page's name, as {path.with_suffix('.html')}; Markdown is beside it"
+        )
     if not out and path.exists() and not path.is_file():
         raise ConfigError(f"{path} is in the way: it is no file")
     try:

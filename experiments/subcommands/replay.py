@@ -1,6 +1,5 @@
 """``replay``: the film of any training game."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +12,7 @@ from experiments.plan.resources import local_cpus
 from experiments.read.stretches import kept
 from experiments.read.trials import Experiment, TrialResult
 from experiments.record.folders import display
+from experiments.show.film_file import require_film_name, require_writable, write_film
 from experiments.show.text import line
 from experiments.subcommands.storage import One
 from trainables.checks import Bounds, ConfigError, check_fields
@@ -64,8 +64,7 @@ class Replay(One, OwnCode):
         check_fields(self)
         if self.game is not None and self.slot is not None:
             raise ConfigError("--game and --slot are two ways to name a game: give one")
-        if self.out and self.out.suffix != ".gif":
-            raise ConfigError(f"--out {self.out}: accepted is a file name that ends in .gif")
+        require_film_name(self.out)
 
     def run(self) -> None:
         """Play again, and write the film."""
@@ -75,8 +74,7 @@ class Replay(One, OwnCode):
         iteration = trial.iterations if self.iteration is None else self.iteration
         which = f"game-{self.game or 0}" if self.slot is None else f"slot-{self.slot}"
         out = self.out or Path(f"{experiment.name}-{trial.name[:5]}-iteration-{iteration}-{which}.gif")
-        if out.is_dir() or not os.access(out if out.exists() else out.absolute().parent, os.W_OK):
-            raise ConfigError(f"--out {out} cannot be written: it names another place for the film")
+        require_writable(out)
         from experiments.run.replay import Wanted, replay  # Ray takes a second to import
         from trainables.sampling.film import EVERY
 
@@ -91,10 +89,7 @@ class Replay(One, OwnCode):
             line(f"Its first {found.before:,} steps were chosen by policies before that: --since has them made again")
         if not found.game.film or not found.game.film.shots:
             raise ConfigError(f"from_step={self.from_step}: the game has {found.game.length:,} steps")
-        try:
-            out.write_bytes(found.game.film.gif([score, str(wanted), "what the network sees:"]))
-        except OSError as error:
-            raise ConfigError(f"--out {out} cannot be written: {error.strerror}") from None
+        write_film(out, found.game.film.gif([score, str(wanted), "what the network sees:"]))
         line(f"Film: {display(out.absolute())}")
 
     def _chosen(self, experiment: Experiment) -> TrialResult:

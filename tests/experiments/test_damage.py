@@ -13,6 +13,7 @@ from experiments.plan.learners import TRPO
 from experiments.read import policies
 from experiments.record.folders import RECORD
 from experiments.run import sweep
+from experiments.show.film_file import require_writable
 from tests.helpers.foreign_experiments import DEEP, make_sound
 from tests.helpers.trials import CARTPOLE
 from tests.helpers.unprivileged import common_folder, unprivileged
@@ -94,7 +95,7 @@ def test_a_film_into_a_read_only_folder_was_a_traceback_after_the_games(call, tm
     with common_folder() as folder:
         (folder / "closed").mkdir(mode=0o555)
         with unprivileged(), pytest.raises(ConfigError, match="cannot be written"):
-            watch.require_writable(folder / "closed" / "film.gif")
+            require_writable(folder / "closed" / "film.gif")
     assert "game" not in capsys.readouterr().out
 
 

@@ -121,3 +121,9 @@ def test_frames_take_experiments_that_were_read_before(first):
     from experiments.read.frames import Frames
 
     assert Frames(read_experiment(first)).trials().equals(read.experiment(first).trials())
+
+
+def test_runs_that_are_too_short_for_a_window_had_a_table_without_a_header(first):
+    frame = read.experiment(first).windows()
+    assert len(frame) == 0
+    assert [*frame.columns[:6]] == ["experiment", "trial", "configuration", "learner", "window_end", "return_mean"]

@@ -39,7 +39,7 @@ def test_a_trial_that_ended_with_its_last_checkpoint_is_over(trained):
     restored = restore(folder, spec)
     assert (restored["00000"].iteration, restored["00000"].newest_index) == (2, 1)
     assert all_over(restored, spec)
-    assert not describe(restored.values())
+    assert not describe(restored)
     assert not all_over(restore(folder, dataclasses.replace(spec, iterations=4, extended=[2])), spec)
 
 
@@ -58,7 +58,7 @@ def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_it_used(trained
     arrays.write_bytes(arrays.read_bytes()[:-1])
     restored = restore(folder, spec)
     assert not all_over(restored, spec)
-    not_used, goes_on = describe(restored.values())
+    not_used, goes_on = describe(restored)
     assert "not used: " in not_used
     assert "arrays.npz is damaged" in not_used
     assert goes_on.endswith("goes on after iteration 1 (1 later ones had no checkpoint, and are played again)")
@@ -94,7 +94,16 @@ def test_rows_that_are_missing_are_named_and_made_from_the_checkpoints_counters(
     trial = restore(folder, spec)["00000"]
     assert [row["training_iteration"] for _, row in trial.checkpoints] == [1, 2]
     assert np.isclose(trial.checkpoints[-1][1]["episode_reward_mean"], 30)
-    assert any("lacks iterations 1 to 1" in line for line in describe([trial]))
+    assert any("lacks iterations 1 to 1" in line for line in describe({"00000": trial}))
+
+
+def test_a_fork_that_went_on_said_that_it_had_lost_the_rows_of_its_origin(trained):
+    folder, spec = trained("running")
+    result = next(folder.glob("*/result.json"))
+    result.write_text(result.read_text(encoding="utf-8").splitlines(keepends=True)[-1], encoding="utf-8")
+    restored = restore(folder, spec)
+    assert any("lacks iterations 1 to 1" in line for line in describe(restored))
+    assert not any("lacks" in line for line in describe(restored, {"name": "origin", "iterations": [1]}))
 
 
 def test_folders_that_contradict_the_experiments_file_are_refused(trained):

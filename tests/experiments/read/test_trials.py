@@ -52,3 +52,12 @@ def test_a_score_is_the_one_at_a_step_or_the_last_before_it(tmp_path):
     scores = [trial.score_at("timesteps_total", steps) for steps in (1000, 2500, 9000)]
     assert scores == [-20, -18, -10]
     assert np.isnan(trial.score_at("timesteps_total", 999))
+
+
+def test_a_trial_that_failed_won_the_sweep(tmp_path):
+    trials = [({"seed": 0}, [-20, -5], "RuntimeError: no luck"), ({"seed": 1}, [-20, -12], None)]
+    experiment = read_experiment(write_experiment(tmp_path, "sweep", "pg", trials))
+    assert [trial.state for trial in experiment.trials] == ["failed", "stopped"]
+    assert experiment.best is experiment.trials[1]
+    alone = read_experiment(write_experiment(tmp_path, "alone", "pg", trials[:1]))
+    assert alone.best is alone.trials[0], "there is no other"

@@ -1,5 +1,7 @@
 """The figure of what each setting does: which trials it compares, and its marginal means."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -57,3 +59,21 @@ def test_half_of_a_halved_sweep_was_not_compared_where_iterations_end_at_differe
     other = read_experiment(write_experiment(tmp_path, "other", "pg", [({"seed": 5}, [-20], None)]))
     assert at_first_rung([experiment, other], [*experiment.trials, *other.trials]) is None
     assert len(comparable(experiment.trials)[1]) == 2
+
+
+def test_a_trial_that_diverged_late_is_compared_where_the_others_are(tmp_path):
+    """Its latest return was taken, of whatever step."""
+    trials = [({"seed": 0}, [-20, -19], None), ({"seed": 1}, [-20, -10, -21], None), ({"seed": 2}, [-21], None)]
+    folder = write_experiment(tmp_path, "sweep", "pg", trials)
+    for path in sorted(folder.glob("*/result.json"))[1:]:
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace('"done": true', '"done": true, "diverged": 1.0'), encoding="utf-8")
+    found = read_experiment(folder).trials
+    assert [trial.diverged for trial in found] == [False, True, True]
+    assert comparable(found)[::2] == (2000, [-19, -10, -21]), "one that diverged before has its latest"
+    write_decisions(folder, [Decision(2000, [-19.0, -10.0, None], [1])])
+    folder_record = json.loads((folder / "experiment.json").read_text(encoding="utf-8"))
+    halved = folder_record | {"scheduler": "halving", "rungs": [2000, 9000], "timesteps": 9000, "iterations": None}
+    (folder / "experiment.json").write_text(json.dumps(halved), encoding="utf-8")
+    experiment = read_experiment(folder)
+    assert at_first_rung([experiment], experiment.trials)[2] == [-19, -10, -21]

@@ -12,7 +12,9 @@ from experiments.record.winner import WinnerGames, write_winner
 from experiments.show.halving import rung_table, winner_lines
 from experiments.show.page import report
 from experiments.show.summary import summarise
+from experiments.show.write import publish
 from tests.helpers.written_experiments import write_checkpoint, write_experiment
+from trainables.checks import ConfigError
 
 GREEDY = {"eval/return_greedy_mean": -3.0, "eval/return_greedy_ci95_low": -6.0, "eval/return_greedy_ci95_high": 0.0}
 
@@ -77,3 +79,37 @@ def test_the_report_shows_each_decision(halved):
 def test_without_decisions_nothing_is_said(halved):
     shutil.move(halved / "rungs.json", halved / "elsewhere")
     assert winner_lines(read_experiment(halved)) == []
+
+
+def test_the_report_named_a_trial_that_was_stopped_as_the_best(halved):
+    """It took the highest return, also where halving had let another one go on."""
+    text = report([read_experiment(halved)]).text
+    assert "The best trial is `halved/00001_seed=1` (pg)" in text
+
+
+def test_a_trial_that_had_failed_was_counted_among_those_that_have_more_to_play(tmp_path):
+    trials = [({"seed": 0}, [-20, -12.0], "RuntimeError: no luck"), ({"seed": 1}, [-20, -15, -14], "running")]
+    record = {"scheduler": "halving", "rungs": [2, 9], "swept": ["seed"], "iterations": 9}
+    folder = write_experiment(tmp_path / "results", "halved", "pg", trials, **record)
+    write_decisions(folder, [Decision(2, [-12.0, -15.0], [0, 1])])
+    first, *_ = winner_lines(read_experiment(folder, running=False))
+    assert first.endswith("The sweep is not finished: 1 trial has more to play.")
+
+
+def test_a_winner_was_said_to_lead_by_less_than_nothing(tmp_path):
+    """The trial that had been ahead of it at the rung failed later."""
+    trials = [({"seed": 0}, [-20, -12.0], "RuntimeError: no luck"), ({"seed": 1}, [-20, -15, -14], None)]
+    record = {"scheduler": "halving", "rungs": [2, 3], "swept": ["seed"], "iterations": 3}
+    folder = write_experiment(tmp_path / "results", "halved", "pg", trials, **record)
+    write_decisions(folder, [Decision(2, [-12.0, -15.0], [0, 1])])
+    write_checkpoint(folder / "00001_seed=1", "pg", 3, -14.0, 1)
+    experiment = read_experiment(folder)
+    assert experiment.best is experiment.trials[1]
+    sure = next(line for line in winner_lines(experiment) if line.startswith("How sure"))
+    assert "it was 3.0 points behind 00000_seed=0, which has come to no later result" in sure
+
+
+def test_a_page_that_was_to_be_written_over_its_own_markdown_is_refused(halved, tmp_path):
+    with pytest.raises(ConfigError, match=r"page\.md: accepted is the HTML page's name, as .*page\.html"):
+        publish(report([read_experiment(halved)]), tmp_path / "page.md", halved, "report.html")
+    assert not (tmp_path / "page.md").exists()
