@@ -135,6 +135,8 @@ def test_make_refuses_what_would_mix_revisions(checkout, tmp_path):
     subprocess.run(["git", "add", "-A"], cwd=clone, check=True)
     identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
     subprocess.run(["git", *identity, "commit", "-qm", "other"], cwd=clone, check=True)
+    assert re.fullmatch(r"trpo: done, of [0-9a-f]{12}\n", make(tmp_path / "out", "trpo").stdout), "it stays as it is"
+    (tmp_path / "out" / "trpo.done").unlink()
     assert "was begun with other code" in make(tmp_path / "out", "trpo").stderr
 
 

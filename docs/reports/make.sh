@@ -5,6 +5,8 @@
 #   docs/reports/make.sh FOLDER STEP ...   these steps alone
 #   docs/reports/make.sh FOLDER --check    one seed of each learner, and the sweep, again, beside what is published
 #
+# A step that is done stays, also where the code has changed since; the pages name the revision of each.
+#
 # FOLDER keeps the experiments, what each step printed (STEP.log) and how long it took (seconds.tsv); it lies outside of
 # the checkout. The steps take some seven hours on 2 cores with nothing beside them; protocol.md says what they are for.
 set -euo pipefail
@@ -84,12 +86,16 @@ step() {
     local name=$1 parts now made start
     read -ra parts <<< "$(parts_of "$name")"
     now=$(revision_of "${parts[@]}")
-    if [[ -f $folder/$name.begun ]] && made=$(head -1 "$folder/$name.begun") && [[ $made != "$now" ]]; then
+    made=$([[ ! -f $folder/$name.begun ]] || head -1 "$folder/$name.begun")
+    if [[ -f $folder/$name.done && $name != pages ]]; then
+        [[ $made == "$now" ]] && echo "$name: done" || echo "$name: done, of $(sed -n 2p "$folder/$name.begun" | cut -c 1-12)"
+        return
+    fi
+    if [[ -n $made && $made != "$now" && $name != pages ]]; then
         echo "$name in $folder was begun with other code ($made, now $now): check that out, or name another folder" >&2
         exit 2
     fi
-    [[ -f $folder/$name.done && $name != pages ]] && echo "$name: done" && return
-    [[ -f $folder/$name.begun ]] || printf '%s\n' "$now" "$(git -C "$code" rev-parse HEAD)" > "$folder/$name.begun"
+    [[ -n $made && $name != pages ]] || printf '%s\n' "$now" "$(git -C "$code" rev-parse HEAD)" > "$folder/$name.begun"
     echo "$name: $(date +%H:%M)"
     start=$SECONDS
     # shellcheck disable=SC2064

@@ -119,6 +119,8 @@ def core_minutes() -> str:
 
 def schedulers() -> str:
     """What the chosen policy and settings are worth, by scheduler and machine."""
+    if not (DATA / "benchmark_schedulers.json").exists():
+        return "Not published yet; `docs/reports/make.sh FOLDER fifo_100 fifo_200 benchmark_schedulers` makes it.\n"
     scenes = benchmark("schedulers")
     heads = ["scheduler", *(re.sub(r":.* on", ",", scene["title"]) for scene in scenes)]
     cells = [[_means(row) for row in scene["rows"]] for scene in scenes]
