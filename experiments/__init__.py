@@ -2,6 +2,8 @@
 
 import os
 
+import trainables  # noqa: F401 - chooses BLAS's kernels, before NumPy is imported
+
 # Ray reads these when it is imported, and this module comes before any import of Ray.
 os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")  # under `uv run`, do not pack the working directory
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no telemetry

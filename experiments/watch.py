@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import tyro
 from threadpoolctl import threadpool_limits
 
@@ -116,23 +115,12 @@ def _progress(
     """Game 1 as the untrained policy, up to two checkpoints that are left in between, and the best one play it."""
     earlier = [item for item in found if item.folder.parent == best.folder.parent and item.iteration < best.iteration]
     runners = [("untrained", policies.untrained_runner(best))]
-    between = _on_the_way(earlier, best, MAX_PANELS - 2)
+    between = policies.on_the_way(earlier, best, MAX_PANELS - 2)
     runners += [(f"iteration {item.iteration}", policies.policy_runner(item)) for item in between]
     played = [(name, _play(runner, 0, arguments, filmed=True)) for name, runner in runners]
     played.append((f"iteration {best.iteration}", game))
     captions = [(name, f"return {game.episode_return:+.0f} in {game.length:,} steps") for name, game in played]
     return side_by_side([game.film for _, game in played if game.film], captions)
-
-
-def _on_the_way(earlier: list[CheckpointRef], best: CheckpointRef, count: int) -> list[CheckpointRef]:
-    """At most ``count`` of the earlier ones: those nearest to even parts of the climb to the best one's score."""
-    scored = [item for item in earlier if np.isfinite(item.score)]
-    if not scored:
-        return []
-    scores = np.array([item.score for item in scored])
-    parts = np.linspace(scores[0], best.score, count + 2)[1:-1]
-    indices = np.unique(np.abs(scores - parts[:, None]).argmin(axis=1))
-    return [scored[index] for index in indices]
 
 
 def _play(runner: PolicyRunner, index: int, arguments: Arguments, filmed: bool) -> MeasuredGame:

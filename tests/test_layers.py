@@ -63,7 +63,9 @@ LAYERS = {
     "trainables/config/": {"trainables.config", "trainables.checks", "trainables.sampling"},
     "trainables/rollouts.py": {f"trainables.{name}" for name in ("algorithms", "config", "metrics", "sampling")},
     "trainables/trainable.py": {"trainables", "ray", "threadpoolctl"},
-    "trainables/": {f"trainables.{name}" for name in ("sampling", "checks", "checkpoints", "files", "npz", "texts")},
+    "trainables/": {
+        f"trainables.{name}" for name in ("sampling", "checks", "checkpoints", "files", "npz", "texts", "processor")
+    },
     "search_spaces": {"search_spaces", "ray.tune"},
     "experiments": ROOMS.pop("programs"),
 } | {f"experiments/{room}/": allowed for room, allowed in ROOMS.items()}

@@ -1,1 +1,5 @@
 """Ray Tune Trainables for Pong: thin shells around ``sampling`` (experience) and ``learning`` (maths)."""
+
+from trainables.processor import choose_kernels
+
+choose_kernels()  # before anything imports NumPy

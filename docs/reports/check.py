@@ -2,7 +2,7 @@
 
     python docs/reports/check.py FOLDER
 
-A run is the same bit for bit, or where processors differ its return lies within the published seeds' interval. The exit
+A run is the same bit for bit, or else its return lies within the published seeds' interval. The exit
 status is 1 if something does not. A run that was interrupted goes on.
 """
 

@@ -172,3 +172,14 @@ def _state(folder: Path) -> dict[str, Any] | None:
         return sound_state(folder)
     except checkpoints.CheckpointError:  # half-written, or replaced while we look
         return None
+
+
+def on_the_way(earlier: list[CheckpointRef], best: CheckpointRef, count: int) -> list[CheckpointRef]:
+    """At most ``count`` of the earlier checkpoints: those nearest to even parts of the climb to the best score."""
+    scored = [item for item in earlier if np.isfinite(item.score)]
+    if not scored:
+        return []
+    scores = np.array([item.score for item in scored])
+    parts = np.linspace(scores[0], best.score, count + 2)[1:-1]
+    indices = np.unique(np.abs(scores - parts[:, None]).argmin(axis=1))
+    return [scored[index] for index in indices]

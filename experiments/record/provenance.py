@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from trainables.processor import KERNELS
 from trainables.versions import installed_versions
 
 ORIGIN: dict[str, Any] = {
@@ -17,6 +18,7 @@ ORIGIN: dict[str, Any] = {
     "versions": dict[str, str],
     "python": str,
     "platform": str,
+    "blas_kernels": str | None,
     "cpus": int | None,
 }
 """The entries of ``provenance`` and their types."""
@@ -32,6 +34,7 @@ def provenance() -> dict[str, Any]:
         "versions": versions,
         "python": python,
         "platform": platform.platform(),
+        "blas_kernels": os.environ.get(KERNELS),
         "cpus": os.cpu_count(),
     }
 
@@ -58,7 +61,12 @@ def changes_since(record: Mapping[str, Any]) -> list[str]:
     """What of an origin that ``experiment.json`` tells is another thing here and now, in words."""
     here, there = provenance(), dict(record)
     names: dict[str, tuple[str, ...]] = {f"{name} {{}}": ("versions", name) for name in here["versions"]}
-    names |= {"Python {}": ("python",), "{}": ("platform",), "git revision {}": ("git", "revision")}
+    names |= {
+        "Python {}": ("python",),
+        "{}": ("platform",),
+        "BLAS kernels {}": ("blas_kernels",),
+        "git revision {}": ("git", "revision"),
+    }
     found = []
     for text, path in names.items():
         old, new = (_entry(origin, path) for origin in (there, here))

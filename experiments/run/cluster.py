@@ -1,5 +1,6 @@
 """A running Ray cluster: attach to it with this project's code, and ask its nodes whether anything can run there."""
 
+import os
 import socket
 import uuid
 from collections.abc import Callable
@@ -17,10 +18,16 @@ import trainables
 from experiments.ask.storage import locate
 from experiments.run.ray_internals import token_refused
 from trainables.checks import ConfigError
+from trainables.processor import KERNELS
 from trainables.versions import installed_versions
 
-CODE = {"py_modules": [experiments, search_spaces, trainables], "excludes": ["__pycache__/", "*.html"]}
-"""Runtime environment of everything that runs on the nodes: the driver's code, whatever they have installed."""
+CODE = {
+    "py_modules": [experiments, search_spaces, trainables],
+    "excludes": ["__pycache__/", "*.html"],
+    "env_vars": {name: os.environ[name] for name in (KERNELS,) if name in os.environ},
+}
+"""Runtime environment of everything that runs on the nodes: the driver's code, whatever they have installed, and its
+kernels of BLAS, which a process reads as it starts."""
 
 PROBE_TIMEOUT_S = 120.0
 """For an answer of every node. The first on a node waits for the code, and may meet busy cores."""

@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from experiments import results, watch
+from experiments.read import policies
 from experiments.read.policies import CheckpointRef
 from experiments.record.folders import create
 from tests.helpers.trials import CARTPOLE
@@ -140,9 +141,9 @@ def test_the_film_of_the_progress_showed_iteration_1_and_the_untrained_policy_wh
 
     scores = {1: -20.0, 10: -7.0, 20: 2.0, 30: 9.0, 40: 11.0, 50: 14.0}
     earlier = [checkpoint(0), *(checkpoint(*item) for item in scores.items())]
-    shown = watch._on_the_way(earlier, checkpoint(60, 16.0), 2)
+    shown = policies.on_the_way(earlier, checkpoint(60, 16.0), 2)
     assert [item.iteration for item in shown] == [10, 20], "a third and two thirds of the climb from -20 to 16"
-    assert watch._on_the_way([checkpoint(0)], checkpoint(60, 16.0), 2) == []
+    assert policies.on_the_way([checkpoint(0)], checkpoint(60, 16.0), 2) == []
 
 
 def test_an_environment_without_a_console_is_played_but_not_filmed(run):

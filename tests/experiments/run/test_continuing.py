@@ -84,7 +84,7 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_it_used(interrupted):
     *_, before, newest = sorted(trial.glob("checkpoint_*"))  # the best one, and the latest
     arrays = newest / "arrays.npz"
     arrays.write_bytes(arrays.read_bytes()[:-1])
-    lines = describe(restore(interrupted, SIX_ITERATIONS).values())
+    lines = describe(restore(interrupted, SIX_ITERATIONS))
     assert any(f"{trial.name}: not used: {newest}: arrays.npz is damaged" in line for line in lines)
     iteration = load_state(before)["iteration"]
     assert any(f"{trial.name}: goes on after iteration {iteration} (" in line for line in lines)
@@ -96,7 +96,7 @@ def test_rows_that_were_cut_off_are_said_to_be_missing(interrupted):
     results.write_bytes(results.read_bytes()[: results.stat().st_size // 3])
     kept = len(restore(interrupted, SIX_ITERATIONS)["00000"].rows)
     assert kept < 3
-    lines = describe(restore(interrupted, SIX_ITERATIONS).values())
+    lines = describe(restore(interrupted, SIX_ITERATIONS))
     assert any(f"{trial.name}: result.json lacks iterations {kept + 1} to 3" in line for line in lines)
     assert any(f"{trial.name}: goes on after iteration 4" in line for line in lines)
 

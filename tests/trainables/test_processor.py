@@ -1,0 +1,83 @@
+"""Results do not depend on the kind of processor."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.programs import ROOT
+from trainables.processor import AVX2_KERNELS, KERNELS
+
+pytestmark = pytest.mark.skipif(os.environ.get(KERNELS) != AVX2_KERNELS, reason="there is no AVX2")
+
+LOADED = """
+import numpy, scipy.linalg
+from threadpoolctl import threadpool_info
+print({library["architecture"] for library in threadpool_info() if library["internal_api"] == "openblas"})
+"""
+
+PROGRAM = """
+import runpy, sys
+sys.argv = ["program", "--help"]
+try:
+    runpy.run_path({path!r}, run_name="__main__")
+except SystemExit:
+    pass
+"""
+
+LEARN = """
+import hashlib
+import experiments
+from search_spaces import pong_pg
+from trainables.trainable import PongPG, PongTRPO
+from experiments.run.ray_session import start_local
+
+start_local(2, log_to_driver=False)
+common = {"num_workers": 1, "seed": 7, "eval_interval": 0}
+segments = common | {"slots": 4, "segment_length": 250, "updates_per_iteration": 3}
+reinforce = pong_pg.PRESETS["karpathy"] | common | {"batch_size": 3}
+for trainable, settings in ((PongPG, reinforce), (PongPG, segments), (PongTRPO, segments)):
+    trial = trainable(config=settings)
+    for _ in range(3):
+        trial.train()
+    whole = b"".join(trial.arrays[name].tobytes() for name in sorted(trial.arrays))
+    print("learned", hashlib.sha256(whole).hexdigest())
+    trial.stop()
+"""
+
+WITHOUT_AVX512 = {
+    "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
+    "NUMBA_CPU_NAME": "haswell",
+    "NUMBA_CPU_FEATURES": "+avx2,+fma",
+}
+"""NumPy and numba as on a processor of 2013."""
+
+
+def printed(code, **changes):
+    environment = {name: value for name, value in os.environ.items() if name != KERNELS} | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment | changes, timeout=500)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "experiments").glob("[!_]*.py")), ids=lambda path: path.name)
+def test_every_program_multiplies_with_the_same_kernels_on_any_processor(path):
+    *_, last = printed(PROGRAM.format(path=str(path)) + LOADED).splitlines()
+    assert last == str({AVX2_KERNELS})
+
+
+def test_kernels_that_the_user_has_chosen_stay():
+    assert printed("import trainables" + LOADED, **{KERNELS: "Sandybridge"}).strip() == str({"Sandybridge"})
+
+
+@pytest.mark.ray
+@pytest.mark.slow
+def test_one_seed_learned_different_things_on_processors_of_two_kinds(tmp_path):
+    """By BLAS alone: what NumPy and numba make of AVX-512 changes no bit."""
+    here = printed(LEARN)
+    assert here.count("learned") == 3
+    cache = str(Path(tmp_path) / "numba")
+    assert printed(LEARN, NUMBA_CACHE_DIR=cache, **WITHOUT_AVX512) == here
