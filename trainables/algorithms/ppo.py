@@ -6,7 +6,7 @@
         A    = A standardised over the batch
         for ``epochs`` passes over the batch, for each minibatch
             theta <- Adam's step along the gradient of
-                     mean_t [ L_clip + c_H entropy - c_V (V - R)^2 / 2 ]             equation 9
+                     mean_t [ L_clip + c_H entropy - c_V (V - R)^2 ]                 equation 9
 
     L_clip = min(r A, clip(r, 1 - c, 1 + c) A),   r = pi(a | x) / pi_old(a | x)      equation 7
 
@@ -50,8 +50,8 @@ from trainables.sampling.worker import PlayedBlock, Worker
 
 Array = np.ndarray
 
-VALUE_WEIGHT = 0.5
-"""c_V, of half the value's squared error. (The paper's Atari experiments have 1, of the whole squared error.)"""
+VALUE_WEIGHT = 0.25
+"""c_V, of the value's squared error. (The paper's Atari experiments have 1.)"""
 
 
 class Experience(NamedTuple):
@@ -206,7 +206,7 @@ def judge(
 def objective_slope(out_nk: Array, steps: Steps, clip: float, entropy_bonus: float) -> tuple[Array, Info]:
     """The slopes (n, k + 1) of the objective, equation 9, at the network's outputs, and what is worth knowing of it.
 
-    L = mean_n [ L_clip + c_H entropy - VALUE_WEIGHT / 2 (R - V)^2 ]
+    L = mean_n [ L_clip + c_H entropy - c_V (R - V)^2 ]
     """
     logit_nk, value_n = out_nk[:, :-1], out_nk[:, -1]
     log_ratio_n = Categorical.log_prob(logit_nk, steps.action_n) - steps.log_prob_n
@@ -214,7 +214,7 @@ def objective_slope(out_nk: Array, steps: Steps, clip: float, entropy_bonus: flo
     objective_n, slope_n = clipped_objective(ratio_n, steps.adv_n, clip)
     logit_slope_nk = slope_n[:, None] * Categorical.score(logit_nk, steps.action_n)
     logit_slope_nk += entropy_bonus * Categorical.entropy_slope(logit_nk)
-    value_slope_n = VALUE_WEIGHT * (steps.return_n - value_n)
+    value_slope_n = 2 * VALUE_WEIGHT * (steps.return_n - value_n)
     slope_nk = np.column_stack([logit_slope_nk, value_slope_n]) / len(out_nk)
     info = np.mean(ratio_n - 1 - log_ratio_n), np.mean(slope_n != ratio_n * steps.adv_n), np.mean(objective_n)
     return slope_nk.astype(out_nk.dtype), Info(*map(float, info))

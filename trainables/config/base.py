@@ -32,10 +32,10 @@ class Config:
     slots: Annotated[int, Bounds(0, 1024)] = 16
     """Games of Pong that go on from update to update, each by segment_length steps (0: an update is of whole games)."""
 
-    segment_length: Annotated[int, Bounds(1), SEGMENTS_ONLY] = 256
+    segment_length: Annotated[int, Bounds(1), SEGMENTS_ONLY] = 512
     """Agent steps of each slot for an update, which so learns from slots x segment_length steps."""
 
-    updates_per_iteration: Annotated[int, Bounds(1), SEGMENTS_ONLY] = 8
+    updates_per_iteration: Annotated[int, Bounds(1), SEGMENTS_ONLY] = 4
     """Updates between two rows of results. Rows, logs and checkpoints cost time, and an update takes a second or so."""
 
     num_workers: Count = 2

@@ -36,7 +36,7 @@ class PGConfig(Config):
     hidden_size: Count = 200
     """Hidden ReLU units."""
 
-    learning_rate: Positive = 2e-3
+    learning_rate: Positive = 2.5e-3
     """Step size of the optimiser."""
 
     half_life: Annotated[int, Bounds(0)] = 1_500_000

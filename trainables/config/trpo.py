@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from trainables.checks import Bounds, ConfigError
-from trainables.config.base import GAMES_ONLY, SEGMENTS_ONLY, Config, Count, Discount, Positive
+from trainables.config.base import GAMES_ONLY, Config, Count, Discount, Positive
 
 
 @dataclass(frozen=True)
@@ -20,12 +20,6 @@ class TRPOConfig(Config):
 
     env_id: str = "ALE/Pong-v5"
     """A Pong of ALE, seen as its 128 bytes of memory, or an environment with flat observations and discrete actions."""
-
-    segment_length: Annotated[int, Bounds(1), SEGMENTS_ONLY] = 512
-    """Agent steps of each slot for an update, which so learns from slots x segment_length steps."""
-
-    updates_per_iteration: Annotated[int, Bounds(1), SEGMENTS_ONLY] = 4
-    """Updates between two rows of results. Rows, logs and checkpoints cost time, and an update takes a second or so."""
 
     coarse_coding: bool = True
     """Beside Pong's memory, see the positions of ball and paddle, and how far apart they are, each spread over 32 bins.

@@ -45,7 +45,7 @@ def objective(theta_p, steps):
     ratio_n = np.exp(Categorical.log_prob(logit_nk, steps.action_n) - steps.log_prob_n)
     clipped_n = np.minimum(ratio_n * steps.adv_n, np.clip(ratio_n, 1 - CLIP, 1 + CLIP) * steps.adv_n)
     bonus_n = BONUS * Categorical.entropy(logit_nk)
-    return np.mean(clipped_n + bonus_n - VALUE_WEIGHT * 0.5 * (steps.return_n - value_n) ** 2)
+    return np.mean(clipped_n + bonus_n - VALUE_WEIGHT * (steps.return_n - value_n) ** 2)
 
 
 def gradient(theta_p, steps, entropy_bonus=BONUS):

@@ -151,6 +151,6 @@ def test_frames_that_are_no_game_that_goes_on_are_refused_by_the_console(frames)
 
 
 def test_the_configuration_of_segments_is_the_default_and_of_whole_games_the_originals():
-    assert PGConfig().segments_steps == 16 * 256 * 8
+    assert PGConfig().segments_steps == 16 * 512 * 4
     games = dataclasses.replace(PGConfig(), slots=0, batch_size=3)
     assert (games.segments_steps, games.updates) == (0, 1)
