@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.ask.words import short
 from experiments.plan.trial_names import SHORT
-from experiments.read.seeds import arrived
+from experiments.read.seeds import arrived, rank
 from experiments.read.trials import Experiment, TrialResult
 from trainables.texts import printable
 
@@ -61,7 +61,7 @@ class Configuration:
 
 
 def by_configuration(experiments: Iterable[Experiment]) -> list[Configuration]:
-    """All trials by learner and configuration, the best configuration first.
+    """All trials by learner and configuration, the best configuration first, and those that only failed last.
 
     Runs of one configuration and seed are the same run, so only the longest counts. The fresh seeds of a confirmation
     are a configuration of their own: the sweep's seeds were chosen for their luck, too.
@@ -79,7 +79,7 @@ def by_configuration(experiments: Iterable[Experiment]) -> list[Configuration]:
                 by_seed[seed] = trial
     for configuration, by_seed in found.values():
         configuration.trials.extend(by_seed.values())
-    return sorted((configuration for configuration, _ in found.values()), key=lambda c: c.score, reverse=True)
+    return sorted((configuration for configuration, _ in found.values()), key=lambda c: rank(c.trials), reverse=True)
 
 
 def best_configurations(sweep: Experiment, count: int) -> list[Configuration]:
@@ -88,17 +88,17 @@ def best_configurations(sweep: Experiment, count: int) -> list[Configuration]:
     found = [configuration for configuration in by_configuration([sweep]) if len(configuration.scores)]
     first = {trial.folder for trial in sweep.best_seeds}
 
-    def rank(configuration: Configuration) -> tuple[bool, int]:
+    def order(configuration: Configuration) -> tuple[bool, int]:
         trials = configuration.trials
         return not first.isdisjoint(trial.folder for trial in trials), max(trial.rung for trial in trials)
 
-    return sorted(found, key=rank, reverse=True)[:count]
+    return sorted(found, key=order, reverse=True)[:count]
 
 
 def varied(configurations: Iterable[Configuration]) -> list[str]:
-    """Settings that are not the same in all of these, in the order in which trials' names have them."""
+    """Settings that are not the same in all of these, or that only some have, in the order of trials' names."""
     configs = [configuration.config for configuration in configurations]
-    names = configs[0] if configs else {}
+    names = dict.fromkeys(name for config in configs for name in config)
     different = [name for name in names if len({repr(config.get(name)) for config in configs}) > 1]
     order = list(SHORT)
     return sorted(different, key=lambda name: order.index(name) if name in order else len(order))

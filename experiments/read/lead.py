@@ -50,14 +50,9 @@ def _last_compared(
 ) -> tuple[int, dict[int, float]]:
     """Where several configurations were last compared, and the score of each trial there, by its number."""
     winner = experiment.best_seeds
-    last = [
-        trial
-        for trial in experiment.trials
-        if trial.rung == winner[0].rung and trial.rows and trial.state in ("finished", "diverged")
-    ]
-    if (
-        len(ended := {trial.configuration for trial in last}) > 1 and winner[0].configuration in ended
-    ):  # several went to the end
+    last = [trial for trial in experiment.furthest if trial.state != "failed"]
+    ended = {trial.configuration for trial in last} if experiment.compared_at_end else set()
+    if len(ended) > 1 and winner[0].configuration in ended:  # several went to the end
         return (experiment.record.get("rungs") or [0])[-1], {trial.number: trial.last for trial in last}
     for decision in reversed(experiment.decisions):
         scores = {number: score for number, score in enumerate(decision.scores) if score is not None}

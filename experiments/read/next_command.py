@@ -48,7 +48,7 @@ def best_command(experiment: Experiment) -> tuple[str, dict[str, Any]]:
     best = next(iter(best_configurations(experiment, 1)), None)
     if best is None:
         raise ConfigError(f"{experiment.name} has no results yet")
-    trial = max((trial for trial in best.trials if trial.rows), key=lambda trial: trial.last)
+    trial = max(best.arrived, key=lambda trial: trial.last)
     config = learner_named(experiment.learner).config_class.from_dict(trial.config)
     budget, seeds = Budget.of_record(experiment.record), sorted(best.seeds)
     budget = budget if budget.limits else Budget(trial.iterations)

@@ -23,6 +23,12 @@ def arrived(trials: "Iterable[TrialResult]") -> "list[TrialResult]":
     return [trial for trial in played if trial.state != "failed"] or played
 
 
+def rank(trials: "Iterable[TrialResult]") -> tuple[bool, float]:
+    """By this the best configuration is the greatest: those whose seeds all failed are behind others, then the mean."""
+    seeds = arrived(trials)
+    return any(trial.state != "failed" for trial in seeds), mean_last(seeds)
+
+
 def mean_last(trials: "Iterable[TrialResult]") -> float:
     """The mean of the latest returns of the seeds of a configuration that ``arrived``; minus infinity without any."""
     scores = [trial.last for trial in arrived(trials)]

@@ -14,7 +14,7 @@ from experiments.plan.learners import LEARNERS, config_class_of, is_learner
 from experiments.plan.trial_names import number_in_id, number_in_name
 from experiments.read.over import is_over, saved_iteration
 from experiments.read.rows import lines, read_json, read_rows
-from experiments.read.seeds import mean_last, together
+from experiments.read.seeds import rank, together
 from experiments.read.windows import area_under
 from experiments.record import folders, lock, names
 from experiments.record.decisions import Decision, dropped, passed, read_decisions
@@ -31,6 +31,9 @@ OVER = ("TERMINATED", "ERROR")
 
 ENDED = ("finished", "stopped", "diverged", "failed")
 """States of trials that have come to their end: that of the budget, or before it."""
+
+AT_END = ("finished", "diverged", "failed")
+"""Those of trials that have no more to play; one that a time budget stopped has."""
 
 
 @dataclass(frozen=True)
@@ -133,35 +136,39 @@ class Experiment:
         return self.over or (not self.running and self.record.get("ended") in (ALL_DONE, TIME_BUDGET))
 
     @cached_property
+    def furthest(self) -> list[TrialResult]:
+        """Of the trials that have results those that went on at most rungs; all of them without halving."""
+        played = [trial for trial in self.trials if trial.rows]
+        most = max((trial.rung for trial in played), default=0)
+        return [trial for trial in played if trial.rung == most]
+
+    @property
+    def compared_at_end(self) -> bool:
+        """Whether all that went furthest have ended, so that the best is chosen there, and not at their last rung."""
+        return all(trial.state in AT_END for trial in self.furthest)
+
+    @cached_property
     def best_seeds(self) -> list[TrialResult]:
         """The seeds of the best configuration, by the mean of their latest returns; under halving of those that went
         furthest, which are compared where they last met."""
-        played = [trial for trial in self.trials if trial.rows]
-        furthest = max((trial.rung for trial in played), default=0)
-        leading = [trial for trial in played if trial.rung == furthest]
-        if furthest and not all(trial.state in ENDED and trial.state != "stopped" for trial in leading):
-            kept = self.decisions[furthest - 1].kept  # the best first
-            first = min(leading, key=lambda trial: kept.index(trial.number))
-            return [trial for trial in leading if trial.configuration == first.configuration]
-        return max(together(leading), key=lambda seeds: (any(map(_is_whole, seeds)), mean_last(seeds)), default=[])
+        leading = self.furthest
+        if self.compared_at_end or not leading[0].rung:
+            return max(together(leading), key=rank, default=[])
+        kept = self.decisions[leading[0].rung - 1].kept  # the best first
+        first = min(leading, key=lambda trial: (trial.state == "failed", kept.index(trial.number)))
+        return [trial for trial in leading if trial.configuration == first.configuration]
 
     @property
     def best(self) -> TrialResult | None:
         """The best seed of the best configuration. A trial that failed is behind all others."""
-        return max(self.best_seeds, key=lambda trial: (_is_whole(trial), trial.last), default=None)
+        return max(self.best_seeds, key=lambda trial: rank([trial]), default=None)
 
     @property
     def winner(self) -> TrialResult | None:
-        """The best trial of a halved sweep in which none of those that went furthest has more to play."""
+        """The best trial of a halved sweep, once only one configuration is left, or none that is has more to play."""
         leading = [trial for trial in self.trials if self.best and trial.rung == self.best.rung]
-        over = len(together(leading)) == 1 or all(
-            trial.state in ("finished", "diverged", "failed") for trial in leading
-        )
+        over = len(together(leading)) == 1 or all(trial.state in AT_END for trial in leading)
         return self.best if self.decisions and over else None
-
-
-def _is_whole(trial: TrialResult) -> bool:
-    return trial.state != "failed"
 
 
 def read_experiment(folder: Path, running: bool | None = None) -> Experiment:

@@ -12,7 +12,7 @@ from experiments.read.differences import mean_interval
 from experiments.read.lead import Lead, lead
 from experiments.read.next_command import confirm_command, plan_command
 from experiments.read.seeds import arrived, mean_last
-from experiments.read.trials import ENDED, Experiment, TrialResult
+from experiments.read.trials import AT_END, Experiment, TrialResult
 from experiments.record.seeds import means, members
 from experiments.show.table import Rows
 from experiments.show.text import number
@@ -68,7 +68,7 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
     who = in_words([trial.number for trial in experiment.best_seeds]) if several else best.name
     lines = [f"{'Winner' if won else 'Leader'}: {mark(who)}" + (f" with {mark(settings)}" if settings else "") + "."]
     if not won:
-        more = sum(trial.state not in ENDED for trial in leading)
+        more = sum(trial.state not in AT_END for trial in leading)
         lines[0] += f" The sweep is not finished: {more} {'trial has' if more == 1 else 'trials have'} more to play."
     lines.append(_play(experiment, best, mark))
     if found := lead(experiment):

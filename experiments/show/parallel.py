@@ -58,8 +58,8 @@ def is_early(trial: TrialResult, furthest: int) -> bool:
 def parallel_figure(trials: Sequence[TrialResult], names: Sequence[str]) -> Figure:
     """Trials that have a return, through the settings ``names`` to their latest returns."""
     furthest = max(trial.rows[-1]["timesteps_total"] for trial in trials)
-    # The best last: lines that come later lie above others. Under halving who went further is better.
-    trials = sorted(trials, key=lambda trial: (trial.rung, trial.state == "finished", trial.last))
+    # The best last: lines that come later lie above others. Under halving who went further is better; failed is not.
+    trials = sorted(trials, key=lambda t: (t.state != "failed", t.rung, t.state == "finished", t.last))
     last_n = np.array([trial.last for trial in trials])
     order_n = np.argsort(np.argsort(last_n, kind="stable"))
     scales = [setting_scale([trial.config.get(name) for trial in trials], order_n) for name in names]

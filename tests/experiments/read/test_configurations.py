@@ -1,6 +1,6 @@
 """Which trials are one configuration, and which settings tell configurations apart."""
 
-from experiments.read.configurations import by_configuration, varied
+from experiments.read.configurations import best_configurations, by_configuration, varied
 from experiments.read.trials import read_experiment
 from tests.helpers.written_experiments import write_experiment
 
@@ -24,3 +24,19 @@ def test_a_label_names_the_settings_that_differ_in_the_order_of_trial_names(tmp_
     found = by_configuration([read_experiment(write_experiment(tmp_path, "sweep", "pg", trials))])
     assert [configuration.label(varied(found)) for configuration in found] == ["h=20 g=0.8", "h=10 g=0.9"]
     assert found[0].label(varied(found[:1])) == "pg"
+
+
+def test_a_configuration_that_only_failed_was_the_best_one(tmp_path):
+    trials = [({"gamma": 0.9}, [-20, -5.0], "RuntimeError: no luck"), ({"gamma": 0.8}, [-20, -12.0], None)]
+    experiment = read_experiment(write_experiment(tmp_path, "sweep", "pg", trials))
+    for found in (by_configuration([experiment]), best_configurations(experiment, 2)):
+        assert [configuration.config["gamma"] for configuration in found] == [0.8, 0.9]
+
+
+def test_settings_that_the_first_configuration_lacked_were_said_to_be_the_same(tmp_path):
+    learners = [
+        by_configuration([read_experiment(write_experiment(tmp_path, learner, learner, [({}, [-20], None)]))])[0]
+        for learner in ("pg", "trpo")
+    ]
+    assert {"clip", "max_kl"} <= {*varied(learners)}
+    assert {*varied(learners)} == {*varied(learners[::-1])}

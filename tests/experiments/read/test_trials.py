@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.read.trials import read_experiment
+from experiments.record.decisions import Decision, write_decisions
 from experiments.record.lock import exclusive
 from tests.helpers.written_experiments import write_checkpoint, write_experiment
 
@@ -61,3 +62,13 @@ def test_a_trial_that_failed_won_the_sweep(tmp_path):
     assert experiment.best is experiment.trials[1]
     alone = read_experiment(write_experiment(tmp_path, "alone", "pg", trials[:1]))
     assert alone.best is alone.trials[0], "there is no other"
+
+
+def test_a_trial_that_had_failed_led_a_halved_sweep_of_which_others_go_on(tmp_path):
+    trials = [({"seed": 0}, [-20, -12.0], "RuntimeError: no luck"), ({"seed": 1}, [-20, -15, -14], "running")]
+    record = {"scheduler": "halving", "rungs": [2, 9], "iterations": 9}
+    folder = write_experiment(tmp_path, "halved", "pg", trials, **record)
+    write_decisions(folder, [Decision(2, [-12.0, -15.0], [0, 1])])
+    experiment = read_experiment(folder, running=True)
+    assert [trial.state for trial in experiment.trials] == ["failed", "running"]
+    assert experiment.best is experiment.trials[1]

@@ -113,3 +113,28 @@ def test_a_page_that_was_to_be_written_over_its_own_markdown_is_refused(halved, 
     with pytest.raises(ConfigError, match=r"page\.md: accepted is the HTML page's name, as .*page\.html"):
         publish(report([read_experiment(halved)]), tmp_path / "page.md", halved, "report.html")
     assert not (tmp_path / "page.md").exists()
+
+
+def test_a_leader_was_compared_at_the_end_while_others_still_played(tmp_path):
+    """Who leads is decided where all last met, and so is by how much; the other one had come to the end, too."""
+    trials = [({"seed": seed}, [-20, -12.0 - seed, last], None) for seed, last in enumerate((-15.0, -10.0))]
+    trials.append(({"seed": 2}, [-20, -14.0], "running"))
+    record = {"scheduler": "halving", "rungs": [2, 3], "swept": ["seed"], "iterations": 3}
+    folder = write_experiment(tmp_path / "results", "halved", "pg", trials, **record)
+    write_decisions(folder, [Decision(2, [-12.0, -13.0, -14.0], [0, 1, 2])])
+    for seed in (0, 1):
+        write_checkpoint(folder / f"0000{seed}_seed={seed}", "pg", 3, -14.0, 1)
+    experiment = read_experiment(folder, running=True)
+    assert [trial.state for trial in experiment.trials] == ["finished", "finished", "running"]
+    sure = next(line for line in winner_lines(experiment) if line.startswith("How sure"))
+    assert "when 3 trials were last compared, at 2 iterations, it led 00001_seed=1 by 1.0 points" in sure
+
+
+def test_trials_that_a_time_budget_stopped_were_said_to_have_nothing_more_to_play(tmp_path):
+    trials = [({"seed": seed}, [-20, -12.0 - seed], None) for seed in range(2)]
+    record = {"scheduler": "halving", "rungs": [2, 9], "swept": ["seed"], "iterations": 9}
+    folder = write_experiment(tmp_path / "results", "halved", "pg", trials, **record)
+    write_decisions(folder, [Decision(2, [-12.0, -13.0], [0, 1])])
+    experiment = read_experiment(folder)
+    assert [trial.state for trial in experiment.trials] == ["stopped", "stopped"]
+    assert winner_lines(experiment)[0].endswith("The sweep is not finished: 2 trials have more to play.")

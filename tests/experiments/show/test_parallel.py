@@ -107,3 +107,11 @@ def test_settings_of_a_foreign_folder_that_no_axis_can_hold_ended_its_report(tmp
     for path, value in zip(sorted(folder.glob("0*/params.json")), values, strict=True):
         path.write_text(json.dumps(json.loads(path.read_text()) | {"extra": value}))
     assert "pg_parallel_coordinates.svg" in report([read_experiment(folder)]).pictures
+
+
+def test_a_trial_that_had_failed_was_drawn_as_the_best(tmp_path):
+    trials = [({"gamma": 0.9 + i / 100, "seed": i}, [-20, -15.0 + i], "running") for i in range(4)]
+    trials[3] = (*trials[3][:2], "RuntimeError: no luck")
+    lines = lines_of(parallel_figure(read_experiment(write_experiment(tmp_path, "a", "pg", trials)).trials, ["gamma"]))
+    assert [width == 3 for _, width, _ in lines] == [False] * 3 + [True]
+    assert lines[-1][0] == pytest.approx(2 / 3), "the highest return, which failed, is at 1"

@@ -4,6 +4,7 @@ import pytest
 
 from experiments.read.configurations import best_configurations
 from experiments.read.lead import lead
+from experiments.read.next_command import best_command
 from experiments.read.trials import read_experiment
 from experiments.record.decisions import Decision, write_decisions
 from experiments.show.halving import rung_table, winner_lines
@@ -77,3 +78,11 @@ def test_the_end_of_a_sweep_speaks_of_configurations(halved):
     (row,) = rung_table(experiment)
     assert list(row.values()) == ["2", "3", "1", "-17.5", "-17.5", "-19.5", "00002, 00003"]
     assert "## Configurations with several seeds" in report([experiment]).text
+
+
+def test_best_gave_the_command_of_a_seed_that_had_failed(tmp_path):
+    trials = [({"seed": 0}, [-20, -19.0, -18.0], None), ({"seed": 1}, [-20, -5.0], "RuntimeError: no luck")]
+    experiment = read_experiment(write_experiment(tmp_path, "two", "pg", trials))
+    command, found = best_command(experiment)
+    assert "--seed" not in command
+    assert (found["config"]["seed"], found["iterations"]) == (0, 3)
