@@ -102,7 +102,7 @@ class Comparison(NamedTuple):
     pairs: list[Pair]
     window: int  # agent steps
     steps_k: np.ndarray  # ends of the windows that all have; they are compared at the last one
-    left_out: list[TrialResult]  # seeds that did not come so far
+    left_out: list[TrialResult]  # seeds that did not come so far, or of which no game had ended
 
     @property
     def steps(self) -> int:
@@ -142,12 +142,12 @@ def compare(groups: Sequence[Sequence[Experiment]], window: int = 0, steps: int 
             f"no window of {size:,} agent steps in which a game ended is common to all; the shortest run has"
             f" {shortest:,} steps. Give --window or --steps, or leave that run out"
         )
-    begin = max(
-        (int(curve.windows.end_w[0]) for curve in curves if len(curve.windows.end_w)), default=end
-    )  # a fork's is later
+    begins = [int(curve.windows.end_w[0]) for curve in curves if len(curve.windows.end_w)]
+    begin = max(begins, default=end)  # a fork's is later
     grid = np.arange(min(begin, end), end + 1, size)
     pairs = [_pair(sides[0], other, grid, 1 - (1 - CONFIDENCE) / (len(sides) - 1)) for other in sides[1:]]
-    return Comparison(sides, pairs, size, grid, [curve.trial for curve in curves if curve.end < end])
+    left_out = [curve.trial for one in sides for curve in one.curves if curve.seed not in one.at(end)]
+    return Comparison(sides, pairs, size, grid, left_out)
 
 
 def _configurations(group: Sequence[Experiment], best: int) -> list[Configuration]:

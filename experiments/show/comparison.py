@@ -50,7 +50,7 @@ def comparison_page(comparison: Comparison, experiments: Sequence[Experiment]) -
     page.add(_levels(comparison.pairs))
     if comparison.left_out:
         names = ", ".join(code(f"{trial.folder.parent.name}/{trial.name}") for trial in comparison.left_out)
-        page.add(f"Left out, because they did not come so far: {names}.")
+        page.add(f"Left out, because they did not come so far, or no game of theirs had ended: {names}.")
     add_arrivals(page, labels, comparison.sides, comparison.window)
     page.add("## How it was counted")
     page.add(METHOD.format(window=comparison.window))
@@ -91,10 +91,11 @@ def _more_seeds(pair: Pair) -> str:
         return "As far as these seeds show there is none, and more of them would hardly find one."
     if pair.needed is None:
         return f"If it is as large as it looks, more than {MAX_SEEDS:,} seeds of each would be needed to show it."
-    more = max(pair.needed - min(pair.seeds), 1)
+    have = min(pair.seeds)
+    needed = max(pair.needed, have + 1)  # so many as there are have not shown it
     return (
-        f"If it is as large as it looks, {pair.needed} seeds of each would show it with probability {POWER:g}:"
-        f" {more} more."
+        f"If it is as large as it looks, {needed} seeds of each would show it with probability {POWER:g}:"
+        f" {needed - have} more."
     )
 
 

@@ -55,9 +55,9 @@ def _over_time(side: Side, steps: int) -> tuple[np.ndarray, np.ndarray]:
     times = [curve.windows.seconds_w[curve.windows.end_w <= steps] for curve in side.curves]
     returns = [curve.windows.known_w[: len(time)] for curve, time in zip(side.curves, times, strict=True)]
     longest = max((time[-1] for time in times if len(time)), default=0.0)
-    grid = np.linspace(0, longest, GRID_POINTS)
+    grid = np.unique(np.concatenate([np.linspace(0, longest, GRID_POINTS), *times]))  # with a single window's end
     samples = [
-        np.interp(grid, time, value, left=np.nan, right=np.nan) if len(time) else np.full(GRID_POINTS, np.nan)
+        np.interp(grid, time, value, left=np.nan, right=np.nan) if len(time) else np.full(len(grid), np.nan)
         for time, value in zip(times, returns, strict=True)
     ]
     return grid, np.array(samples)
@@ -65,15 +65,19 @@ def _over_time(side: Side, steps: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _draw(axes: Axes, x: np.ndarray, samples: np.ndarray, colour: str, label: str | None) -> None:
     """Seeds (n, k) as thin lines; their mean as a thick one, in its band, where all of them have a return."""
-    marker = "o" if samples.shape[1] == 1 else None
     for sample in samples:
-        axes.plot(x, sample, color=colour, linewidth=0.7, alpha=0.45, marker=marker)
-    axes.plot(x, samples.mean(axis=0), color=colour, linewidth=2, marker=marker, label=label)
+        axes.plot(x, sample, color=colour, linewidth=0.7, alpha=0.45, marker=_marker(sample))
+    mean = samples.mean(axis=0)
+    axes.plot(x, mean, color=colour, linewidth=2, marker=_marker(mean), label=label)
     if len(samples) > 1:
         draw_band(axes, x, *mean_interval(samples), colour)
 
 
+def _marker(y: np.ndarray) -> str | None:
+    """Of a curve that is a single point, which no line shows."""
+    return "o" if np.isfinite(y).sum() == 1 else None
+
+
 def _draw_difference(axes: Axes, pair: Pair, label: str, colour: str) -> None:
-    marker = "o" if len(pair.steps_k) == 1 else None
-    axes.plot(pair.steps_k, pair.mean_k, color=colour, linewidth=2, marker=marker, label=label)
+    axes.plot(pair.steps_k, pair.mean_k, color=colour, linewidth=2, marker=_marker(pair.mean_k), label=label)
     axes.fill_between(pair.steps_k, pair.low_k, pair.high_k, color=colour, alpha=0.2, linewidth=0)

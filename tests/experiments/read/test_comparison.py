@@ -151,3 +151,20 @@ def test_too_few_and_too_many_configurations_are_refused(tmp_path):
         compare([[a], [empty]])
     with pytest.raises(ConfigError, match="7 configurations: accepted are 2 to 6; --best 1"):
         compare([[a]] * 7)
+
+
+def test_a_seed_of_which_no_game_had_ended_was_left_out_and_not_named(tmp_path):
+    a, b = written(tmp_path, "a", range(3)), written(tmp_path, "b", range(3), {"gamma": 0.9})
+    path = b.trials[1].folder / "result.json"
+    rows = [json.loads(text) | {"episodes_this_iter": 0} for text in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = compare([[a], [read_experiment(b.folder)]])
+    assert found.pairs[0].seeds == (3, 2)
+    assert [trial.name for trial in found.left_out] == ["00001_seed=1"]
+
+
+def test_the_best_configuration_of_an_experiment_was_one_that_had_failed(tmp_path):
+    trials = [({"gamma": 0.9}, [-5.0] * 8, "RuntimeError: no luck"), ({"gamma": 0.8}, [-12.0] * 8, None)]
+    sweep = read_experiment(write_experiment(tmp_path, "sweep", "pg", trials))
+    found = compare([[sweep], [written(tmp_path, "other", range(2))]], best=1)
+    assert found.sides[0].configuration.config["gamma"] == 0.8

@@ -8,6 +8,7 @@ import pytest
 from experiments.read.comparison import compare
 from experiments.read.trials import read_experiment
 from experiments.show.comparison import comparison_page, verdict
+from experiments.show.comparison_figures import curves_figure
 from tests.experiments.show.test_report import table
 from tests.helpers.written_experiments import write_experiment
 
@@ -113,3 +114,28 @@ def test_several_are_compared_with_the_first(tmp_path):
     assert "`e2` is better than `e0`" in page
     assert "intervals of 97.5%" in page
     assert "(97.5% interval" in page
+
+
+def test_as_many_seeds_as_there_are_were_said_to_settle_it(tmp_path):
+    groups = [
+        [read_experiment(write(tmp_path, "old", [-20, -20]))],
+        [read_experiment(write(tmp_path, "new", [-15, -14], {"gamma": 0.9}, (5, 6)))],
+    ]
+    (pair,) = compare(groups).pairs
+    assert (pair.told_apart, pair.needed) == (False, 2)
+    assert "3 seeds of each would show it with probability 0.8: 1 more." in verdict(pair, 8000)
+
+
+def test_runs_of_a_single_window_had_an_empty_panel_over_time(tmp_path):
+    """Their ends are at other seconds, and a line of one point is none."""
+    groups = []
+    for name, gamma in (("old", 0.99), ("new", 0.9)):
+        trials = [({"seed": seed, "gamma": gamma}, [-20.0 + seed], None) for seed in range(2)]
+        groups.append([read_experiment(write_experiment(tmp_path, name, "pg", trials))])
+    path = groups[1][0].trials[0].folder / "result.json"
+    path.write_text(path.read_text().replace('"time_total_s": 2.0', '"time_total_s": 1.3'))
+    groups[1] = [read_experiment(groups[1][0].folder)]
+    for axes in curves_figure(compare(groups), ["old", "new"]).axes:
+        seeds = [line for line in axes.lines if line.get_linewidth() == 0.7]
+        points = [np.isfinite(np.asarray(line.get_ydata(), float)).sum() for line in seeds]
+        assert (points, [line.get_marker() for line in seeds]) == ([1] * 4, ["o"] * 4)
