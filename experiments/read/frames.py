@@ -21,6 +21,9 @@ MAX_COLUMNS = 1000
 CONFIG = "config/"
 """What the names of columns of settings begin with, as in Ray Tune's own frames."""
 
+NAMES = ("experiment", "trial", "configuration", "learner")
+"""Columns that say of which trial a row is."""
+
 BOOKKEEPING = {
     *("pid", "should_checkpoint", "timestamp"),
     *("time_since_restore", "iterations_since_restore", "timesteps_since_restore"),
@@ -56,16 +59,6 @@ class Frames:
 
     def windows(self, steps: int = WINDOW_STEPS) -> "pd.DataFrame":
         """A row for each whole window of ``steps`` agent steps. Raises ConfigError for too many."""
-        first = [
-            "experiment",
-            "trial",
-            "configuration",
-            "learner",
-            "window_end",
-            "return_mean",
-            "games",
-            "time_total_s",
-        ]
         found = (
             _names(experiment, trial)
             | {"window_end": int(end), "return_mean": value, "games": games, "time_total_s": seconds}
@@ -73,7 +66,7 @@ class Frames:
             for experiment, trial in self._trials()
             for end, value, games, seconds in zip(*windows(trial.rows, steps), strict=True)
         )
-        return _frame(found, first)  # of runs that are too short for a window, too
+        return _frame(found, ("window_end", "return_mean", "games", "time_total_s"))
 
     def _trials(self) -> Iterable[tuple[Experiment, TrialResult]]:
         return ((experiment, trial) for experiment in self.experiments for trial in experiment.trials)
@@ -83,12 +76,8 @@ _TOTALS = ("training_iteration", "timesteps_total", "episodes_total", "time_tota
 
 
 def _names(experiment: Experiment, trial: TrialResult) -> dict[str, Any]:
-    return {
-        "experiment": experiment.name,
-        "trial": printable(trial.name),
-        "configuration": trial.configuration,
-        "learner": trial.learner,
-    }
+    values = (experiment.name, printable(trial.name), trial.configuration, trial.learner)
+    return dict(zip(NAMES, values, strict=True))
 
 
 def _settings(trial: TrialResult) -> dict[str, Any]:
@@ -103,15 +92,15 @@ def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if isinstance(value, int | float) and name not in BOOKKEEPING}
 
 
-def _frame(records: Iterable[Mapping[str, Any]], first: Iterable[str] = ()) -> "pd.DataFrame":
-    """A frame of these records, which has the columns ``first`` also where there is none.
+def _frame(records: Iterable[Mapping[str, Any]], always: Iterable[str] = ()) -> "pd.DataFrame":
+    """A frame of these records. Without any it has the columns of names, and those that there are ``always``.
 
     Columns come in the order in which they appear first, settings after all others.
     """
     import pandas as pd  # 0.5 s, which no program without frames should wait for
 
     records = list(records)
-    names = list(dict.fromkeys([*first, *(name for record in records for name in record)]))
+    names = list(dict.fromkeys([*NAMES, *always, *(name for record in records for name in record)]))
     if len(names) > MAX_COLUMNS:
         raise ConfigError(f"{len(names):,} metrics and settings: accepted are up to {MAX_COLUMNS:,}")
     names.sort(key=lambda name: name.startswith(CONFIG))

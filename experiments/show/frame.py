@@ -1,6 +1,7 @@
 """A frame as the bytes of a file: CSV, Parquet or JSON."""
 
 import json
+import math
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
@@ -26,7 +27,7 @@ def format_of(path: Path | None) -> Format:
 def to_bytes(frame: "pd.DataFrame", kind: Format) -> bytes:
     """The frame with all digits of its numbers. A missing value is an empty cell in CSV, and null in JSON.
 
-    JSON is an array of records, one a line.
+    JSON is an array of records, one a line. It has no notation for an infinite number, which is null, too.
     """
     if kind == "parquet":
         buffer = BytesIO()
@@ -34,7 +35,7 @@ def to_bytes(frame: "pd.DataFrame", kind: Format) -> bytes:
         return buffer.getvalue()
     if kind == "csv":
         return frame.to_csv(index=False, lineterminator="\n").encode()
-    records = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    records = frame.astype(object).where(frame.notna() & ~frame.isin([math.inf, -math.inf]), None).to_dict("records")
     return ("[\n" + ",\n".join(json.dumps(record, allow_nan=False) for record in records) + "\n]\n").encode()
 
 

@@ -127,3 +127,18 @@ def test_runs_that_are_too_short_for_a_window_had_a_table_without_a_header(first
     frame = read.experiment(first).windows()
     assert len(frame) == 0
     assert [*frame.columns[:6]] == ["experiment", "trial", "configuration", "learner", "window_end", "return_mean"]
+
+
+def test_a_metric_that_was_infinite_ended_the_table_in_a_traceback(first):
+    path = next(first.glob("00000*")) / "result.json"
+    *rows, last = [json.loads(line) for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps(row) + "\n" for row in (*rows, last | {"policy/kl": np.inf})))
+    frame = read.experiment(first).rows()
+    found = json.loads(to_bytes(frame, "json"))
+    assert [row["policy/kl"] for row in found] == [None] * len(frame)
+    assert "inf" in to_bytes(frame, "csv").decode()
+
+
+def test_an_experiment_without_results_had_a_table_of_rows_without_a_header(tmp_path):
+    folder = write_experiment(tmp_path, "new", "pg", [({}, [], "running")])
+    assert to_bytes(read.experiment(folder).rows(), "csv") == b"experiment,trial,configuration,learner\n"
