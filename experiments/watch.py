@@ -90,7 +90,7 @@ def watch(arguments: Arguments) -> None:
     out = arguments.out or Path(f"{chosen.name}-{kind}.gif")
     require_writable(out)
     runner = policies.policy_runner(chosen)
-    line(f"{display(chosen.folder)}: iteration {chosen.iteration}, {chosen.score:.1f} in training (last 100 games)")
+    line(f"{display(chosen.folder)}: iteration {chosen.iteration}, {chosen.in_training}")
     line(f"{environment(chosen.settings.env_id)}, {_actions(arguments)}, games of seed {arguments.seed}")
     games = []
     for index in range(arguments.episodes):

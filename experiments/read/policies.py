@@ -51,6 +51,13 @@ class CheckpointRef(NamedTuple):
         return float(np.mean(returns)) if returns else -np.inf
 
     @property
+    def in_training(self) -> str:
+        """The score in words."""
+        if not np.isfinite(self.score):
+            return "no game had ended in training"
+        return f"{self.score:.1f} in training (last 100 games)"
+
+    @property
     def trainable(self) -> type[PongTrainable]:
         """The learner's Trainable. Raises ConfigError for a learner of one's own that the user has not named."""
         return learner_named(self.state["learner"]).trainable

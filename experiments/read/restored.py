@@ -142,9 +142,10 @@ def _restore(
 
 
 def _row(rows: list[dict[str, Any]], state: dict[str, Any]) -> dict[str, Any]:
-    """The row of a checkpoint's iteration; made from its counters where there is none.
+    """The row that goes with a checkpoint: of its iteration, with its counters. Made from these where there is none.
 
-    So it is with a fork's first checkpoint, and with those of a trial that gave them up to copy another one.
+    A fork's first checkpoint has none. Nor have, under population based training, those that a trial made before it
+    copied another one, whose rows then replaced its own.
     """
     episodes = state["episodes"]
     counters = {

@@ -11,7 +11,7 @@ NUMBERS = (
     *("time_total_s", "perf/steps_per_s", "diverged"),
     *("timesteps_this_iter", "episodes_this_iter", "episode_reward_batch_mean"),
 )
-"""Metrics that are looked at where a row has them."""
+"""Metrics that a row may lack; where it has one, it is a finite number, or the row is left out."""
 
 MAX_COUNT = 10**15
 """Of iterations and steps: more than anybody trains."""
@@ -23,15 +23,19 @@ MAX_LINE = 1_000_000
 def read_rows(path: Path) -> list[dict[str, Any]]:
     """Tune's rows of results, one per iteration in order.
 
-    After a restore iterations stand there twice, and the last one counts. Rows that were cut off by a kill are left
-    out, and so are those without a finite return.
+    Where an iteration stands there twice, the row that was written last counts. What is no whole row, as a kill cuts
+    it off, is left out, and so is a row without a count of iterations or steps, or with a number that is not finite
+    where a return or one of ``NUMBERS`` should be.
     """
     rows = {row["training_iteration"]: row for row in map(_parse, lines(path)) if _is_result(row)}
     return [rows[iteration] for iteration in sorted(rows)]
 
 
 def lines(path: Path) -> list[str]:
-    """A file's lines that hold anything, and no more than lines do, made printable; none if it cannot be read."""
+    """A file's lines, made printable, without blank ones and those of ``MAX_LINE`` letters or more.
+
+    None if the file cannot be read.
+    """
     try:
         found = read_text(path).splitlines()
     except OSError:
@@ -55,7 +59,7 @@ def _parse(text: str) -> Any:
 
 
 def _is_result(row: Any) -> bool:
-    """Whether this is a row with everything that it is looked at for."""
+    """Whether this is a row that has counts and a return, and numbers wherever they are looked for."""
     if not isinstance(row, dict) or not (_counts(row, "training_iteration") and _counts(row, "timesteps_total")):
         return False
     return _finite(row.get(METRIC)) and all(_finite(row[name]) for name in NUMBERS if name in row)

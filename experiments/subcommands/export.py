@@ -42,5 +42,5 @@ class Export(Storage, OwnCode):
         except OSError as error:
             raise ConfigError(f"--out {self.out} cannot be written: {error.strerror}") from None
         where = folders.display(best.folder)
-        line(f"{where}: iteration {best.iteration}, {best.score:.1f} in training (last 100 games)")
+        line(f"{where}: iteration {best.iteration}, {best.in_training}")
         line(f"Watch:  {watch_command(self.out.absolute(), best.state['learner'])}  ({filesize.decimal(size)})")

@@ -32,3 +32,10 @@ def test_half_written_checkpoints_and_those_of_unknown_learners_are_left_out(tri
 def test_a_trial_without_a_checkpoint_is_said_to_have_none_yet(trial):
     with pytest.raises(ConfigError, match=r"no whole checkpoint \(yet\)"):
         policies.find(trial.parent, trial.name)
+
+
+def test_a_policy_that_had_ended_no_game_was_said_to_score_minus_infinity(trial, tmp_path):
+    path = write_checkpoint(trial, "pg", 1, -20.0, evaluated=1) / "state.json"
+    assert policies.find(tmp_path, "first")[0].in_training == "-20.0 in training (last 100 games)"
+    path.write_text(path.read_text(encoding="utf-8").replace("[-20.0]", "[]"), encoding="utf-8")
+    assert policies.find(tmp_path, "first")[0].in_training == "no game had ended in training"
