@@ -14,6 +14,7 @@ from experiments.read.comparison import Side, arrivals, side
 from experiments.read.configurations import SPEED_ONLY, Configuration, by_configuration, varied
 from experiments.read.confirmations import confirmations, verdict
 from experiments.read.importance import importances
+from experiments.read.seeds import rank
 from experiments.read.trials import Experiment, TrialResult
 from experiments.read.windows import window_size
 from experiments.show import tables
@@ -96,7 +97,7 @@ def _summary(page: Page, experiments: Sequence[Experiment]) -> None:
     if not scored:
         page.add(f"Trials: {counts}. There are no results yet.")
         return
-    best = max((e.best for e in experiments if e.best), key=lambda trial: trial.last)
+    best = max((e.best for e in experiments if e.best), key=lambda trial: rank([trial]))
     steps = sum(trial.rows[-1].get("timesteps_total", 0) for trial in scored)
     seconds = sum(trial.rows[-1].get("time_total_s", 0) for trial in scored)
     figures = {"best return": number(best.last), "trials": str(len(trials))}

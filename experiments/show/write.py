@@ -51,6 +51,8 @@ def publish(page: Page, out: Path | None, experiment: Path, name: str) -> None:
         raise ConfigError(
             f"--out {path}: accepted is the HTML page's name, as {path.with_suffix('.html')}; Markdown is beside it"
         )
+    if out and path.is_dir():
+        raise ConfigError(f"--out {path} is a folder: accepted is the HTML page's name, as {path / name}")
     if not out and path.exists() and not path.is_file():
         raise ConfigError(f"{path} is in the way: it is no file")
     try:

@@ -138,3 +138,17 @@ def test_trials_that_a_time_budget_stopped_were_said_to_have_nothing_more_to_pla
     experiment = read_experiment(folder)
     assert [trial.state for trial in experiment.trials] == ["stopped", "stopped"]
     assert winner_lines(experiment)[0].endswith("The sweep is not finished: 2 trials have more to play.")
+
+
+def test_a_folder_where_a_page_was_to_be_left_files_beside_it(halved, tmp_path):
+    (tmp_path / "pages").mkdir()
+    with pytest.raises(ConfigError, match=r"pages is a folder: accepted is the HTML page's name, as .*report\.html"):
+        publish(report([read_experiment(halved)]), tmp_path / "pages", halved, "report.html")
+    assert {path.name for path in tmp_path.iterdir()} == {"pages", "results"}
+    assert not any((tmp_path / "pages").iterdir())
+
+
+def test_a_trial_that_had_failed_was_the_best_of_several_experiments(halved):
+    failed = write_experiment(halved.parent, "failed", "pg", [({}, [-20, -5.0], "RuntimeError: no luck")])
+    text = report([read_experiment(failed), read_experiment(halved)]).text
+    assert "The best trial is `halved/00001_seed=1` (pg)" in text
