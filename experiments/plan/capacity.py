@@ -52,8 +52,8 @@ class Round(NamedTuple):
 class Capacity:
     """What a machine can play."""
 
-    cores: int
-    steps_per_s: float  # of a core, in a game
+    cores: int  # or parts of them, where workers share one
+    steps_per_s: float  # of each, in a game
     most_workers: int  # that a trial can use
     iteration_steps: float  # of a trial
     seeds: int = 1  # of each configuration, and so trials
@@ -69,7 +69,12 @@ class Capacity:
         same: dict[str, Any] = {"num_workers": 1, "cpus_per_worker": 1.0, "seed": 0, "gamma": 0.99}
         seconds = _seconds_per_step(learner, dataclasses.replace(config, **same))
         cores = max(1, resources.workers(config.cpus_per_worker))
-        return cls(cores, 1 / seconds, learner.most_workers(config), learner.iteration_steps(config, GAME_STEPS))
+        return cls(
+            cores,
+            min(1, config.cpus_per_worker) / seconds,
+            learner.most_workers(config),
+            learner.iteration_steps(config, GAME_STEPS),
+        )
 
     def rounds(self, configurations: int, at: Sequence[int]) -> list[Round]:
         """The rounds of a sweep; ``at`` is where its trials begin, and then its rungs, in steps."""

@@ -46,7 +46,8 @@ class Plan:
     def seconds(self) -> float:
         """Time of all trials at the pace of an untrained policy's game, measured now on this machine."""
         each = self.learner.seconds(self.configs[0], self.budget)
-        busy = min(self.resources.cpus, self.concurrent() * max(_cpus(config) for config in self.configs))
+        each_busy = max(config.num_workers * min(1, config.cpus_per_worker) for config in self.configs)
+        busy = min(self.resources.cpus, self.concurrent() * each_busy)
         return len(self.configs) * each / busy
 
 

@@ -2,11 +2,22 @@
 
 import pytest
 
+from experiments.plan import capacity
 from experiments.plan.capacity import FIRST_STEPS, LAST_STEPS, USED, Capacity, choose
+from experiments.plan.learners import PG
+from experiments.plan.resources import ClusterResources
 from experiments.plan.rungs import rungs, trials_of_round
 from trainables.checks import ConfigError
+from trainables.config import PGConfig
 
 TWO_CORES = Capacity(2, 5600.0, 8, 8000.0)
+
+
+@pytest.mark.parametrize(("cpus", "cores", "speed"), [(1.0, 2, 5000), (0.5, 4, 2500), (2.0, 1, 5000)])
+def test_workers_that_share_a_core_were_planned_with_as_if_each_had_one(monkeypatch, cpus, cores, speed):
+    monkeypatch.setattr(capacity, "_seconds_per_step", lambda *_: 1 / 5000)
+    found = Capacity.of(PG, PGConfig(cpus_per_worker=cpus), ClusterResources((2,)))
+    assert (found.cores, found.steps_per_s) == (cores, speed)
 
 
 def test_each_round_costs_as_much_as_the_others():

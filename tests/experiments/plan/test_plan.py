@@ -5,6 +5,7 @@ import pytest
 from ray import tune
 from ray.tune.search.sample import LogUniform
 
+from experiments.ask.budget import Budget
 from experiments.plan import plan
 from experiments.plan.learners import LEARNERS, PG
 from experiments.plan.plan import Plan
@@ -91,6 +92,13 @@ def test_trials_at_once_follow_from_what_they_reserve():
     assert at_once([2, 2], 2) == 1
     assert at_once([1, 1, 1], 8) == 3
     assert at_once([1, 1, 1], 8, limit=2) == 2
+
+
+@pytest.mark.parametrize(("cpus", "seconds"), [(0.5, 400), (1.0, 200), (2.0, 400)])
+def test_a_worker_that_reserves_two_cores_was_as_fast_as_two(monkeypatch, cpus, seconds):
+    monkeypatch.setattr(PG.__class__, "seconds", lambda *_: 200.0)
+    configs = [PG.config_class(num_workers=1, cpus_per_worker=cpus)] * 4
+    assert Plan(PG, configs, [], Budget(1), ClusterResources((4,)), None, []).seconds() == seconds
 
 
 def test_a_worker_needs_its_cpus_on_one_node():
