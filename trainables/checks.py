@@ -107,6 +107,8 @@ def _checked(name: str, value: Any, hint: Any) -> Any:
     if not isinstance(value, expected) or (isinstance(value, bool) and hint is not bool):
         raise ConfigError(f"{name}={value!r}: accepted is {bounds or accepted}")
     value = hint(value)
+    if hint is float and not math.isfinite(value):
+        raise ConfigError(f"{name}={value!r}: accepted is {bounds or 'a finite number'}")
     if bounds and not bounds.accepts(value):
         raise ConfigError(f"{name}={value!r}: accepted is {bounds}")
     return value

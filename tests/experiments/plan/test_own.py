@@ -29,6 +29,10 @@ class Impossible(Config):
         raise ConfigError("gamma=0.9 is for others")
 
 @dataclass(frozen=True)
+class Endless(Settings):
+    most: float = float("inf")
+
+@dataclass(frozen=True)
 class Misspelt(Settings):
     ARCHITECTURE_FIELDS = ("siz",)
 
@@ -54,6 +58,9 @@ class LooseOne(Whole):
 class ImpossibleOne(Whole):
     config_class = Impossible
 
+class EndlessOne(Whole):
+    config_class = Endless
+
 class MisspeltOne(Whole):
     config_class = Misspelt
 
@@ -78,6 +85,7 @@ def folder(tmp_path, monkeypatch):
         ("Bare", "config_class=None: accepted is a class that derives from Config"),
         ("LooseOne", "Loose needs the decorator @dataclass(frozen=True)"),
         ("ImpossibleOne", "the defaults of Impossible: gamma=0.9 is for others"),
+        ("EndlessOne", "the defaults of Endless: most=inf: accepted is a finite number"),  # no record can hold it
         ("MisspeltOne", "ARCHITECTURE_FIELDS: unknown setting 'siz'; did you mean 'size'?"),
     ],
 )
