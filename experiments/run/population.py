@@ -98,7 +98,7 @@ class Population(Rounds):
     def _copy(self, trial: Trial, donor: Trial, copy: Copy) -> None:
         """Let a trial go on from the donor's checkpoint, which becomes its own newest one, and with its results.
 
-        A trial's rows are those of its weights. The checkpoint comes last: with it, the copy is made.
+        A trial's rows are those of its weights. The checkpoint comes last: with it, the copy is made, at home too.
         """
         source = trial_folder(self._folder, donor) / checkpoints.folder_name(copy.source)
         target = trial_folder(self._folder, trial) / checkpoints.folder_name(copy.target)
@@ -112,16 +112,19 @@ class Population(Rounds):
         config = trial.config | copy.settings
         rows = [row for row in read_rows(source.with_name(RESULTS)) if row["training_iteration"] <= state["iteration"]]
         replace_text(target.with_name(RESULTS), "".join(json.dumps(row) + "\n" for row in rows))
-        shutil.rmtree(target, ignore_errors=True)
-        target.mkdir()
+        made = target.with_name(f".{target.name}")
+        for old in (made, target):
+            shutil.rmtree(old, ignore_errors=True)
+        made.mkdir()
         if (source / FILM).is_file():
-            shutil.copy(source / FILM, target)
-        checkpoints.save(target, arrays, state | {"config": config})
+            shutil.copy(source / FILM, made)
+        checkpoints.save(made, arrays, state | {"config": config})
         if home := Remote.of(self._folder):
             filesystem, root = locate(home.uri)
             there = f"{root}/{target.parent.name}/{target.name}"
             filesystem.create_dir(there)
-            copy_files(str(target), there, destination_filesystem=filesystem)
+            copy_files(str(made), there, destination_filesystem=filesystem)
+        made.rename(target)
         trial.set_config(config)
         result = self.result_of(donor)
         give_back(trial, [(target, result)], copy.target, result)

@@ -14,7 +14,7 @@ from experiments.read.trials import read_experiment
 from experiments.record import mirror
 from experiments.record.exchanges import read_exchanges
 from experiments.record.mirror import Remote
-from experiments.run import lifecycle
+from experiments.run import lifecycle, population
 from experiments.run.fork import fork, forked
 from experiments.run.uploads import Uploads
 from tests.helpers.populations import PAIR, newest_arrays
@@ -109,5 +109,27 @@ def test_a_population_exchanges_weights_there(storage, ray_cluster, tmp_path):
     lose_the_machine()
     assert mirror.find(flags(storage), "there", "trpo") == folder
     assert read_exchanges(folder) == read_exchanges(tmp_path / "here")
+    for trial, expected in zip(trial_folders(folder), trial_folders(tmp_path / "here"), strict=True):
+        assert_same(newest_arrays(trial), newest_arrays(expected))
+
+
+@pytest.mark.slow
+def test_a_copy_that_was_sent_in_part_was_not_sent_again(ray_cluster, tmp_path, monkeypatch, capsys):
+    """It was whole on this machine, and the node found half of it at home: it went on from its own checkpoint."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "home").mkdir()
+    fit(TRPO, tmp_path / "here", PAIR)
+    whole = population.copy_files
+
+    def breaks(source, target, destination_filesystem):
+        monkeypatch.setattr(population, "copy_files", whole)
+        Path(target, "arrays.npz").write_bytes(b"half")
+        raise OSError("connection reset")
+
+    monkeypatch.setattr(population, "copy_files", breaks)
+    spec = dataclasses.replace(PAIR, storage_uri=(tmp_path / "home").as_uri())
+    status, folder = lifecycle.start(TRPO, spec, flags((tmp_path / "home").as_uri(), name="there"))
+    assert status == 0
+    assert "An exchange cannot be written: connection reset" in capsys.readouterr().err
     for trial, expected in zip(trial_folders(folder), trial_folders(tmp_path / "here"), strict=True):
         assert_same(newest_arrays(trial), newest_arrays(expected))
