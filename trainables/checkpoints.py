@@ -9,7 +9,7 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -92,28 +92,29 @@ def load_state(directory: str | Path) -> dict[str, Any]:
         )
     if version > 1 and state.pop("state_sha256", None) != _state_sha256(state):
         raise CheckpointError(f"{directory}: {STATE} is damaged (it differs from its own checksum)")
-    if type(state.get("iteration")) is not int:
+    if type(state.get("iteration")) is not int or state["iteration"] < 0:
         raise CheckpointError(f"{directory}: {STATE} is not from this program (it has no iteration)")
     return state
 
 
-def usable(directory: str | Path, learner: str, expected: Mapping[str, np.ndarray] | None = None) -> Path:
-    """``directory`` if ``load`` can read it, else the newest checkpoint beside it that it can, with a warning.
+def usable(directory: str | Path, read: Callable[[Path], object]) -> Path:
+    """``directory`` if it can be read, else the newest checkpoint beside it that can, with a warning.
 
-    Raises CheckpointError, about ``directory``, if there is none.
+    ``read`` raises CheckpointError about one that cannot. Raises CheckpointError, about ``directory``, if none can.
     """
     directory = Path(directory)
     try:
-        load(directory, learner, expected)
+        read(directory)
         return directory
     except CheckpointError as error:
         reason = error
     for sibling in reversed([path for path in numbered(directory.parent).values() if path != directory]):
         try:
-            _, state = load(sibling, learner, expected)
+            read(sibling)
+            iteration = load_state(sibling)["iteration"]
         except CheckpointError:
             continue
-        logger.warning("%s. Going on from %s, iteration %d, instead.", reason, sibling, state["iteration"])
+        logger.warning("%s. Going on from %s, iteration %d, instead.", reason, sibling, iteration)
         return sibling
     raise reason
 

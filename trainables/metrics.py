@@ -3,11 +3,12 @@
 Ray's CSV header is fixed by the first result, and nested keys break checkpoint scores: hence flat keys with slashes.
 """
 
+import math
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
 
 import numpy as np
 
@@ -73,6 +74,20 @@ class EpisodeStats:
     lost: float = 0.0
     latest: dict[str, float] = field(default_factory=dict)  # metrics of the last iteration in which a game ended
 
+    @classmethod
+    def of(cls, stored: Any) -> Self:
+        """Those of a checkpoint, as ``to_dict`` gave them; the first checkpoints had fewer.
+
+        Raises ValueError, in one line, if they cannot be.
+        """
+        needed, known = {"games", "steps", "recent_returns"}, {each.name for each in fields(cls)}
+        if not isinstance(stored, dict) or not needed <= stored.keys() <= known:
+            raise ValueError(f"its counters are damaged: accepted are {', '.join(sorted(known))}")
+        for name, value in stored.items():
+            if not _is_counter(name, value):
+                raise ValueError(f"its counters are damaged: {name}={str(value)[:60]!r}")
+        return cls(**stored)
+
     @property
     def points_lost(self) -> float:
         """Share of the latest points that were lost; 1 before any."""
@@ -119,6 +134,26 @@ class EpisodeStats:
     def to_dict(self) -> dict[str, Any]:
         """Plain types, for ``state.json``."""
         return dict(vars(self))
+
+
+def is_metrics(value: Any) -> bool:
+    """Whether these are numbers by name."""
+    return isinstance(value, dict) and all(map(_is_number, value.values()))
+
+
+def _is_counter(name: str, value: Any) -> bool:
+    """Whether a value can be that of a field of ``EpisodeStats``."""
+    if name in ("games", "steps"):
+        return type(value) is int and value >= 0
+    if name in ("won", "lost"):
+        return _is_number(value) and value >= 0
+    if name == "recent_returns":
+        return isinstance(value, list) and all(map(_is_number, value))
+    return is_metrics(value) if name == "latest" else value is None or _is_number(value)
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
 
 
 class Stopwatch:

@@ -14,7 +14,7 @@ from trainables import checkpoints
 from trainables.algorithms import make_algorithm
 from trainables.algorithms.algorithm import Algorithm, Progress
 from trainables.config import Config, PGConfig, TRPOConfig
-from trainables.metrics import METRIC, WORST_RETURN, EpisodeStats, Played, Stopwatch, pause, perf_metrics
+from trainables.metrics import METRIC, WORST_RETURN, EpisodeStats, Played, Stopwatch, is_metrics, pause, perf_metrics
 from trainables.rollouts import Rollout
 from trainables.sampling.evaluation import FILM, play_evaluation
 from trainables.sampling.pool import RolloutPool
@@ -202,6 +202,20 @@ class PongTrainable(tune.Trainable):
         }
         checkpoints.save(checkpoint_dir, self.checkpoint_arrays, state)
 
+    def _read(self, checkpoint: str | Path) -> tuple[Any, ...]:
+        """A checkpoint's arrays, slots, counters, last evaluation and iteration.
+
+        Raises CheckpointError if it is not one of this learner and shape, or if any of these cannot be.
+        """
+        arrays, state = checkpoints.load(checkpoint, self.learner, self.checkpoint_arrays)
+        try:
+            counters, evaluation = EpisodeStats.of(state.get("episodes")), state.get("evaluation", {})
+            if not is_metrics(evaluation):  # the first checkpoints had none
+                raise ValueError("its evaluation is damaged")
+            return arrays, slots_of(arrays), counters, evaluation, state["iteration"]
+        except ValueError as error:
+            raise checkpoints.CheckpointError(f"{checkpoint}: {error}") from None
+
     def restore(self, checkpoint_path: Any) -> None:
         """Continue from a checkpoint; if it is gone, damaged or foreign, from the newest usable one beside it.
 
@@ -213,21 +227,14 @@ class PongTrainable(tune.Trainable):
         if isinstance(checkpoint, str):
             checkpoint = tune.Checkpoint.from_directory(checkpoint)
         with checkpoint.as_directory() as folder:
-            super().restore(str(checkpoints.usable(folder, self.learner, self.checkpoint_arrays)))
+            super().restore(str(checkpoints.usable(folder, self._read)))
         self._time_total = getattr(checkpoint_path, "metrics", {}).get("time_total_s", 0.0)
 
     def load_checkpoint(self, checkpoint: Any) -> None:
-        """Continue from a checkpoint directory. Raises CheckpointError if it is not one of this learner and shape."""
-        arrays, state = checkpoints.load(checkpoint, self.learner, self.checkpoint_arrays)
-        try:
-            self.slots = slots_of(arrays)
-        except ValueError as error:
-            raise checkpoints.CheckpointError(f"{checkpoint}: {error}") from None
-        self.episodes = EpisodeStats(**state["episodes"])
-        self.iterations = state["iteration"]
+        """Continue from a checkpoint directory. Raises CheckpointError as ``_read`` does."""
+        arrays, self.slots, self.episodes, self.last_evaluation, self.iterations = self._read(checkpoint)
         self.arrays = {name: arrays[name] for name in self.arrays}
         self._ahead = None
-        self.last_evaluation = state.get("evaluation", {})  # the first checkpoints had none
         film = Path(checkpoint) / FILM
         self.film = film.read_bytes() if film.is_file() else None
         # Tune takes these from the metrics beside the checkpoint, which may be missing.

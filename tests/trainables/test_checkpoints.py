@@ -26,6 +26,10 @@ def saved(tmp_path):
     return save(tmp_path / "checkpoint_000007")
 
 
+def load(folder):
+    return checkpoints.load(folder, "pg", HELD)
+
+
 def sign(folder):
     """Make the state vouch for its neighbour and itself: an attacker can do that, too."""
     path = folder / STATE
@@ -86,7 +90,10 @@ def test_a_newer_format_is_refused(saved):
     refuses(saved, "99 is newer")
 
 
-@pytest.mark.parametrize("content", ["[1, 2]", "{}", '{"format_version": 1}', '{"format_version": true}'])
+@pytest.mark.parametrize(
+    "content",
+    ["[1, 2]", "{}", '{"format_version": 1}', '{"format_version": true}', '{"format_version": 1, "iteration": -1}'],
+)
 def test_a_foreign_state_is_refused(saved, content):
     (saved / STATE).write_text(content)
     refuses(saved, "not from this program")
@@ -174,7 +181,7 @@ def test_after_a_crash_at_any_file_operation_of_a_save_a_checkpoint_is_usable(tm
                 save(folder, 2)
         assert begun == operations[: k + 1]
         renamed = operations[:k].count("replace")
-        assert checkpoints.usable(folder, "pg", HELD) == (folder if renamed == 2 else previous)
+        assert checkpoints.usable(folder, load) == (folder if renamed == 2 else previous)
         if renamed == 2:
             shutil.rmtree(folder)  # the next crash shall find the previous one only
 
@@ -184,10 +191,10 @@ def test_the_newest_usable_sibling_takes_the_place_of_one_that_is_not(tmp_path, 
     save(tmp_path / "checkpoint_tmp_of_another_trial", iteration=99)
     (folders[4] / STATE).unlink()
     (folders[3] / ARRAYS).write_bytes(b"")
-    assert checkpoints.usable(folders[1], "pg", HELD) == folders[1]
+    assert checkpoints.usable(folders[1], load) == folders[1]
     assert not caplog.messages
-    assert checkpoints.usable(folders[4], "pg", HELD) == folders[2]
-    assert checkpoints.usable(tmp_path / "checkpoint_000099", "pg", HELD) == folders[2]
+    assert checkpoints.usable(folders[4], load) == folders[2]
+    assert checkpoints.usable(tmp_path / "checkpoint_000099", load) == folders[2]
     first, second = caplog.messages
     assert f"{folders[4]}: no checkpoint" in first
     assert f"Going on from {folders[2]}, iteration 2" in first
@@ -199,11 +206,11 @@ def test_a_damaged_checkpoint_gave_way_to_an_older_one_that_had_more_iterations(
     folders = [save(tmp_path / f"checkpoint_{index:06d}", iteration) for index, iteration in enumerate([5, 9, 6, 7])]
     save(tmp_path / "checkpoint_000002.bak", iteration=99)
     (folders[3] / ARRAYS).unlink()
-    assert checkpoints.usable(folders[3], "pg", HELD) == folders[2]
+    assert checkpoints.usable(folders[3], load) == folders[2]
     assert [*checkpoints.numbered(tmp_path).values()] == folders
 
 
 def test_without_a_usable_sibling_the_error_is_about_the_one_asked_for(saved):
     (saved / ARRAYS).unlink()
     with pytest.raises(CheckpointError, match=f"{saved.name}: no readable"):
-        checkpoints.usable(saved, "pg", HELD)
+        checkpoints.usable(saved, load)

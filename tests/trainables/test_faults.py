@@ -12,6 +12,7 @@ from tests.helpers import faults
 from tests.helpers.faults import faulty
 from tests.helpers.pickles import Trap
 from tests.helpers.trials import CARTPOLE, assert_same, untimed, wait_until
+from trainables import checkpoints
 from trainables.checkpoints import CheckpointError
 from trainables.trainable import PongPG, PongTRPO
 
@@ -126,6 +127,41 @@ def test_a_checkpoint_of_format_1_loads_for_ever(make_trial, trainable, settings
     trial.restore(str(folder))
     assert_same(trial.arrays, dict(np.load(folder / "arrays.npz")))
     assert (trial.iteration, trial.episodes.steps) == (2, steps)
+
+
+DAMAGED = {
+    "games": {"episodes": {"games": "many"}},
+    "steps": {"episodes": {"steps": -1}},
+    "won": {"episodes": {"won": float("nan")}},
+    "returns": {"episodes": {"recent_returns": [None]}},
+    "latest": {"episodes": {"latest": [1.0]}},
+    "more": {"episodes": {"cheers": 3}},
+    "evaluation": {"evaluation": "good"},
+    "iteration": {"iteration": -3},
+}
+
+
+def test_damaged_counters_ended_a_trial_although_an_older_checkpoint_was_whole(make_trial, tmp_path):
+    trial = make_trial(PongTRPO, CARTPOLE)
+    folders = [tmp_path / f"checkpoint_{index:06d}" for index in range(2)]
+    for folder in folders:
+        trial.train()
+        trial.save(str(folder))
+    arrays, state = checkpoints.load(folders[1], "trpo")
+    for changes in DAMAGED.values():
+        checkpoints.save(
+            folders[1], arrays, state | changes | {"episodes": state["episodes"] | changes.get("episodes", {})}
+        )
+        trial.restore(str(folders[1]))
+        assert trial.iteration == 1, "the sibling's"
+    for without in state["episodes"].keys() & {"games", "steps"}:
+        kept = {name: value for name, value in state["episodes"].items() if name != without}
+        checkpoints.save(folders[1], arrays, state | {"episodes": kept})
+        with pytest.raises(CheckpointError, match="its counters are damaged: accepted are games"):
+            trial.load_checkpoint(str(folders[1]))
+    checkpoints.save(folders[1], arrays, state)
+    trial.restore(str(folders[1]))
+    assert trial.iteration == 2
 
 
 def test_a_checkpoint_that_is_gone_or_holds_a_pickle_gives_way_to_its_sibling_and_nothing_is_run(make_trial, tmp_path):
