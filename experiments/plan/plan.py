@@ -11,6 +11,7 @@ from scipy.stats import qmc
 from experiments.ask.budget import Budget
 from experiments.plan.capacity import Round
 from experiments.plan.learners import Learner
+from experiments.plan.ranges import varies
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import Space, grid
 from trainables.checks import ConfigError, require_used
@@ -71,7 +72,7 @@ def draw(
         require_fits(config, resources)
         require_used(config, domains if space.own else ())
         configs.append(config)
-    return configs, [name for name, domain in domains.items() if not isinstance(domain, Categorical) or len(domain) > 1]
+    return configs, [name for name, domain in domains.items() if varies(domain)]
 
 
 def typical(learner: Learner, space: Space) -> Config:

@@ -83,6 +83,14 @@ def in_words(domain: Any) -> str:
     return "..".join(map(_word, ends)) + ":log" * isinstance(sampler, LogUniform)
 
 
+def varies(domain: Any) -> bool:
+    """Whether trials can differ in a setting of this domain."""
+    if isinstance(domain, Categorical):
+        return len(domain) > 1
+    ends = ends_of(domain)
+    return isinstance(domain, Domain) and (not ends or ends[0] < ends[1])
+
+
 def ends_of(domain: Any) -> list[Any]:
     """The smallest and the largest number of a range; empty for what is none."""
     if not isinstance(domain, Float | Integer) or domain.lower is None or domain.upper is None:

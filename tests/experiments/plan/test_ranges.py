@@ -7,7 +7,7 @@ import pytest
 from ray import tune
 from ray.tune.search.sample import Categorical
 
-from experiments.plan.ranges import in_words, parse
+from experiments.plan.ranges import in_words, parse, varies
 from trainables.checks import ConfigError
 
 TEXT, SIZES = Literal["pack", "spread"], tuple[int, ...]
@@ -96,3 +96,19 @@ def test_both_ends_of_a_range_of_whole_numbers_are_drawn():
 def test_what_stands_for_no_values_is_refused(words, kind, reason):
     with pytest.raises(ConfigError, match=reason):
         parse("x", words, kind)
+
+
+@pytest.mark.parametrize(
+    ("domain", "expected"),
+    [
+        (tune.choice([1, 2]), True),
+        (tune.choice([1]), False),
+        (tune.uniform(0, 1), True),
+        (tune.randint(3, 5), True),
+        (tune.randint(3, 4), False),
+        (tune.quniform(0, 1, 0.1), True),
+        (0.9, False),
+    ],
+)
+def test_a_setting_of_one_value_stood_among_those_in_which_trials_differ(domain, expected):
+    assert varies(domain) == expected
