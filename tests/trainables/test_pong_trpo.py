@@ -141,6 +141,17 @@ def test_pongs_returns_and_time_restart_at_each_point():
         np.testing.assert_allclose(time_n, [*first_times, 0, 0.5, 1])
 
 
+def test_without_resets_the_time_of_a_segment_was_counted_from_its_own_beginning():
+    trpo = TRPO(TRPOConfig(**PONG | {"gamma": 0.5, "coarse_coding": False, "reset_on_reward": False}))
+    weights = trpo.playing_weights(trpo.init(np.random.default_rng(0)))
+    reward_n = np.array([0, -1, 0], np.float32)
+    segment = Trajectory(
+        np.zeros((3, 128), np.uint8), np.zeros(3, np.int8), reward_n, True, np.zeros(128, np.uint8), 7, 100
+    )
+    _, time_n, *_ = advantages(trpo.settings, trpo.baseline, weights, segment)
+    np.testing.assert_allclose(time_n, [50, 50.5, 51])
+
+
 def test_an_update_that_is_refused_leaves_theta_and_says_so(make_trial):
     trial = make_trial(gamma=1e-9, gae_lambda=0.0)  # every step is worth the same, so no action is better
     before = trial.arrays["theta"].copy()

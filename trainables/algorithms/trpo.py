@@ -219,7 +219,8 @@ def advantages(
     """Observations (n, d), times, actions, returns and advantages (n,) of a game, or part of one."""
     assert weights.value is not None, "these weights are of a policy alone"
     reset_n = (part.reward_n != 0) & settings.reset_on_reward
-    time_n = steps_since_reset(np.append(reset_n, False), part.steps_since_reward * settings.reset_on_reward)
+    before = part.steps_since_reward if settings.reset_on_reward else part.steps_before
+    time_n = steps_since_reset(np.append(reset_n, False), before)
     time_n = (time_n * (1 - settings.gamma)).astype(np.float32)
     # The state after the last step comes along: a game that was cut off is worth what it is worth.
     obs_nd = weights.filter(np.vstack([part.obs_nd, part.last_obs]))

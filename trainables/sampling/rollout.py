@@ -61,6 +61,7 @@ class Trajectory(NamedTuple):
     truncated: bool  # not ended by the rules: the state after the last step is worth something
     last_obs: Any  # the observation after the last step
     steps_since_reward: int = 0  # of the game before the first step, or of all its steps if there was no reward yet
+    steps_before: int = 0  # of the game before the first step
 
     @property
     def episode_return(self) -> float:

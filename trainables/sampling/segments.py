@@ -77,7 +77,7 @@ def play_segment(
     left = segment.length
     while left:
         part, over = play_on(env, choose, observation, left)
-        played.parts.append(part._replace(steps_since_reward=slot.steps_since_reward))
+        played.parts.append(part._replace(steps_since_reward=slot.steps_since_reward, steps_before=slot.length))
         left -= len(part.action_n)
         slot = _later(slot, part)
         if over:

@@ -41,7 +41,7 @@ def segment(update, slot, length=150):
 
 def assert_same_play(one, other):
     for part, expected in zip(one.parts, other.parts, strict=True):
-        for field in ("action_n", "reward_n", "truncated", "steps_since_reward"):
+        for field in ("action_n", "reward_n", "truncated", "steps_since_reward", "steps_before"):
             np.testing.assert_array_equal(getattr(part, field), getattr(expected, field), err_msg=field)
         obs_nd, expected_nd = (
             each.obs_nd if isinstance(each.obs_nd, np.ndarray) else each.obs_nd.toarray() for each in (part, expected)
@@ -102,6 +102,18 @@ def test_a_game_that_ends_with_its_segment_leaves_an_empty_slot():
     length = player.play(segment(0, None, length=1500)).games[0].length
     played = player.play(segment(0, None, length=length))
     assert (len(played.parts), len(played.games), played.slot) == (1, 1, None)
+
+
+def test_the_steps_of_the_game_before_a_segment_are_known_and_found_again_from_a_checkpoint():
+    player, slot = Player(CONFIGS["memory"]), None
+    for update in range(3):
+        played = player.play(segment(update, slot, length=100))
+        assert [part.steps_before for part in played.parts] == [100 * update]
+        slot = played.slot
+    assert player.play(segment(3, without_states(slot))).parts[0].steps_before == 300
+    played = player.play(segment(3, slot, length=1500))
+    assert len(played.parts) == 2
+    assert [part.steps_before for part in played.parts] == [300, 0], "a new game begins anew"
 
 
 def test_steps_since_the_last_point_count_across_segments_and_are_found_again_from_a_checkpoint():
