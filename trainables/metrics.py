@@ -80,9 +80,11 @@ class EpisodeStats:
 
         Raises ValueError, in one line, if they cannot be.
         """
-        needed, known = {"games", "steps", "recent_returns"}, {each.name for each in fields(cls)}
-        if not isinstance(stored, dict) or not needed <= stored.keys() <= known:
+        known = {each.name for each in fields(cls)}
+        if not isinstance(stored, dict) or not stored.keys() <= known:
             raise ValueError(f"its counters are damaged: accepted are {', '.join(sorted(known))}")
+        if missing := {"games", "steps", "recent_returns"} - stored.keys():
+            raise ValueError(f"it lacks counters: {', '.join(sorted(missing))}")
         for name, value in stored.items():
             if not _is_counter(name, value):
                 raise ValueError(f"its counters are damaged: {name}={str(value)[:60]!r}")

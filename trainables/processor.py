@@ -7,22 +7,22 @@ the processor.
 """
 
 import os
-from pathlib import Path
 
 KERNELS = "OPENBLAS_CORETYPE"
 """The variable that OpenBLAS reads when it is loaded, which is when NumPy is first imported."""
 
 AVX2_KERNELS = "Haswell"
-"""Those for AVX2, which x86 processors have since 2013 (Intel) and 2015 (AMD). Updates are as fast as with AVX-512."""
+"""Those for AVX2, which nearly all x86 processors have that were made since 2015."""
 
 
 def choose_kernels() -> None:
     """Have OpenBLAS use the kernels for AVX2, where there is AVX2, and where the user has not chosen others."""
+    if KERNELS in os.environ:  # so it is in all processes that a program starts
+        return
     try:
-        flags = next(
-            line for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if line.startswith("flags")
-        )
-    except (OSError, StopIteration):  # no Linux, or no x86
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            flags = next((line for line in file if line.startswith("flags")), "")  # of the first core: no more is read
+    except OSError:  # no Linux
         return
     if {"avx2", "fma"} <= {*flags.split()}:
-        os.environ.setdefault(KERNELS, AVX2_KERNELS)
+        os.environ[KERNELS] = AVX2_KERNELS

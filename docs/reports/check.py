@@ -2,8 +2,8 @@
 
     python docs/reports/check.py FOLDER
 
-A run is the same bit for bit, or else its return lies within the published seeds' interval. The exit
-status is 1 if something does not. A run that was interrupted goes on.
+A run is the same bit for bit, or else its return lies within the published seeds' interval. The exit status is 1 if
+something does not. A run that was interrupted goes on.
 """
 
 import math

@@ -71,7 +71,8 @@ def origin() -> str:
         if step != "pages":
             steps.setdefault(revision[:12], []).append(f"`{step}`")
     made_of = "; ".join(f"revision `{revision}`: {', '.join(names)}" for revision, names in steps.items())
-    machine = f"{data['cpus']} cores ({data['processor']}), Python {data['python']}"
+    processors = " and ".join(sorted({*data["processors"].values()}))
+    machine = f"{data['cpus']} cores ({processors}), Python {data['python']}"
     return f"Made on {machine}; the last step ended on {data['day']}. Of\n{made_of}."
 
 

@@ -74,11 +74,12 @@ def _made(folder: Path, done: Iterable[str]) -> dict[str, object]:
             continue
         seconds[name] = seconds.get(name, 0) + int(spent)
     revisions = {name: (folder / f"{name}.begun").read_text().split()[1] for name in done}
+    processors = dict.fromkeys(done, processor[1] if processor else "")
     return {
         "revisions": dict(sorted((before["revisions"] | revisions).items())),
         "day": datetime.date.today().isoformat(),
         "cpus": os.cpu_count(),
-        "processor": processor[1] if processor else "",
+        "processors": dict(sorted((before["processors"] | processors).items())),
         "python": here["python"],
         "versions": here["versions"],
         "seconds": seconds,

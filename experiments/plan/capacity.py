@@ -100,7 +100,7 @@ class Capacity:
         """Of a round: as many trials at once as can be, then those that are left over; they share the cores."""
         most = min(self.cores, self.max_concurrent or self.cores)
         waves, rest = divmod(num_trials, most)
-        return sum(self._seconds_at_once(count, steps) for count in [*[most] * waves, *[rest] * (rest > 0)])
+        return waves * self._seconds_at_once(most, steps) + (self._seconds_at_once(rest, steps) if rest else 0)
 
     def _seconds_at_once(self, trials: int, steps: int) -> float:
         return START_S + steps / self._pace(min(self.cores // trials, self.most_workers))

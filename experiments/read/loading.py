@@ -17,6 +17,7 @@ from trainables import checkpoints, npz
 from trainables.checkpoints import ARRAYS, STATE, CheckpointError
 from trainables.checks import ConfigError
 from trainables.config import Config, upgraded
+from trainables.metrics import EpisodeStats
 from trainables.sampling.evaluation import FILM
 from trainables.sampling.segments import PACKED_BYTES
 
@@ -27,26 +28,21 @@ network's filter and headers (``HEADERS``) come on top. A learner of one's own m
 HEADERS = 100_000
 
 STATE_TYPES = {"learner": str, "config": SETTINGS, "episodes": dict[str, Any], "evaluation": dict[str, Any]}
-EPISODE_TYPES = {
-    "games": int,
-    "steps": int,
-    "recent_returns": list[float],
-    "running_reward": float | None,
-    "won": float,
-    "lost": float,
-    "latest": dict[str, float],
-}
 
 
 def sound_state(folder: Path) -> dict[str, Any]:
     """A checkpoint's ``state.json``, of the types that it is read by. Raises CheckpointError."""
     state = checkpoints.load_state(folder)
-    wrong = wrong_entry(state, STATE_TYPES) or wrong_entry(state.get("episodes", {}), EPISODE_TYPES)
-    if not wrong and not is_learner(state.get("learner")):
-        wrong = f"learner {state.get('learner')!r} is none of {', '.join(LEARNERS)}"
-    lacks = not wrong and {"games", "steps", "recent_returns"} - state.get("episodes", {}).keys()
-    if wrong or lacks or not 0 <= state["iteration"] < MAX_COUNT:
-        raise CheckpointError(f"{folder}: {STATE} is not from this program ({wrong or 'it lacks counters'})")
+    try:
+        if wrong := wrong_entry(state, STATE_TYPES):
+            raise ValueError(wrong)
+        if not is_learner(state.get("learner")):
+            raise ValueError(f"learner {state.get('learner')!r} is none of {', '.join(LEARNERS)}")
+        if state["iteration"] >= MAX_COUNT:
+            raise ValueError(f"iteration {state['iteration']:,}")
+        EpisodeStats.of(state.get("episodes", {}))
+    except ValueError as error:
+        raise CheckpointError(f"{folder}: {STATE} is not from this program ({error})") from None
     return state
 
 

@@ -1,4 +1,4 @@
-"""When a trial is over: the one rule, for what is listed and for what goes on."""
+"""When a trial is over, and how it ended: the one rule, for what is listed and for what goes on."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,6 +21,13 @@ def is_over(rows: Sequence[Mapping[str, Any]], budget: Budget, before: Sequence[
     if budget.limits and budget.share(rows[-1]) == 1:
         return saved >= rows[-1]["training_iteration"]
     return bool(rows[-1].get("diverged")) or not any(earlier.ended(rows) for earlier in before if earlier.limits)
+
+
+def ending(rows: Sequence[Mapping[str, Any]], budget: Budget) -> str:
+    """How a trial that did not fail came to its end; a scheduler or a sweep's time budget can stop it early."""
+    if rows and rows[-1].get("diverged"):
+        return "diverged"
+    return "finished" if rows and budget.limits and budget.share(rows[-1]) == 1 else "stopped"
 
 
 def saved_iteration(folder: Path) -> int:

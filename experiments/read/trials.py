@@ -12,7 +12,7 @@ import numpy as np
 from experiments.ask.budget import Budget
 from experiments.plan.learners import LEARNERS, config_class_of, is_learner
 from experiments.plan.trial_names import number_in_id, number_in_name
-from experiments.read.over import is_over, saved_iteration
+from experiments.read.over import ending, is_over, saved_iteration
 from experiments.read.rows import lines, read_json, read_rows
 from experiments.read.seeds import rank, together
 from experiments.read.windows import area_under
@@ -213,7 +213,7 @@ def _read_trial(
     elif out and not done:
         state = "stopped"
     elif is_over(rows, budget, before, saved_iteration(folder)) if done else status in OVER:
-        state = _ending(rows, budget)
+        state = ending(rows, budget)
     elif running and status == "PENDING" and not rows:
         state = "waiting"
     elif running and status == "PAUSED":
@@ -237,13 +237,6 @@ def _config(folder: Path, record: dict[str, Any], number: int) -> dict[str, Any]
     except ConfigError as error:
         raise ConfigError(f"{folder / folders.PARAMS}: {error}") from None
     return config
-
-
-def _ending(rows: list[dict[str, Any]], budget: Budget) -> str:
-    """How a trial that did not fail came to its end; a scheduler or a sweep's time budget can stop it early."""
-    if rows and rows[-1].get("diverged"):
-        return "diverged"
-    return "finished" if rows and budget.limits and budget.share(rows[-1]) == 1 else "stopped"
 
 
 def _statuses(folder: Path) -> dict[str, str]:

@@ -34,7 +34,7 @@ class Exchange:
     copies: list[Copy]
 
     def __post_init__(self) -> None:
-        """Raise ValueError where a trial is named that there is not, or where a score is none."""
+        """Raise ValueError where a trial is named that there is not, or where a score is no finite number."""
         if not all(score is None or math.isfinite(score) for score in self.scores):
             raise ValueError
         if not all(0 <= number < len(self.scores) for copy in self.copies for number in (copy.trial, copy.donor)):

@@ -24,7 +24,7 @@ from experiments.record.seeds import means, with_diverged
 from experiments.record.spec import ExperimentSpec
 from experiments.run.lending import Lending
 from experiments.run.ray_session import cluster_resources
-from experiments.run.rounds import Rounds
+from experiments.run.rounds import Rounds, playing
 from experiments.run.tune_trials import trial_number
 from trainables.metrics import METRIC
 
@@ -58,14 +58,13 @@ class Halving(Rounds):
         """Take back what was lent to a trial that Tune starts anew, which waited for cores of a node that died."""
         super().on_trial_error(tune_controller, trial)
         if trial.status == Trial.ERROR:  # else it has failed for good
-            running = [t for t in tune_controller.get_trials() if not t.is_finished() and t.status != Trial.PAUSED]
-            self._lending.after_error(trial, running, cluster_resources())
+            self._lending.after_error(trial, playing(tune_controller.get_trials()), cluster_resources())
 
     def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
         """Pause the trial at a rung, and where it can go on with more workers: no other waits for a core."""
         decision = super().on_trial_result(tune_controller, trial, result)
         alive = [other for other in tune_controller.get_trials() if not other.is_finished()]
-        running = [other for other in alive if other.status != Trial.PAUSED]
+        running = playing(alive)
         if decision == TrialScheduler.PAUSE or not all(map(self.waits, {*alive} - {*running})):
             return decision
         end = min(self.round_end(trial), self._rungs[-1]) - result[self._time_attr]

@@ -1,7 +1,7 @@
 """Trials that wait for each other, so that what is decided depends on their results and not on who was first."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ray.tune.experiment import Trial
@@ -57,7 +57,7 @@ class Rounds(FIFOScheduler):
         if alive and all(map(self.waits, alive.values())):
             self.decide(tune_controller, alive)
             alive = _alive(trials)
-        running = [trial for trial in alive.values() if trial.status != Trial.PAUSED]
+        running = playing(alive.values())
         ready = [trial for trial in alive.values() if trial.status == Trial.PAUSED and not self.waits(trial)]
         return self.choose(ready, running) if ready and len(running) < self._max_concurrent else None
 
@@ -68,6 +68,11 @@ class Rounds(FIFOScheduler):
     def waits(self, trial: Trial) -> bool:
         """Whether a trial has come to its round's end."""
         return trial.status == Trial.PAUSED and self.result_of(trial).get(self._time_attr, 0) >= self.round_end(trial)
+
+
+def playing(trials: Iterable[Trial]) -> list[Trial]:
+    """Those that have their cores, or are about to."""
+    return [trial for trial in trials if not trial.is_finished() and trial.status != Trial.PAUSED]
 
 
 def _alive(trials: Mapping[int, Trial]) -> dict[int, Trial]:

@@ -7,8 +7,8 @@ from ray.tune.experiment import Trial
 from ray.tune.schedulers import ASHAScheduler, TrialScheduler
 
 from experiments.benchmarks.curves import Curve, read_curves
-from experiments.benchmarks.replay import Asha, halved, in_turn, play_round
 from experiments.benchmarks.schedulers import SchedulersFlags, benchmark_schedulers
+from experiments.benchmarks.schedules import Asha, halved, in_turn, play_round
 from experiments.plan.capacity import LENT, START_S
 from trainables.checks import ConfigError
 
