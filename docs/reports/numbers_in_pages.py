@@ -68,8 +68,7 @@ def origin() -> str:
     data = made()
     steps: dict[str, list[str]] = {}
     for step, revision in data["revisions"].items():
-        if step != "pages":
-            steps.setdefault(revision[:12], []).append(f"`{step}`")
+        steps.setdefault(revision[:12], []).append(f"`{step}`")
     made_of = "; ".join(f"revision `{revision}`: {', '.join(names)}" for revision, names in steps.items())
     processors = " and ".join(sorted({*data["processors"].values()}))
     machine = f"{data['cpus']} cores ({processors}), Python {data['python']}"
