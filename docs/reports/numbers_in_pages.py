@@ -129,8 +129,9 @@ def schedulers() -> str:
 
 
 def _means(row: Mapping[str, Any]) -> str:
-    """The means of intervals; nothing where there was no time."""
-    return "; ".join(text.split()[0] for text in (row["policy"], row["settings"]) if text)
+    """The means of intervals, and the core-minutes played; nothing where there was no time."""
+    means = [text.split()[0] for text in (row["policy"], row["settings"]) if text]
+    return f"{'; '.join(means)} ({row['played']:.0f})" if means else ""
 
 
 RLLIB = (
