@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import tyro
+from scipy.stats import spearmanr
 
 from experiments.benchmarks.curves import TABLES, Curve, read_curves
 from experiments.benchmarks.measure import OutputFlags, Table, progress
@@ -20,8 +21,14 @@ from trainables.checks import Bounds
 MOST_WORKERS = 16
 """That a trial of halving has, where it is lent cores: as many as the default's slots."""
 
-HALVINGS = [(3, ETA), (9, ETA), (18, ETA), (27, ETA), (8, 2), (16, 4)]
-"""Trials that begin, and how many of these one goes on."""
+HALVINGS = [
+    *((3, ETA, 2), (9, ETA, 2), (18, ETA, 2), (27, ETA, 2)),
+    *((9, ETA, 3), (27, ETA, 3), (8, 2, 2), (16, 4, 2)),
+]
+"""Trials that begin, of how many of these one goes on at a rung, and how many rungs there are, with the end."""
+
+SHARES = (1 / 13, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6)
+"""Of a whole trial, after which trials may first be compared."""
 
 Scheduler = Callable[[Sequence[Curve], int, float], Outcome]
 """Of trials in the order in which they were drawn, cores, and seconds."""
@@ -55,8 +62,10 @@ def benchmark_schedulers(flags: SchedulersFlags) -> Iterator[Table]:
     mean_s = float(np.mean([curve.core_s for curve in curves]))
     contenders = schedulers(end, mean_s, len(configurations))
     worth = [_worth(seeds, end) for seeds in configurations]
+    yield early_order(configurations, end)
     note = (
-        "random: agent steps of each trial. asha: the first rung. halving: trials that begin, and who goes on."
+        "random: agent steps of each trial. asha: the first rung. halving: trials that begin, who goes on, and"
+        " at how many agent steps where there is time for all."
         f" Means of {flags.shuffles:,} orders, 95% intervals. policy: the chosen trial's mean return of 100 games when"
         f" the time is over. settings: that of another seed of its configuration after {end / 1e6:.2g} M agent steps,"
         f" where all {len(configurations)} configurations have {np.mean(worth):.1f} and the best one {max(worth):.1f}."
@@ -73,6 +82,21 @@ def benchmark_schedulers(flags: SchedulersFlags) -> Iterator[Table]:
         yield Table(f"{core_minutes:g} core-minutes: {60 * core_minutes / cores:,.0f} s on {cores} cores", rows, note)
 
 
+def early_order(configurations: Sequence[Sequence[Curve]], end: float) -> Table:
+    """How much of the trials' order at the ``end`` is there earlier: who is stopped before that is stopped by luck."""
+    pairs = [(seeds[one], seeds[one - 1]) for seeds in configurations for one in range(len(seeds))]
+    last = [trial.at(end) for trial, _ in pairs]
+    rows = []
+    for at in (share * end for share in SHARES):
+        own, other = ([trial.at(at) for trial in trials] for trials in zip(*pairs, strict=True))
+        same, another = (float(spearmanr(scores, last).statistic) for scores in (own, other))
+        rows.append(
+            {"agent steps": f"{at / 1e6:.2g} M", "the same trial": same, "another seed of its settings": another}
+        )
+    title = f"Rank correlation of returns with those after {end / 1e6:.2g} M agent steps"
+    return Table(title, rows, "Spearman's: 1 if trials are in the order of the end, 0 if in any. Every trial counts.")
+
+
 def schedulers(end: float, mean_s: float, count: int) -> dict[str, Scheduler]:
     """The contenders, for ``count`` trials of ``end`` agent steps, each of which takes ``mean_s`` seconds of a core."""
     found: dict[str, Scheduler] = {}
@@ -80,9 +104,11 @@ def schedulers(end: float, mean_s: float, count: int) -> dict[str, Scheduler]:
         found[f"random {end / part / 1e6:.2g} M"] = partial(in_turn, milestones=[end / part])
     for part in (5, 13):
         found[f"asha {end / part / 1e6:.2g} M"] = partial(_asha, end=end, part=part)
-    for begin, eta in HALVINGS:
+    for begin, eta, most in HALVINGS:
         if begin <= count:
-            found[f"halving {begin}, 1 of {eta}"] = partial(_halving, begin=begin, eta=eta, end=end, mean_s=mean_s)
+            at = ", ".join(f"{rung / 1e6:.2g}" for rung in rungs(begin, round(end), eta=eta, most=most)[:-1])
+            halving = partial(_halving, begin=begin, eta=eta, most=most, end=end, mean_s=mean_s)
+            found[f"halving {begin}, 1 of {eta} at {at} M"] = halving
     return found
 
 
@@ -94,23 +120,23 @@ def _asha(curves: Sequence[Curve], cores: int, seconds: float, end: float, part:
 
 
 def _halving(
-    curves: Sequence[Curve], cores: int, seconds: float, begin: int, eta: int, end: float, mean_s: float
+    curves: Sequence[Curve], cores: int, seconds: float, begin: int, eta: int, most: int, end: float, mean_s: float
 ) -> Outcome:
     """Planned as a sweep is: as many steps for the last trial as there is time for, at the trials' mean pace."""
-    steps = round(min(end, _planned(begin, eta, mean_s, cores, USED * seconds)))
+    steps = round(min(end, _planned(begin, eta, most, mean_s, cores, USED * seconds)))
     if steps < 1000:
         return Outcome(None, -np.inf, 0.0)
-    at = rungs(begin, steps, eta=eta)
+    at = rungs(begin, steps, eta=eta, most=most)
     go_on = [trials_of_round(begin, index, eta) for index in range(1, len(at))]
     return halved(curves[:begin], cores, seconds, at, go_on, MOST_WORKERS)
 
 
 @cache
-def _planned(begin: int, eta: int, mean_s: float, cores: int, seconds: float) -> float:
+def _planned(begin: int, eta: int, most: int, mean_s: float, cores: int, seconds: float) -> float:
     """Agent steps of the last trial."""
 
     def total(steps: int) -> float:
-        spans = [high - low for low, high in pairwise([0, *rungs(begin, steps, eta=eta)])]
+        spans = [high - low for low, high in pairwise([0, *rungs(begin, steps, eta=eta, most=most)])]
         works = ([span * mean_s] * trials_of_round(begin, round_, eta) for round_, span in enumerate(spans))
         return sum(play_round(work, cores, np.inf, MOST_WORKERS)[0] for work in works)
 

@@ -13,13 +13,13 @@ MAX_RUNGS = 3
 """The last of them is the end of the budget. The last trial's first comparison is at a thirteenth of its budget."""
 
 
-def rungs(num_trials: int, limit: int, start: int = 0, eta: int = ETA) -> list[int]:
+def rungs(num_trials: int, limit: int, start: int = 0, eta: int = ETA, most: int = MAX_RUNGS) -> list[int]:
     """The values of the budget's unit at which trials are compared, ascending; the last one is the ``limit``.
 
-    Three with 9 trials or more, two with 3 or more, one with less; with another ``eta`` with its powers. ``start`` is
-    where the trials begin. A limit of a few iterations has fewer.
+    Three with 9 trials or more, two with 3 or more, one with less; with another ``eta`` with its powers; never more
+    than ``most``. ``start`` is where the trials begin. A limit of a few iterations has fewer.
     """
-    count = next(count for count in range(MAX_RUNGS, 0, -1) if num_trials >= eta ** (count - 1))
+    count = next(count for count in range(most, 0, -1) if num_trials >= eta ** (count - 1))
     parts = [sum(eta**round_ for round_ in range(last + 1)) for last in range(count)]
     return sorted({start + max(1, round((limit - start) * part / parts[-1])) for part in parts})
 
