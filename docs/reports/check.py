@@ -47,9 +47,12 @@ def _run(folder: Path, name: str, program: str, *words: str) -> None:
 
 
 def _plan(published: pd.DataFrame) -> list[str]:
-    """The flags that make the published sweep's plan on any machine: its first rows and its longest trial."""
+    """The flags that make the published sweep's plan on any machine: its number of trials, and the limit of the last.
+
+    That limit is a multiple of 100,000 steps, as in any plan of a million or more. An iteration goes less beyond it.
+    """
     steps = published.groupby("trial")["timesteps_total"].max()
-    return ["--num-samples", str(len(steps)), "--timesteps", str(int(steps.max()))]
+    return ["--num-samples", str(len(steps)), "--timesteps", str(int(steps.max()) // 100_000 * 100_000)]
 
 
 def _learner(folder: Path, learner: str) -> bool:

@@ -8,7 +8,7 @@
 # A step that is done stays, also where the code has changed since; the pages name the revision of each.
 #
 # FOLDER keeps the experiments, what each step printed (STEP.log) and how long it took (seconds.tsv); it lies outside of
-# the checkout. The steps take some seven hours on 2 cores with nothing beside them; protocol.md says what they are for.
+# the checkout. The steps take some nine hours on 2 cores with nothing beside them; protocol.md says what they are for.
 set -euo pipefail
 code=$(cd "$(dirname "$0")/../.." && pwd)
 python=${PYTHON:-$code/.venv/bin/python}
@@ -16,7 +16,7 @@ programs=$code/experiments
 
 learning=(pg trpo a2c karpathy modular_rl)
 tables=(fifo_100 fifo_200)
-sweeps=(sweep_pg sweep_trpo sweep_pg_1 sweep_pg_2 sweep_pg_3 sweep_pg_4)
+sweeps=(sweep_pg sweep_trpo sweep_pg_{1..4} sweep_trpo_{1..4})
 benchmarks=(emulator rollout update reinforce trpo tune simulate schedulers)
 steps=("${learning[@]}" "${tables[@]}" "${benchmarks[@]/#/benchmark_}" "${sweeps[@]}" confirm_pg confirm_trpo pages)
 
@@ -69,13 +69,17 @@ run_step() {
             ;;
         sweep_pg | sweep_trpo) sweep "$1" "${1#sweep_}" 0 ;;
         sweep_pg_*) sweep "$1" pg "${1#sweep_pg_}" ;;
+        sweep_trpo_*) sweep "$1" trpo "${1#sweep_trpo_}" ;;
         confirm_pg) program sweep_pong.py --resume sweep_pg --confirm 3 --confirm-seeds 3 --storage-path "$folder" ;;
         confirm_trpo) program sweep_trpo.py --resume sweep_trpo --confirm 3 --confirm-seeds 3 --storage-path "$folder" ;;
         benchmark_schedulers)
+            local made_here=() # without tables of this folder those that are published
             for table in "${tables[@]}"; do
+                [[ -f $folder/$table.done ]] || continue
                 program results.py table "$table" --rows --storage-path "$folder" --out "$folder/$table.parquet"
+                made_here+=("$folder/$table.parquet")
             done
-            program benchmark.py schedulers --table "$folder"/fifo_*.parquet --json "$folder/$1.json"
+            program benchmark.py schedulers ${made_here[@]:+--table "${made_here[@]}"} --json "$folder/$1.json"
             ;;
         benchmark_*) program benchmark.py "${1#benchmark_}" --json "$folder/$1.json" ;;
         pages) "$python" "$code/docs/reports/pages.py" "$folder" ;;

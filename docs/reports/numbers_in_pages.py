@@ -8,11 +8,12 @@ after it.
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from published import DATA, ROOT, Runs, benchmark, made, others, runs
+from published import DATA, ROOT, Runs, benchmark, made, others, runs, table
+from sweep_numbers import default_sweeps, sweep_parts, winners
 
 from experiments.read.arrivals import median
 from experiments.read.differences import mean_interval
@@ -50,7 +51,7 @@ def learners() -> str:
     minutes = [
         [f"minutes, {name.split(',')[0]}", *(_minutes(side, s) for s in SCORES), ""] for name, side in found.items()
     ]
-    return _table(heads, [*steps, *minutes])
+    return table(heads, [*steps, *minutes])
 
 
 def iterations() -> str:
@@ -60,7 +61,7 @@ def iterations() -> str:
         parts = {row["part"]: row["share"]["middle"] for row in _parts(name)}
         share = _row(f"{name}, ", name)["share of emulator"]["middle"]
         rows.append([f"`train.py {learner}`", f"{share:.2f}", *(f"{value:.2f}" for value in parts.values())])
-    return _table(["whole iterations, 2 workers", "share of the emulator", *parts], rows)
+    return table(["whole iterations, 2 workers", "share of the emulator", *parts], rows)
 
 
 def origin() -> str:
@@ -87,7 +88,7 @@ def beside_others() -> str:
         for name, side in sides.items()
     ]
     heads = ["million agent steps until", *(f"{score:+.0f}" if score else "0" for score in scores)]
-    return _table([*heads, "return at 1", "at 2", "at 4 million"], rows)
+    return table([*heads, "return at 1", "at 2", "at 4 million"], rows)
 
 
 def a2c() -> str:
@@ -114,18 +115,20 @@ def core_minutes() -> str:
         [name, score, minutes, machine, f"[{Path(path).name}](https://github.com/ray-project/ray/blob/{commit}/{path})"]
         for name, score, minutes, machine, commit, path in RLLIB
     ]
-    return _table(["learner", "until", "core-minutes", "machine", "source"], [*ours, *theirs])
+    return table(["learner", "until", "core-minutes", "machine", "source"], [*ours, *theirs])
 
 
 def schedulers() -> str:
     """What the chosen policy and settings are worth, by scheduler and machine."""
     if not (DATA / "benchmark_schedulers.json").exists():
         return "Not published yet; `docs/reports/make.sh FOLDER fifo_100 fifo_200 benchmark_schedulers` makes it.\n"
-    scenes = benchmark("schedulers")
+    order, *scenes = benchmark("schedulers")
+    early = [[f"{value:.2f}" if isinstance(value, float) else value for value in row.values()] for row in order["rows"]]
     heads = ["scheduler", *(re.sub(r":.* on", ",", scene["title"]) for scene in scenes)]
     cells = [[_means(row) for row in scene["rows"]] for scene in scenes]
     names = [f"`{row['scheduler']}`" for row in scenes[0]["rows"]]
-    return _table(heads, [[name, *line] for name, line in zip(names, zip(*cells, strict=True), strict=True)])
+    replayed = table(heads, [[name, *line] for name, line in zip(names, zip(*cells, strict=True), strict=True)])
+    return f"{order['title']}:\n\n{table([*order['rows'][0]], early)}\n{replayed}"
 
 
 def _means(row: Mapping[str, Any]) -> str:
@@ -201,14 +204,12 @@ def _parts(name: str) -> list[dict[str, Any]]:
     return tables[first + 1]["rows"]
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
-
-
 BLOCKS: dict[str, Callable[[], str]] = {
     function.__name__: function
-    for function in (film, learners, iterations, origin, beside_others, a2c, core_minutes, schedulers)
+    for function in (
+        *(film, learners, iterations, origin, beside_others, a2c, core_minutes),
+        *(schedulers, winners, default_sweeps, sweep_parts),
+    )
 }
 
 

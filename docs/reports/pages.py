@@ -27,7 +27,7 @@ from trainables.files import replace_text
 
 RUNS = ("pg", "trpo", "a2c", "karpathy", "modular_rl")
 LEARNERS = RUNS[:2]
-SWEEPS = ("sweep_pg", "sweep_trpo", *(f"sweep_pg_{seed}" for seed in range(1, 5)))
+SWEEPS = ("sweep_pg", "sweep_trpo", *(f"sweep_{learner}_{seed}" for learner in LEARNERS for seed in range(1, 5)))
 REPORTED = {"learners": LEARNERS, "originals": RUNS[3:], "sweep_pg": SWEEPS[:1], "sweep_trpo": SWEEPS[1:2]}
 """Reports, and the experiments that each is about."""
 

@@ -1,6 +1,7 @@
 """The published data, as they lie in docs/reports/data: rows of every run, benchmarks, and other people's curves."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,3 +92,9 @@ def benchmark(name: str) -> list[dict[str, Any]]:
 def made() -> dict[str, Any]:
     """What the data come from: revision of each step, day, machine, versions, and seconds of each step."""
     return json.loads((DATA / "made.json").read_text())
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of Markdown."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"

@@ -159,11 +159,13 @@ def bare_emulators(count: int) -> Iterator[Callable[[], float]]:
         return sum(pipe.recv() for pipe in pipes)
 
     measure()  # starts everything up
-    yield measure
-    for pipe in pipes:
-        pipe.send(None)
-    for process in processes:
-        process.join()
+    try:
+        yield measure
+    finally:
+        for pipe in pipes:
+            pipe.send(None)
+        for process in processes:
+            process.join()
 
 
 def _serve(pipe: Any) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from experiments.plan import capacity
-from experiments.plan.capacity import FIRST_STEPS, LAST_STEPS, USED, Capacity, choose
+from experiments.plan.capacity import FIRST_STEPS, MOST_STEPS, USED, Capacity, choose
 from experiments.plan.learners import PG
 from experiments.plan.resources import ClusterResources
 from experiments.plan.rungs import rungs, trials_of_round
@@ -43,7 +43,7 @@ def test_the_plan_fits_into_its_time(cores, seconds):
     capacity = Capacity(cores, 5600.0, 8, 8000.0)
     count, steps = choose(capacity, seconds, None, None)
     assert capacity.seconds(count, steps) <= USED * seconds
-    assert steps <= LAST_STEPS
+    assert steps <= MOST_STEPS
     assert len(rungs(count, steps)) == 1 or rungs(count, steps)[0] >= 0.9 * FIRST_STEPS
     assert count == 1 or count % 3 == 0
 
@@ -52,7 +52,7 @@ def test_more_time_is_for_a_longer_last_trial_first_and_then_for_more_trials():
     plans = [choose(TWO_CORES, seconds, None, None) for seconds in (60, 300, 1800, 3600, 7200, 14_400)]
     assert plans == sorted(plans)
     assert len({count for count, _ in plans}) >= 4
-    assert plans[2] == (12, LAST_STEPS)
+    assert plans[2] == (12, 4_600_000)
     assert plans[-1][0] > 18
 
 

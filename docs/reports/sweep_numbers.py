@@ -1,0 +1,93 @@
+"""What the published default sweeps came to: blocks of numbers_in_pages.py."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import pandas as pd
+from published import DATA, benchmark, table
+
+PROGRAMS = {"pg": "sweep_pong.py", "trpo": "sweep_trpo.py"}
+
+
+class Sweep(NamedTuple):
+    """A default sweep, timed from its command to its end."""
+
+    learner: str
+    seed: int
+    figures: Mapping[str, Any]  # the benchmark's row
+    seconds: int
+    parts: Mapping[str, float]  # shares of the cores' time
+    winner: float  # mean return of its last 100 games
+    steps: int  # that it played
+
+
+def published_sweeps(learner: str) -> list[Sweep]:
+    """The sweeps of a learner, in the order of their seeds."""
+    found = []
+    for path in DATA.glob(f"benchmark_sweep_{learner}*.json"):
+        name = path.stem.removeprefix("benchmark_")
+        whole, parts = benchmark(name)
+        rows = pd.read_parquet(DATA / f"{name}.parquet")
+        winner = rows.loc[rows["timesteps_total"].idxmax()]
+        found.append(
+            Sweep(
+                learner,
+                int(name.rpartition("_")[2]) if name != f"sweep_{learner}" else 0,
+                whole["rows"][0],
+                int(re.search(r": (\d+) s on", whole["title"])[1]),  # type: ignore[index]
+                {row["part"]: row["share"] for row in parts["rows"]},
+                float(winner["episode_reward_mean"]),
+                int(winner["timesteps_total"]),
+            )
+        )
+    return sorted(found, key=lambda sweep: sweep.seed)
+
+
+def winners() -> str:
+    """How the winners of each learner's sweeps play, in a line for each learner."""
+    lines = []
+    for learner, program in PROGRAMS.items():
+        if sweeps := published_sweeps(learner):
+            scores = ", ".join(f"{sweep.winner:.1f}" for sweep in sweeps)
+            seeds = ", ".join(str(sweep.seed) for sweep in sweeps)
+            minutes = max(sweep.seconds for sweep in sweeps) / 60
+            lines.append(
+                f"Winners of `{program}`, `--seed` {seeds}, each {minutes:.0f} minutes at most on 2 cores: {scores}"
+                f" ([sweeps](docs/sweeps.md#what-the-default-sweeps-find))."
+            )
+    return "\n".join(lines or ["No default sweep is published yet."])
+
+
+def default_sweeps() -> str:
+    """Every published default sweep, a line each."""
+    heads = ["sweep", "trials", "steps of the last", "minutes", "million agent steps", "share of the emulator"]
+    heads += ["winner, last 100 games", "10 games, sampled", "10 games, most probable actions"]
+    rows = []
+    for sweep in (sweep for learner in PROGRAMS for sweep in published_sweeps(learner)):
+        figures = sweep.figures
+        rows.append(
+            [
+                f"`{PROGRAMS[sweep.learner]} --seed {sweep.seed}`",
+                str(figures["trials"]),
+                f"{sweep.steps / 1e6:.1f} M",
+                f"{sweep.seconds / 60:.0f}",
+                f"{figures['M agent steps']:.1f}",
+                f"{figures['share of bare']['middle']:.2f}",
+                f"{sweep.winner:.1f}",
+                *(f"{figures[f'winner, {kind}']:.1f}" for kind in ("sampled", "greedy")),
+            ]
+        )
+    return table(heads, rows) if rows else "None is published yet.\n"
+
+
+def sweep_parts() -> str:
+    """Where the cores' time went."""
+    sweeps = [sweep for learner in PROGRAMS for sweep in published_sweeps(learner)]
+    if not sweeps:
+        return "None is published yet.\n"
+    rows = [
+        [f"`{PROGRAMS[sweep.learner]} --seed {sweep.seed}`", *(f"{share:.2f}" for share in sweep.parts.values())]
+        for sweep in sweeps
+    ]
+    return table(["of the cores' time", *sweeps[0].parts], rows)
