@@ -63,6 +63,15 @@ def test_spaces_may_hold_what_tune_can_draw(monkeypatch, domain, low, high):
     assert max(values) >= high - 0.02
 
 
+@pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
+def test_evaluations_took_a_sixth_of_the_time_of_trials_with_short_segments(learner):
+    configs, *_ = draw(learner, "default", {}, 20, seed=0, resources=ClusterResources((2,)))
+    assert len({config.segment_length for config in configs}) == 4
+    assert {config.segments_steps for config in configs} == {learner.config_class().segments_steps}
+    configs, *_ = draw(learner, "default", {"updates_per_iteration": 3}, 20, seed=0, resources=ClusterResources((2,)))
+    assert {config.updates_per_iteration for config in configs} == {3}, "as it was asked for"
+
+
 def test_parallelism_beyond_the_cluster_is_cut_out_loud():
     configs, _, notes = draw(PG, "default", {}, 30, seed=0, resources=ClusterResources((2,)))
     assert {config.num_workers for config in configs} == {1, 2}
