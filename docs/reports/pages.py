@@ -87,10 +87,11 @@ def _made(folder: Path, done: Iterable[str]) -> dict[str, object]:
 
 
 def _report(folder: Path, name: str, about: Sequence[str]) -> None:
-    """A report, with commands that name the folder of protocol.md for this machine's."""
+    """A report, whose commands have the folders of protocol.md for this machine's."""
     _program(folder, "results.py", "report", *about, "--out", str(REPORTS / f"{name}.html"))
     page = REPORTS / f"{name}.md"
-    replace_text(page, page.read_text(encoding="utf-8").replace(str(folder), "../published"))
+    text = page.read_text(encoding="utf-8").replace(str(folder), "../published").replace(f"{ROOT}/", "")
+    replace_text(page, text)
 
 
 def _policy(folder: Path, learner: str) -> None:

@@ -45,16 +45,15 @@ def published_sweeps(learner: str) -> list[Sweep]:
 
 
 def winners() -> str:
-    """How the winners of each learner's sweeps play, in a line for each learner."""
+    """How each sweep's winner plays, in a line for each learner."""
     lines = []
     for learner, program in PROGRAMS.items():
         if sweeps := published_sweeps(learner):
-            scores = ", ".join(f"{sweep.winner:.1f}" for sweep in sweeps)
-            seeds = ", ".join(str(sweep.seed) for sweep in sweeps)
+            scores = ", ".join(f"{sweep.winner:.1f} (`--seed {sweep.seed}`)" for sweep in sweeps)
             minutes = max(sweep.seconds for sweep in sweeps) / 60
             lines.append(
-                f"Winners of `{program}`, `--seed` {seeds}, each {minutes:.0f} minutes at most on 2 cores: {scores}"
-                f" ([sweeps](docs/sweeps.md#what-the-default-sweeps-find))."
+                f"[What `{program}` finds](docs/sweeps.md#what-the-default-sweeps-find) in up to {minutes:.0f} minutes"
+                f" on 2 cores, mean return of the winner's last 100 games: {scores}."
             )
     return "\n".join(lines or ["No default sweep is published yet."])
 
