@@ -68,12 +68,12 @@ def pytest_xdist_auto_num_workers(config):
 
 
 def pytest_collection_modifyitems(items):
-    """Mark every test that needs a running Ray, so that ``-m "not ray"`` is an inner loop of seconds.
+    """Mark every test that needs a running Ray, or minutes, so that ``-m "not ray"`` is an inner loop of seconds.
 
     Files with such tests come first: at the end the short ones fill what two processes have left to share.
     """
     for item in items:
-        if {"ray_cluster", "cluster", "start", "home"} & set(item.fixturenames):
+        if {"ray_cluster", "cluster", "start", "home"} & set(item.fixturenames) or item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.ray)
     long = {item.path for item in items if item.get_closest_marker("ray") and not item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in long)

@@ -140,6 +140,7 @@ def test_make_refuses_what_would_mix_revisions(checkout, tmp_path):
     assert "was begun with other code" in make(tmp_path / "out", "trpo").stderr
 
 
+@pytest.mark.ray  # five programs
 def test_the_steps_name_flags_that_there_are():
     """Every command of make.sh is one that its program takes."""
     text = (REPORTS / "make.sh").read_text()

@@ -62,6 +62,7 @@ def printed(code, **changes):
     return done.stdout
 
 
+@pytest.mark.ray  # every program
 @pytest.mark.parametrize("path", sorted((ROOT / "experiments").glob("[!_]*.py")), ids=lambda path: path.name)
 def test_every_program_multiplies_with_the_same_kernels_on_any_processor(path):
     *_, last = printed(PROGRAM.format(path=str(path)) + LOADED).splitlines()
