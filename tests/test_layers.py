@@ -1,6 +1,7 @@
 """Arrows point down: who may import whom (the design's layers), read from the source files."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,8 @@ def test_imports_point_down(path):
 def test_every_layer_is_there():
     assert all((ROOT / layer).exists() for layer in [*LAYERS, *ITSELF])
     assert len(SOURCES) > 20
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests").rglob("*.py")), ids=lambda path: path.name)
+def test_no_test_imports_a_test(path):
+    assert not re.findall(r"^(?:from|import) tests\.(?!helpers\b).*$", path.read_text(), re.MULTILINE)

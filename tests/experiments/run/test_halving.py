@@ -12,10 +12,8 @@ from experiments.plan.learners import TRPO
 from experiments.read.trials import read_experiment
 from experiments.record.decisions import read_decisions
 from experiments.run.halving import best
-from tests.helpers.halvings import three
-from tests.helpers.populations import newest_arrays
+from tests.helpers.halvings import same, three
 from tests.helpers.small_experiments import InterruptAt, fit, iterations, rows, trial_folders
-from tests.helpers.trials import assert_same, untimed
 
 
 def test_the_best_go_on_and_of_equals_the_first():
@@ -30,14 +28,6 @@ def halved(ray_cluster, tmp_path_factory):
     folder = tmp_path_factory.mktemp("storage") / "halved"
     assert fit(TRPO, folder, three()).num_errors == 0
     return folder
-
-
-def same(left, right):
-    """Whether two sweeps went the same way, to the last bit."""
-    assert read_decisions(left) == read_decisions(right)
-    for mine, other in zip(trial_folders(left), trial_folders(right), strict=True):
-        assert_same(newest_arrays(mine), newest_arrays(other))
-        assert [*map(untimed, rows(mine))] == [*map(untimed, rows(other))]
 
 
 def test_one_of_three_goes_on_and_the_others_are_stopped(halved):

@@ -9,7 +9,7 @@ from experiments.read.trials import read_experiment
 from experiments.record.decisions import read_decisions
 from experiments.record.seeds import means
 from experiments.record.spec import ExperimentSpec
-from tests.experiments.run.test_halving import same
+from tests.helpers.halvings import same
 from tests.helpers.populations import newest_arrays
 from tests.helpers.programs import SWEEPS, TRAIN, command, run
 from tests.helpers.small_experiments import iterations, rows, trial_folders

@@ -9,7 +9,7 @@ from experiments.read.comparison import compare
 from experiments.read.trials import read_experiment
 from experiments.show.comparison import comparison_page, verdict
 from experiments.show.comparison_figures import curves_figure
-from tests.experiments.show.test_report import table
+from tests.helpers.markdown import table
 from tests.helpers.written_experiments import write_experiment
 
 

@@ -6,24 +6,8 @@ import statistics
 
 import pytest
 
+from tests.helpers.markdown import table
 from tests.helpers.written_experiments import row, write_checkpoint, write_experiment
-
-
-def table(markdown, first):
-    """The rows of the table whose first column is called ``first``, as dicts; numbers as numbers."""
-    lines = markdown.splitlines()
-    start = next(i for i, line in enumerate(lines) if line.startswith(f"| {first} |"))
-    header = cells(lines[start])
-    found = []
-    for line in lines[start + 2 :]:
-        if not line.startswith("|"):
-            break
-        found.append(dict(zip(header, cells(line), strict=True)))
-    return found
-
-
-def cells(line):
-    return [cell.strip().strip("`").replace("\N{MINUS SIGN}", "-").replace(",", "") for cell in line.split("|")[1:-1]]
 
 
 def test_the_report_says_what_the_result_files_say(store, run_results, tmp_path):
