@@ -88,6 +88,14 @@ def test_the_check_names_the_first_result_that_differs_and_no_time(scripts):
     assert high == pytest.approx(16 + 4.3027 * np.sqrt(4 / 3), abs=1e-3)
 
 
+def test_the_winner_of_a_sweep_is_the_best_of_those_that_went_to_the_end(scripts):
+    from sweep_numbers import winner_of
+
+    columns = ["trial", "timesteps_total", "episode_reward_mean"]
+    rows = [("a", 300, -1.0), ("b", 300, 9.0), ("c", 300, 2.0), ("a", 4000, 17.0), ("c", 4030, 16.0)]
+    assert winner_of(pd.DataFrame(rows, columns=columns)).name == "a"
+
+
 @pytest.fixture
 def checkout(tmp_path):
     """A clone of the committed code, and a program in place of Python that notes what it is asked for."""

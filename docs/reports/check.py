@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from published import DATA, ROOT, Run, runs
 from scipy import stats
+from sweep_numbers import winner_of
 
 from experiments import read
 from experiments.read.recomputed import NOT_COMPARED, PERF
@@ -77,7 +78,7 @@ def _sweep(folder: Path, published: pd.DataFrame) -> bool:
     if not (difference := first_difference(published, again)):
         print(f"sweep: {len(again)} rows, the same bit for bit")
         return True
-    winners = [frame.loc[frame["timesteps_total"].idxmax(), "trial"] for frame in (published, again)]
+    winners = [str(winner_of(frame).name) for frame in (published, again)]
     print(f"sweep: {difference}; winners {' and '.join(winners)}")
     return winners[0] == winners[1]
 
