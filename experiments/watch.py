@@ -17,9 +17,9 @@ from experiments.show.origin import environment
 from experiments.show.progress_film import side_by_side
 from experiments.show.text import line
 from trainables.checks import Bounds, check_fields
+from trainables.metrics import WORST_RETURN
 from trainables.sampling.evaluation import MeasuredGame, caption, mean_with_interval, measure, watched_numbers
 from trainables.sampling.film import Film
-from trainables.trainable import WORST_RETURN
 
 DESCRIPTION = """Play a checkpoint, or the best one of a trial or an experiment, and film the first game.
 

@@ -138,6 +138,15 @@ class EpisodeStats:
         return dict(vars(self))
 
 
+def diverged_metrics(metrics: dict[str, float]) -> dict[str, float]:
+    """What an iteration reports in which something was no longer finite: the worst return, and 0 for what is not.
+
+    A NaN would blind schedulers to all other trials, and the last mean of the returns may be a good one.
+    """
+    finite = {name: value if math.isfinite(value) else 0.0 for name, value in metrics.items()}
+    return finite | {METRIC: min(WORST_RETURN, finite["episode_reward_min"])}
+
+
 def is_metrics(value: Any) -> bool:
     """Whether these are numbers by name."""
     return isinstance(value, dict) and all(map(_is_number, value.values()))

@@ -14,7 +14,7 @@ from trainables import checkpoints
 from trainables.algorithms import make_algorithm
 from trainables.algorithms.algorithm import Algorithm, Progress
 from trainables.config import Config, PGConfig, TRPOConfig
-from trainables.metrics import METRIC, WORST_RETURN, EpisodeStats, Played, Stopwatch, is_metrics, pause, perf_metrics
+from trainables.metrics import EpisodeStats, Played, Stopwatch, diverged_metrics, is_metrics, pause, perf_metrics
 from trainables.rollouts import Rollout
 from trainables.sampling.evaluation import FILM, play_evaluation
 from trainables.sampling.pool import RolloutPool
@@ -87,8 +87,7 @@ class PongTrainable(tune.Trainable):
     def _reset_state(self, settings: Config) -> None:
         self.settings = settings
         self.algorithm = type(self).make_algorithm(settings)
-        self.iterations = 0
-        self.episodes = EpisodeStats()
+        self.iterations, self.episodes = 0, EpisodeStats()
         self.last_evaluation: dict[str, float] = {}
         self.film: bytes | None = None
         self._ahead: Rollout | None = None
@@ -101,12 +100,7 @@ class PongTrainable(tune.Trainable):
             pool.close()
 
     def step(self) -> dict[str, Any]:
-        """One iteration. It ends the trial if anything in it is no longer finite.
-
-        Then the games count, but the trial goes back to the arrays before them and reports the worst return that there
-        is: a NaN would blind schedulers to all other trials, and the last mean may be a good one. Other metrics that
-        are not finite become 0.
-        """
+        """One iteration. If anything in it is no longer finite, it ends the trial, with the arrays before it."""
         before, counts = (self.arrays, self.slots), dict(self.pool.counts)
         rollout, self._ahead = self._ahead or self._begin_rollout(), None
         began, waited = rollout.began, time.perf_counter() - rollout.began
@@ -115,8 +109,7 @@ class PongTrainable(tune.Trainable):
         diverged = not (np.isfinite([*result.values()]).all() and checkpoints.all_finite(self.arrays))
         if diverged:
             self.arrays, self.slots = before
-            result = {name: value if np.isfinite(value) else 0.0 for name, value in result.items()}
-            result[METRIC] = min(WORST_RETURN, result["episode_reward_min"])
+            result = diverged_metrics(result)
         self.iterations += 1
         result |= self.evaluate()
         result |= {f"perf/{name}": float(count - counts[name]) for name, count in self.pool.counts.items()}
