@@ -45,8 +45,10 @@ def mean_interval(samples: np.ndarray, confidence: float = CONFIDENCE) -> tuple[
 def difference(first: np.ndarray, second: np.ndarray, paired: bool, confidence: float = CONFIDENCE) -> Estimate:
     """Mean of ``second`` (m,) minus mean of ``first`` (n,), with its t interval.
 
-    It is the paired one of Student, where entry i of both is of the same seed, or the one of Welch (1947).
+    It is the paired one of Student, where entry i of both is of the same seed, or the one of Welch (1947). Raises
+    ValueError if one of them is empty.
     """
+    _require_scores(first, second)
     value = float(np.mean(second) - np.mean(first))
     if min(len(first), len(second)) < 2:
         return Estimate(value)
@@ -54,6 +56,12 @@ def difference(first: np.ndarray, second: np.ndarray, paired: bool, confidence: 
         low, high = mean_interval(np.subtract(second, first), confidence)
         return Estimate(value, float(low), float(high))
     return _welch(first, second, 0.0, value, confidence)
+
+
+def _require_scores(first: np.ndarray, second: np.ndarray) -> None:
+    for name, scores in (("first", first), ("second", second)):
+        if not len(scores):
+            raise ValueError(f"the {name} of the two has no scores: which trials were meant?")
 
 
 def interquartile_mean(scores: np.ndarray) -> float:
@@ -93,10 +101,11 @@ def probability_of_improvement(first: np.ndarray, second: np.ndarray, confidence
 
         |estimate - p| <= t sqrt(V(p)),   V(p) = p (1 - p) (1 + (s - 1) ((1 - p) / (2 - p) + p / (1 + p))) / (n m),
 
-    where s = (n + m) / 2 and t has n + m - 2 degrees of freedom.
+    where s = (n + m) / 2 and t has n + m - 2 degrees of freedom. Raises ValueError if one of them is empty.
     """
     from scipy import optimize, stats
 
+    _require_scores(first, second)
     n, m = len(first), len(second)
     estimate = float(stats.mannwhitneyu(second, first, method="asymptotic").statistic) / (n * m)
     if min(n, m) < 2:

@@ -86,6 +86,12 @@ def test_the_interquartile_mean_is_that_of_the_middle_half():
     assert interquartile_difference(a, b).excludes(0)
 
 
+@pytest.mark.parametrize("measure", [probability_of_improvement, lambda a, b: difference(a, b, paired=False)])
+def test_an_empty_set_of_scores_is_named_where_it_was_a_division_by_zero(measure):
+    with pytest.raises(ValueError, match="the second of the two has no scores"):
+        measure(np.array([1.0, 2.0]), np.array([]))
+
+
 def test_the_probability_of_improvement_counts_pairs_and_ties_half():
     found = probability_of_improvement(np.array([1.0, 2.0]), np.array([2.0, 3.0]))
     assert found.value == 3.5 / 4
