@@ -71,6 +71,12 @@ class RunFlags:
         _ = self.kept
 
     @property
+    def again(self) -> list[str]:
+        """The words that a record does not keep, and that going on needs once more: on which Ray, and callbacks."""
+        words = ["--address", self.address] if self.address else []
+        return words + [word for name in self.callback for word in ("--callback", name)]
+
+    @property
     def kept(self) -> int:
         """The best checkpoints that a trial keeps beside its latest; 0: all."""
         words = {"all": 0, "best": KEEP_BEST}

@@ -24,10 +24,11 @@ OF_ANY_LEARNER = ("train.py", "sweep.py")
 """Those whose first word is a learner."""
 
 
-def next_command(folder: Path, record: Mapping[str, Any], over: bool) -> str:
+def next_command(folder: Path, record: Mapping[str, Any], over: bool, again: Sequence[str] = ()) -> str:
     """The command that resumes an experiment or, if its trials are all ``over``, extends it to twice its budget.
 
-    Empty for a record (``experiment.json``) that names no program of ours.
+    ``again`` are flags to type once more, since no folder says on which Ray to run, or what to import. Empty for a
+    record (``experiment.json``) that names no program of ours.
     """
     program, *_ = [*map(str, record.get("command", [])), ""]
     if program not in PROGRAMS:
@@ -37,7 +38,7 @@ def next_command(folder: Path, record: Mapping[str, Any], over: bool) -> str:
     else:
         # Its sweep goes on with a confirmation, since it then compares the two.
         flags = ["--resume", display(folder.with_name(record.get("confirms") or folder.name))]
-    return f"{neighbour(program)} {shlex.join([*_learner(program, record), *flags])}"
+    return f"{neighbour(program)} {shlex.join([*_learner(program, record), *flags, *again])}"
 
 
 def best_command(experiment: Experiment) -> tuple[str, dict[str, Any]]:

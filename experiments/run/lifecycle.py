@@ -82,7 +82,7 @@ def start(
             home.publish()
         if not run.address:
             start_ray(None, run.verbose)
-        return _run(learner, folder, spec, callbacks, run.verbose), folder
+        return _run(learner, folder, spec, callbacks, run), folder
 
 
 def resume(learner: Learner, run: RunFlags, more: Budget | None = None) -> tuple[int, Path]:
@@ -130,7 +130,7 @@ def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) ->
                 with contextlib.suppress(OSError):
                     before.update(folder)
                 raise ConfigError(f"{folder / folders.RECORD} cannot be changed: {error}") from None
-        return _run(learner, folder, spec, callbacks, run.verbose)
+        return _run(learner, folder, spec, callbacks, run)
 
 
 def promise(folder: Path, spec: ExperimentSpec) -> None:
@@ -160,13 +160,13 @@ def _write(spec: ExperimentSpec, folder: Path) -> None:
 
 
 def _run(
-    learner: Learner, folder: Path, spec: ExperimentSpec, callbacks: Sequence[tune.Callback], verbose: bool
+    learner: Learner, folder: Path, spec: ExperimentSpec, callbacks: Sequence[tune.Callback], run: RunFlags
 ) -> int:
     """Run to the end, note why it ended, and print what came out; return the program's exit status."""
     print(f"Look:    tensorboard --logdir {folders.display(folder)}\n", flush=True)
     signals = StopSignals()
     deadline = time.monotonic() + (spec.time_budget_s or math.inf)
-    whole = fit_until(deadline, learner, folder, spec, signals, callbacks, verbose)
+    whole = fit_until(deadline, learner, folder, spec, signals, callbacks, run.verbose)
     spent = time.monotonic() >= deadline
     home = Remote.of(folder)
     settled = not home or home.settle()  # first: Tune writes errors there, and the summary is read here
@@ -182,7 +182,7 @@ def _run(
         print(f"{folder} cannot be sent: {error}. --resume sends it.", file=sys.stderr)
         settled = False
     over &= state_with_confirmation(read_experiment(folder, running=False)) != "unconfirmed"
-    if command := next_command(folder, spec.to_dict(), over):
+    if command := next_command(folder, spec.to_dict(), over, run.again):
         print(f"{'Extend' if over else 'Resume'}:  {command}")
     return signals.status or (status if settled else UNFINISHED)
 

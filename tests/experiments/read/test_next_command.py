@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.ask.flags import RunFlags
 from experiments.read.next_command import next_command, plan_command, watch_command
 
 
@@ -36,6 +37,15 @@ def in_an_empty_folder(tmp_path, monkeypatch):
 )
 def test_what_is_not_over_is_resumed_and_the_rest_extended(record, over, expected):
     assert next_command(Path("results/a").absolute(), record, over) == f"python experiments/{expected}"
+
+
+def test_where_an_experiment_ran_is_in_its_next_command_where_a_cluster_was_left_out():
+    flags = RunFlags(address="head:6379", callback=("mine:mlflow", "mine:other")).again
+    proposed = next_command(Path("results/a").absolute(), {"command": ["sweep_pong.py"]}, False, flags)
+    assert proposed == (
+        "python experiments/sweep_pong.py --resume results/a --address head:6379"
+        " --callback mine:mlflow --callback mine:other"
+    )
 
 
 def test_a_learner_of_ones_own_is_proposed_by_its_name_and_never_by_a_path_in_a_record():

@@ -73,7 +73,8 @@ def test_a_callback_that_failed_ended_the_training(capsys):
 @pytest.mark.slow
 def test_a_callback_of_ones_own_hears_of_every_iteration_and_must_be_typed_again_to_resume(folder):
     flags = ("--callback", "heard_of:Rows", "--callback", "heard_of:Broken")
-    run(TRAIN, *SMALL, "--iterations", "3", "--name", "first", *flags, cwd=folder)
+    said = run(TRAIN, *SMALL, "--iterations", "3", "--name", "first", *flags, cwd=folder)
+    assert f"--extend results/first --iterations 6 {' '.join(flags)}\n" in said
     assert [json.loads(row) for row in (folder / "heard").read_text().splitlines()] == [["00000", n] for n in (1, 2, 3)]
     assert "heard_of" not in json.dumps(json.loads((folder / "results/first/experiment.json").read_text())["configs"])
     run(TRAIN, "pg", "--extend", "first", "--iterations", "4", cwd=folder)
