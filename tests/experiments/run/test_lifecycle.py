@@ -6,6 +6,7 @@ import signal
 import pytest
 
 from experiments.ask.budget import Budget
+from experiments.ask.flags import RunFlags
 from experiments.plan.learners import PG
 from experiments.plan.resources import ClusterResources
 from experiments.record.spec import ExperimentSpec
@@ -41,12 +42,12 @@ def test_each_of_three_restarts_had_a_whole_time_budget(interrupted, clock, monk
         raise RuntimeError("Caught unexpected exception")
 
     monkeypatch.setattr(fitting, "_fit", give_up)
-    lifecycle._run(PG, folder, spec, [], verbose=False)
+    lifecycle._run(PG, folder, spec, [], RunFlags())
     assert given == [100, 60, 20]
     assert ExperimentSpec.read(folder).ended == "time budget"
     assert ExperimentSpec.read(folder).time_budget_s == 100, "a later --resume has a whole one"
     given.clear()
-    lifecycle._run(PG, folder, dataclasses.replace(spec, time_budget_s=None), [], verbose=False)
+    lifecycle._run(PG, folder, dataclasses.replace(spec, time_budget_s=None), [], RunFlags())
     assert given == [None] * 4
     assert ExperimentSpec.read(folder).ended == "gave up"
     assert "Ray Tune gave up: Caught unexpected exception" in capsys.readouterr().err
@@ -65,7 +66,7 @@ def test_why_an_experiment_ended_is_noted(interrupted, clock, monkeypatch, took,
             signals.received = signal.SIGINT
 
     monkeypatch.setattr(fitting, "_fit", fit)
-    assert lifecycle._run(PG, folder, spec, [], verbose=False) == status
+    assert lifecycle._run(PG, folder, spec, [], RunFlags()) == status
     assert ExperimentSpec.read(folder).ended == ended
 
 
