@@ -100,7 +100,7 @@ class PongTrainable(tune.Trainable):
             pool.close()
 
     def step(self) -> dict[str, Any]:
-        """One iteration. If anything in it is no longer finite, it ends the trial, with the arrays before it."""
+        """One iteration. It ends the trial if anything is no longer finite: the games count, arrays stay as before."""
         before, counts = (self.arrays, self.slots), dict(self.pool.counts)
         rollout, self._ahead = self._ahead or self._begin_rollout(), None
         began, waited = rollout.began, time.perf_counter() - rollout.began

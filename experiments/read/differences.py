@@ -72,7 +72,11 @@ def interquartile_mean(scores: np.ndarray) -> float:
 
 
 def interquartile_difference(first: np.ndarray, second: np.ndarray, confidence: float = CONFIDENCE) -> Estimate:
-    """Difference of interquartile means, ``second`` minus ``first``, with the interval of Yuen (1974)."""
+    """Difference of interquartile means, ``second`` minus ``first``, with the interval of Yuen (1974).
+
+    Raises ValueError if one of them is empty.
+    """
+    _require_scores(first, second)
     value = interquartile_mean(second) - interquartile_mean(first)
     return _welch(first, second, TRIM, value, confidence)
 

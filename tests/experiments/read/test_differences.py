@@ -86,7 +86,9 @@ def test_the_interquartile_mean_is_that_of_the_middle_half():
     assert interquartile_difference(a, b).excludes(0)
 
 
-@pytest.mark.parametrize("measure", [probability_of_improvement, lambda a, b: difference(a, b, paired=False)])
+@pytest.mark.parametrize(
+    "measure", [probability_of_improvement, interquartile_difference, lambda a, b: difference(a, b, paired=False)]
+)
 def test_an_empty_set_of_scores_is_named_where_it_was_a_division_by_zero(measure):
     with pytest.raises(ValueError, match="the second of the two has no scores"):
         measure(np.array([1.0, 2.0]), np.array([]))
