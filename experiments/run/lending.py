@@ -1,5 +1,8 @@
-"""Cores that are never idle: a trial starts with the workers it asks for, or with what there is, or with what is left
-over. How many it has changes no result.
+"""Cores that are never idle: a trial starts with the workers it asks for, with fewer where others wait for a core, with
+more where nobody else can use them. How many it has changes no result.
+
+Two trials of one worker play more than one trial of two after the other: a worker of theirs waits for no other at the
+end of a batch, and its core is the one that updates.
 
 What a trial asks for stays in its settings; what it has, its rows say (``perf/workers``).
 """
@@ -28,12 +31,10 @@ class Lending:
     ) -> Trial | None:
         """The trial to start now, with the resources that are its; None if nothing is free.
 
-        It is the first one that has what it asks for, or else the first one. At most ``places`` start before another
-        one ends.
+        It is the first one that has room for a worker. At most ``places`` start before another one ends.
         """
         free = resources.cpus - sum(map(cpus, running))
-        fitting = [trial for trial in ready if _asked(trial) <= _fitting(free, trial)]
-        chosen = next(iter([*fitting, *ready]))
+        chosen = next((trial for trial in ready if _fitting(free, trial)), ready[0])
         others = [trial for trial in ready if trial is not chosen][: places and places - 1]
         if not (workers := self.workers(chosen, others, running, resources)):
             return None
@@ -54,12 +55,13 @@ class Lending:
     ) -> int:
         """How many workers a trial that starts now has, while ``others`` are about to start and some are ``running``.
 
-        What it asks for, if that is free. What is left when the others have theirs is shared by all that can use more,
-        running ones included if they have less than this one would have alone.
+        What it asks for, or its share of what is free if that is less. What is left when the others have theirs is
+        given to all that can use more, running ones included if they have less than this one would have alone.
         """
         free = resources.cpus - sum(map(cpus, running))
-        mine = min(_asked(trial), _fitting(free, trial))
-        left = free - mine * _each(trial) - sum(_asked(other) * _each(other) for other in others)
+        share = max(1, _fitting(free / (1 + len(others)), trial))
+        mine = min(_asked(trial), _fitting(free, trial), share)
+        left = free - mine * _each(trial) - sum(min(_asked(other), share) * _each(other) for other in others)
         if left > 0:
             mine_alone = mine * _each(trial) + left
             behind = [other for other in running if cpus(other) < min(mine_alone, self._most(other) * _each(other))]

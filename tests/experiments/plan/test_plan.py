@@ -40,13 +40,13 @@ def test_drawing_repeats_with_the_seed_and_trials_have_seeds_of_their_own():
 
 
 def test_a_few_trials_cover_every_setting_evenly_where_independent_draws_left_one_out():
-    configs, *_ = draw(PG, "default", {}, 16, seed=0, resources=ClusterResources((8,)))
+    configs, *_ = draw(PG, "default", {}, 18, seed=0, resources=ClusterResources((8,)))
     for name in ("gamma", "segment_length"):
         values = [getattr(config, name) for config in configs]
-        assert {values.count(value) for value in values} == {4}
+        assert [values.count(value) for value in {*values}] == [6, 6, 6]
     rates = sorted(config.learning_rate for config in configs)
     domain = PG.space.SPACES["default"]["learning_rate"]
-    edges = np.geomspace(domain.lower, domain.upper, 17)
+    edges = np.geomspace(domain.lower, domain.upper, 19)
     assert all(low <= rate <= high for low, rate, high in zip(edges[:-1], rates, edges[1:], strict=True))
 
 
@@ -66,7 +66,7 @@ def test_spaces_may_hold_what_tune_can_draw(monkeypatch, domain, low, high):
 @pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
 def test_evaluations_took_a_sixth_of_the_time_of_trials_with_short_segments(learner):
     configs, *_ = draw(learner, "default", {}, 20, seed=0, resources=ClusterResources((2,)))
-    assert len({config.segment_length for config in configs}) == 4
+    assert len({config.segment_length for config in configs}) >= 3
     assert {config.segments_steps for config in configs} == {learner.config_class().segments_steps}
     configs, *_ = draw(learner, "default", {"updates_per_iteration": 3}, 20, seed=0, resources=ClusterResources((2,)))
     assert {config.updates_per_iteration for config in configs} == {3}, "as it was asked for"

@@ -26,8 +26,11 @@ def trials(*asked, each=1.0, nodes=(4,)):
         ([1, 1, 1], (4,), [2, 1, 1]),
         ([1], (4,), [4]),
         ([1], (60,), [8]),  # a slot each
-        ([2, 2, 2], (3,), [2, 1]),  # one idled for minutes
+        ([2, 2, 2], (3,), [1, 1, 1]),  # with two for the first, one core idled for minutes
         ([2, 1], (1,), [1]),
+        ([2, 2, 2], (2,), [1, 1]),  # the first had two cores, on which two trials play more
+        ([8, 2, 1], (4,), [2, 1, 1]),
+        ([1, 4], (6,), [2, 4]),
         ([1, 1], (3, 4), [4, 3]),
     ],
 )
@@ -42,9 +45,9 @@ def test_cores_that_nobody_asks_for_are_shared_by_all_that_start(asked, nodes, g
     assert sum(found) <= resources.cpus
 
 
-def test_a_trial_that_has_what_it_asks_for_is_before_one_that_has_not():
+def test_trials_start_in_their_order():
     (first, second), resources = trials(2, 1, nodes=(1,))
-    assert Lending(PG).next([first, second], [], resources) is second
+    assert Lending(PG).next([first, second], [], resources) is first
 
 
 def test_one_core_of_four_was_used_where_one_trial_may_run_at_once():
