@@ -8,7 +8,7 @@
 # A step that is done stays, also where the code has changed since; the pages name the revision of each.
 #
 # FOLDER keeps the experiments, what each step printed (STEP.log) and how long it took (seconds.tsv); it lies outside of
-# the checkout. The steps take some nine hours on 2 cores with nothing beside them; protocol.md says what they are for.
+# the checkout. The steps take some eleven hours on 2 cores with nothing beside them; protocol.md says what they are for.
 set -euo pipefail
 code=$(cd "$(dirname "$0")/../.." && pwd)
 python=${PYTHON:-$code/.venv/bin/python}
@@ -18,7 +18,8 @@ learning=(pg trpo a2c karpathy modular_rl)
 tables=(fifo_100 fifo_200)
 sweeps=(sweep_pg sweep_trpo sweep_pg_{1..4} sweep_trpo_{1..4})
 benchmarks=(emulator rollout update reinforce trpo tune simulate schedulers)
-steps=("${learning[@]}" "${tables[@]}" "${benchmarks[@]/#/benchmark_}" "${sweeps[@]}" confirm_pg confirm_trpo pages)
+steps=("${learning[@]}" "${tables[@]}" "${benchmarks[@]/#/benchmark_}" "${sweeps[@]}" confirm_pg confirm_trpo
+    first_commands pages)
 
 # What a step's result depends on: games on the Trainables alone, all else on the programs too.
 parts_of() {
@@ -82,7 +83,7 @@ run_step() {
             program benchmark.py schedulers ${made_here[@]:+--table "${made_here[@]}"} --json "$folder/$1.json"
             ;;
         benchmark_*) program benchmark.py "${1#benchmark_}" --json "$folder/$1.json" ;;
-        pages) "$python" "$code/docs/reports/pages.py" "$folder" ;;
+        first_commands | pages) "$python" "$code/docs/reports/$1.py" "$folder" ;;
     esac
 }
 

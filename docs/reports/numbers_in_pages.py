@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from published import DATA, ROOT, Runs, benchmark, made, others, runs, table
+from speed_numbers import begin, clusters, iterations, speeds
 from sweep_numbers import default_sweeps, sweep_parts, winners
 
 from experiments.read.arrivals import median
@@ -52,16 +53,6 @@ def learners() -> str:
         [f"minutes, {name.split(',')[0]}", *(_minutes(side, s) for s in SCORES), ""] for name, side in found.items()
     ]
     return table(heads, [*steps, *minutes])
-
-
-def iterations() -> str:
-    """The parts of whole iterations."""
-    rows = []
-    for name, learner in (("PongPG", "pg"), ("PongTRPO", "trpo")):
-        parts = {row["part"]: row["share"]["middle"] for row in _parts(name)}
-        share = _row(f"{name}, ", name)["share of emulator"]["middle"]
-        rows.append([f"`train.py {learner}`", f"{share:.2f}", *(f"{value:.2f}" for value in parts.values())])
-    return table(["whole iterations, 2 workers", "share of the emulator", *parts], rows)
 
 
 def origin() -> str:
@@ -193,22 +184,11 @@ def _at(side: Runs, steps: float) -> str:
     return f"{returns[:, index[0]].mean():.1f}" if index else ""
 
 
-def _row(title: str, side: str) -> Mapping[str, Any]:
-    rows = next(table["rows"] for table in benchmark("update") if table["title"].startswith(title))
-    return next(row for row in rows if row["side"] == side)
-
-
-def _parts(name: str) -> list[dict[str, Any]]:
-    tables = benchmark("update")
-    first = next(number for number, table in enumerate(tables) if table["title"].startswith(f"{name}, "))
-    return tables[first + 1]["rows"]
-
-
 BLOCKS: dict[str, Callable[[], str]] = {
     function.__name__: function
     for function in (
-        *(film, learners, iterations, origin, beside_others, a2c, core_minutes),
-        *(schedulers, winners, default_sweeps, sweep_parts),
+        *(film, learners, origin, beside_others, a2c, core_minutes),
+        *(begin, speeds, iterations, clusters, schedulers, winners, default_sweeps, sweep_parts),
     )
 }
 

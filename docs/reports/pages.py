@@ -45,7 +45,7 @@ def main(folder: Path) -> None:
     for name in (name for name in RUNS + TABLES + SWEEPS if name in done):
         rows = read.experiment(name, storage_path=folder).rows()
         (DATA / f"{name}.parquet").write_bytes(to_bytes(rows, "parquet"))
-    for name in (f"benchmark_{name}.json" for name in BENCHMARKS + SWEEPS):
+    for name in (*(f"benchmark_{name}.json" for name in BENCHMARKS + SWEEPS), "first_commands.json"):
         if (folder / name).exists():
             shutil.copy(folder / name, DATA / name)
     for report, about in REPORTED.items():
@@ -58,7 +58,7 @@ def main(folder: Path) -> None:
         _film(folder)
     records.main()
     numbers_in_pages.main()
-    steps = [*RUNS, *TABLES, *(f"benchmark_{name}" for name in BENCHMARKS), *SWEEPS]
+    steps = [*RUNS, *TABLES, *(f"benchmark_{name}" for name in BENCHMARKS), *SWEEPS, "first_commands"]
     if missing := [name for name in steps if name not in done]:
         print("not made yet:", ", ".join(missing))
 
@@ -91,7 +91,7 @@ def _report(folder: Path, name: str, about: Sequence[str]) -> None:
     _program(folder, "results.py", "report", *about, "--out", str(REPORTS / f"{name}.html"))
     page = REPORTS / f"{name}.md"
     text = page.read_text(encoding="utf-8").replace(str(folder), "../published").replace(f"{ROOT}/", "")
-    replace_text(page, text)
+    replace_text(page, text.replace(f" {folder.name}/", " ../published/"))
 
 
 def _policy(folder: Path, learner: str) -> None:
