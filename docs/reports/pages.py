@@ -91,7 +91,7 @@ def _report(folder: Path, name: str, about: Sequence[str]) -> None:
     _program(folder, "results.py", "report", *about, "--out", str(REPORTS / f"{name}.html"))
     page = REPORTS / f"{name}.md"
     text = page.read_text(encoding="utf-8").replace(str(folder), "../published").replace(f"{ROOT}/", "")
-    replace_text(page, text.replace(f" {folder.name}/", " ../published/"))
+    replace_text(page, text.replace(f" {os.path.relpath(folder)}/", " ../published/"))
 
 
 def _policy(folder: Path, learner: str) -> None:

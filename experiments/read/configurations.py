@@ -1,7 +1,8 @@
 """Trials that differ in random seed and parallelism alone are one configuration."""
 
+import math
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,9 @@ from trainables.texts import printable
 
 SPEED_ONLY = {"num_workers", "cpus_per_worker", "placement", "game_timeout_s"}
 """Settings that change no result, so trials that differ in them are one configuration."""
+
+ITERATION = ("slots", "segment_length", "updates_per_iteration")
+"""Whose product is an iteration's agent steps, if it is of segments."""
 
 MAX_LABEL = 200
 """Letters of a configuration's label."""
@@ -96,9 +100,25 @@ def best_configurations(sweep: Experiment, count: int) -> list[Configuration]:
 
 
 def varied(configurations: Iterable[Configuration]) -> list[str]:
-    """Settings that are not the same in all of these, or that only some have, in the order of trials' names."""
+    """Settings that are not the same in all of these, or that only some have, in the order of trials' names.
+
+    ``updates_per_iteration`` is left out where it follows from the others, as in a sweep: the same steps an iteration.
+    """
     configs = [configuration.config for configuration in configurations]
     names = dict.fromkeys(name for config in configs for name in config)
     different = [name for name in names if len({repr(config.get(name)) for config in configs}) > 1]
+    if ITERATION[-1] in different and _iterations_are_alike(configs):
+        different.remove(ITERATION[-1])
     order = list(SHORT)
     return sorted(different, key=lambda name: order.index(name) if name in order else len(order))
+
+
+def _iterations_are_alike(configs: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether slots and segments decide how many updates an iteration has, so that its steps differ by one at most."""
+    found: list[tuple[Any, ...]] = [tuple(map(config.get, ITERATION)) for config in configs]
+    if not all(isinstance(value, int) for size in found for value in size):
+        return False
+    sizes = {*found}
+    steps = [math.prod(size) for size in sizes]
+    updates = {size[:2]: math.prod(size[:2]) for size in sizes}
+    return len(updates) == len(sizes) and max(steps) - min(steps) <= max(updates.values())

@@ -1,6 +1,8 @@
 """Which trials are one configuration, and which settings tell configurations apart."""
 
-from experiments.read.configurations import best_configurations, by_configuration, varied
+import pytest
+
+from experiments.read.configurations import Configuration, best_configurations, by_configuration, varied
 from experiments.read.trials import read_experiment
 from tests.helpers.written_experiments import write_experiment
 
@@ -24,6 +26,24 @@ def test_a_label_names_the_settings_that_differ_in_the_order_of_trial_names(tmp_
     found = by_configuration([read_experiment(write_experiment(tmp_path, "sweep", "pg", trials))])
     assert [configuration.label(varied(found)) for configuration in found] == ["h=20 g=0.8", "h=10 g=0.9"]
     assert found[0].label(varied(found[:1])) == "pg"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "named"),
+    [
+        ([(16, 256, 8), (16, 512, 4), (16, 1024, 2)], ["segment_length"]),
+        ([(16, 300, 7), (16, 512, 4)], ["segment_length"]),  # rounded
+        ([(16, 512, 4), (16, 512, 5)], ["updates_per_iteration"]),
+        ([(16, 256, 8), (16, 512, 8)], ["segment_length"]),
+        ([(16, 256, 2), (16, 512, 8)], ["segment_length", "updates_per_iteration"]),
+        ([(0, 512, 4), (0, 512, 9)], ["updates_per_iteration"]),
+        ([(16, 512, 4), (16, 512, [4])], ["updates_per_iteration"]),  # of a foreign folder
+    ],
+)
+def test_a_setting_that_followed_from_the_length_of_segments_had_a_share_of_their_importance(sizes, named):
+    names = ("slots", "segment_length", "updates_per_iteration")
+    found = [Configuration("pg", dict(zip(names, size, strict=True)), [], fresh=False) for size in sizes]
+    assert varied(found) == named
 
 
 def test_a_configuration_that_only_failed_was_the_best_one(tmp_path):
