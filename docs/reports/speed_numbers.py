@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -16,12 +15,21 @@ CLUSTER = "11 x 18 cores"
 """The original program's."""
 
 FIRST = (
-    ("experiments/watch.py tests/data/trained/pg", "see a trained policy play, and get a film of it"),
-    ("experiments/sweep_pong.py --smoke-test", "see that everything works here"),
-    ("experiments/train.py pg", "train one configuration"),
-    ("experiments/results.py report NAME", "get a page with all figures and tables of an experiment"),
+    (
+        "watch.py",
+        "python experiments/watch.py tests/data/trained/pg",
+        "see a trained policy play, and get a film of it",
+    ),
+    ("sweep_pong.py", "python experiments/sweep_pong.py --smoke-test", "see that everything works here"),
+    ("train.py", "python experiments/train.py pg", "train one configuration"),
+    ("tensorboard", "tensorboard --logdir results", "watch the curves, the films and the neurons"),
+    (
+        "results.py",
+        "python experiments/results.py report NAME",
+        "get a page with all figures and tables of an experiment",
+    ),
 )
-"""What README begins with, and what for."""
+"""What README begins with: program, command, and what for."""
 
 
 def begin() -> str:
@@ -29,23 +37,14 @@ def begin() -> str:
     data = json.loads((DATA / "first_commands.json").read_text())
     seconds = {program: median(values) for program, values in data.items()}
     seconds["train.py"] = max(float(run.windows.seconds_w[-1]) for run in runs("pg").runs)
-    rows = []
-    for command, what in FIRST:
-        taken = seconds[Path(command.split()[0]).name]
-        rows.append([f"`python {command}`", what, f"{taken / 60:.0f} min" if taken >= 60 else f"{taken:.0f} s"])
-    rows.insert(3, ["`tensorboard --logdir results`", "watch the curves, the films and the neurons", ""])
+    takes = {program: f"{s / 60:.0f} min" if s >= 60 else f"{s:.0f} s" for program, s in seconds.items()}
+    rows = [[f"`{command}`", what, takes.get(program, "")] for program, command, what in FIRST]
     return table(["type", "to", "takes, on 2 cores"], rows)
 
 
 def speeds() -> str:
     """What each question of benchmark.py found, with the middle half of its rounds where it has several."""
-    rows = [
-        *_rollout(),
-        *_reinforce(),
-        *_tune(),
-        *_simulate(),
-        *_trpo(),
-    ]
+    rows = [*_rollout(), *_reinforce(), *_tune(), *_simulate(), *_trpo()]
     return table(["what", "figure", "`benchmark.py`"], rows)
 
 
@@ -139,7 +138,7 @@ def _trpo() -> list[list[str]]:
 
 
 def _figure(interval: Mapping[str, float]) -> str:
-    """The median of the rounds, and their range."""
+    """The median of the rounds, and their middle half."""
     low, middle, high = (interval[name] for name in ("low", "middle", "high"))
     return f"{middle:.2f}" if np.isclose(low, high) else f"{middle:.2f} ({low:.2f} to {high:.2f})"
 

@@ -33,8 +33,8 @@ USED = 0.9
 
 PACE = 0.78
 """Agent steps a second of a core in a sweep over those of an untrained policy's game alone: updates, evaluations, and
-cores that wait for the end of a batch. On 2 cores trials of one worker have 0.79 to 0.86 with segments of 256 to 1,024
-steps. The rest is for what else the machine does."""
+cores that wait for the end of a batch. With it the default sweep of ``pg`` on 2 cores was
+planned to end within 1,620 s, 0.9 of its budget, and took 1,548."""
 
 LENT = 0.9
 """Share of a core's worth that a second or later worker of a trial brings: they end a batch one by one."""

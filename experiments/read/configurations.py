@@ -114,11 +114,11 @@ def varied(configurations: Iterable[Configuration]) -> list[str]:
 
 
 def _iterations_are_alike(configs: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether slots and segments decide how many updates an iteration has, so that its steps differ by one at most."""
+    """Whether slots and segments decide the number of updates, and iterations differ by the steps of one at most."""
     found: list[tuple[Any, ...]] = [tuple(map(config.get, ITERATION)) for config in configs]
     if not all(isinstance(value, int) for size in found for value in size):
         return False
     sizes = {*found}
     steps = [math.prod(size) for size in sizes]
-    updates = {size[:2]: math.prod(size[:2]) for size in sizes}
-    return len(updates) == len(sizes) and max(steps) - min(steps) <= max(updates.values())
+    largest = max(math.prod(size[:-1]) for size in sizes)  # steps of an update
+    return len({size[:-1] for size in sizes}) == len(sizes) and max(steps) - min(steps) <= largest
