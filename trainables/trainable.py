@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import ray
 from ray import tune
 from threadpoolctl import threadpool_limits
 
@@ -31,11 +32,7 @@ UPDATE_STREAM = 2**32 - 1
 
 
 class PongTrainable(tune.Trainable):
-    """A trial whose every ``step`` plays games or segments on rollout actors and updates its arrays.
-
-    What is learned, and how, an ``Algorithm`` says. ``reset_config`` is left out on purpose: a trial with another
-    configuration gets fresh actors.
-    """
+    """A trial whose every ``step`` plays on rollout actors and updates its arrays, as an ``Algorithm`` says."""
 
     learner: ClassVar[str]
     config_class: ClassVar[type[Config]]
@@ -54,20 +51,27 @@ class PongTrainable(tune.Trainable):
         return cls.make_algorithm(settings).worker_factory()
 
     def setup(self, config: dict[str, Any]) -> None:
-        """Build the algorithm and its first state, then start the rollout actors.
+        """Build the algorithm and its first state, then start the rollout actors, or give those that are there to it.
 
         Raises ConfigError for bad settings and RuntimeError if the actors find no room.
         """
         self._reset_state(self.config_class.from_dict(config))
+        settings, make_worker = self.settings, self.worker_factory(self.settings)
         self.algorithm.num_cores = self.num_workers
-        threadpool_limits(self.settings.learner_threads)
+        threadpool_limits(settings.learner_threads)
         set_malloc_thresholds()
-        self.pool = RolloutPool(
-            self.worker_factory(self.settings),
-            self.num_workers,
-            self.settings.cpus_per_worker,
-            self.settings.game_timeout_s,
-        )
+        if pool := getattr(self, "pool", None):
+            pool.renew(make_worker, settings.game_timeout_s)
+        else:
+            self.pool = RolloutPool(make_worker, self.num_workers, settings.cpus_per_worker, settings.game_timeout_s)
+
+    def reset_config(self, new_config: dict[str, Any]) -> bool:
+        """Become another trial in the same processes. If that fails, end: an error would end that trial for good."""
+        try:
+            self.setup(new_config)
+        except Exception:
+            ray.actor.exit_actor()
+        return True
 
     @property
     def num_workers(self) -> int:
@@ -147,10 +151,7 @@ class PongTrainable(tune.Trainable):
 
     @property
     def plays_ahead(self) -> bool:
-        """Whether the workers begin the next games at the end of a step.
-
-        Then they play while Tune takes in result and checkpoint. Without Tune the next step follows at once, or never.
-        """
+        """Whether the workers begin the next games at a step's end, to play while Tune takes in its result."""
         return self.trial_id != "default"
 
     def _begin_rollout(self, number: int = 0) -> Rollout:
@@ -196,9 +197,8 @@ class PongTrainable(tune.Trainable):
         checkpoints.save(checkpoint_dir, self.checkpoint_arrays, state)
 
     def _read(self, checkpoint: str | Path) -> tuple[Any, ...]:
-        """A checkpoint's arrays, slots, counters, last evaluation and iteration.
-
-        Raises CheckpointError if it is not one of this learner and shape, or if any of these cannot be.
+        """A checkpoint's arrays, slots, counters, last evaluation and iteration. Raises CheckpointError if they are not
+        of this learner and shape, or cannot be.
         """
         arrays, state = checkpoints.load(checkpoint, self.learner, self.checkpoint_arrays)
         try:

@@ -1,7 +1,7 @@
 """Schedulers replayed on curves that are known to their end: what each would have played in a given time, and chosen.
 
-Times are those of one core in the table. What a second worker of a trial brings, and what a start takes, are the
-plan's constants (``experiments/plan/capacity.py``).
+Times are those of one core in the table. What a second worker of a trial brings is the plan's constant
+(``experiments/plan/capacity.py``).
 """
 
 import bisect
@@ -13,8 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.benchmarks.curves import Curve
-from experiments.plan.capacity import LENT, START_S
+from experiments.plan.capacity import LENT
 from experiments.run.halving import best
+
+START_S = 4.0
+"""Seconds from a trial's start to its first game, in new processes. Halving's trials take over those of others as a
+rule, in half the time; here all schedulers are taken alike."""
 
 
 class Outcome(NamedTuple):

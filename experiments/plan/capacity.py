@@ -39,8 +39,9 @@ planned to end within 1,620 s, 0.9 of its budget, and took 1,548."""
 LENT = 0.9
 """Share of a core's worth that a second or later worker of a trial brings: they end a batch one by one."""
 
-START_S = 6.0
-"""Seconds from a trial's start, or its going on from a checkpoint, to its first game."""
+START_S = 2.0
+"""Seconds from a trial's start, or its going on from a checkpoint, to its first game: 4 for new processes, 1 to 2 where
+it takes over those of another trial."""
 
 
 class Round(NamedTuple):

@@ -17,7 +17,7 @@ from experiments.plan.resources import ClusterResources
 from trainables.sampling.resources import workers_that_fit
 
 WORTH_S = 60.0
-"""Seconds that a trial has to have before it to be started anew with more workers, which takes some 5 s."""
+"""Seconds that a trial has to have before it to be started anew with more workers, which takes some 4 s."""
 
 
 class Lending:

@@ -40,6 +40,9 @@ def require_internals() -> None:
 def _used() -> Iterator[tuple[Any, Sequence[str]]]:
     yield importlib.import_module("ray.train._internal.session"), ["_TrainingResult"]
     metadata = ("checkpoint_manager.register_checkpoint", "last_result", "pickled_error_filename")
+    controller = importlib.import_module("ray.tune.execution.tune_controller").TuneController
+    if "_resetting_trials" not in controller.__init__.__code__.co_names:
+        raise AttributeError("TuneController has no _resetting_trials")
     yield Trial("stub", stub=True), ["init_local_path", "storage", *(f"run_metadata.{name}" for name in metadata)]
     storage = importlib.import_module("ray.train._internal.storage").StorageContext
     inspect.signature(storage).bind_partial(storage_filesystem=None, current_checkpoint_index=0)  # become attributes
@@ -89,6 +92,11 @@ def token_refused(address: str) -> bool:
         except grpc.RpcError as error:
             return error.code() is grpc.StatusCode.UNAUTHENTICATED
     return False
+
+
+def takes_over(tune_controller: Any, trial: Trial) -> bool:
+    """Whether a trial is about to take over the process of another one."""
+    return trial in tune_controller._resetting_trials
 
 
 class ErrorText(Callback):

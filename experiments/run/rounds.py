@@ -7,6 +7,7 @@ from typing import Any
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
+from experiments.run.ray_internals import takes_over
 from experiments.run.tune_trials import trial_number
 
 
@@ -60,6 +61,13 @@ class Rounds(FIFOScheduler):
         running = playing(alive.values())
         ready = [trial for trial in alive.values() if trial.status == Trial.PAUSED and not self.waits(trial)]
         return self.choose(ready, running) if ready and len(running) < self._max_concurrent else None
+
+    def on_trial_error(self, tune_controller: Any, trial: Trial) -> None:
+        """Raise RuntimeError, at which the experiment goes on from its checkpoints, if a process that a trial was to
+        have from another one has ended. Tune alone would count that trial as failed for good.
+        """
+        if takes_over(tune_controller, trial):
+            raise RuntimeError(f"The process that was to go on with {trial} has ended.")
 
     def choose(self, ready: Sequence[Trial], running: Sequence[Trial]) -> Trial | None:
         """The trial to start of those that may play on; None to start none now."""

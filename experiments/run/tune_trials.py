@@ -42,6 +42,9 @@ class PlannedTrials(BasicVariantGenerator):
     """Makes one trial of each configuration, in order, and gives those that ran before their checkpoints back.
 
     With ``paused`` it makes all at once, and each waits until the scheduler chooses it. Tune starts others by itself.
+
+    It is finished when all trials are, not when all were made: until then Tune keeps the processes of a trial that ends
+    or pauses for the next one.
     """
 
     def __init__(
@@ -52,11 +55,16 @@ class PlannedTrials(BasicVariantGenerator):
         paused: bool = False,
     ) -> None:
         super().__init__(points_to_evaluate=list(configs), max_concurrent=0 if paused else max_concurrent or 0)
-        self._restored, self._paused = restored, paused
+        self._restored, self._paused, self._left = restored, paused, len(configs)
+
+    def is_finished(self) -> bool:
+        """Whether no trial will come or go on; also where Tune has stopped them all."""
+        return super().is_finished() or (not self._left and not self._live_trials)
 
     def next_trial(self) -> Trial | None:
         """The next trial, or None if there is none left or no room for it now."""
-        trial = super().next_trial()
+        trial = super().next_trial() if self._left else None
+        self._left -= trial is not None
         if trial and self._paused:
             trial.set_status(Trial.PAUSED)
             trial.init_local_path()  # without a folder's name Tune fails where it stops a trial that never began

@@ -51,6 +51,7 @@ def make_tuner(
             time_budget_s=spec.time_budget_s,
             trial_name_creator=names,
             trial_dirname_creator=names,
+            reuse_actors=isinstance(scheduler, Rounds),
         ),
         run_config=_run_config(folder, spec, callbacks, verbose),
     )

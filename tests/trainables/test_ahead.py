@@ -75,3 +75,24 @@ def test_a_trial_that_goes_back_begins_anew_and_leaves_the_games_that_it_began(m
     again = trial.train()
     assert untimed(again) == untimed(expected)
     assert_same(trial.arrays, arrays)
+
+
+@pytest.mark.parametrize(
+    ("trainable", "settings", "other"),
+    [
+        pytest.param(PongPG, PIXELS, {"hidden_size": 12, "segment_length": 300}, marks=pytest.mark.slow),
+        (PongTRPO, EVALUATED, {"max_kl": 0.05, "hidden_sizes": (4, 4), "env_id": "Acrobot-v1"}),
+    ],
+    ids=["pg", "trpo"],
+)
+def test_a_trial_that_becomes_another_one_has_its_bits(make_trial, trainable, settings, other):
+    """Games of the former that are under way are none of its own."""
+    fresh, reset = make_trial(trainable, settings | other), make_trial(ahead(trainable), settings)
+    for _ in range(2):
+        reset.train()
+    assert reset.reset(settings | other | {"seed": fresh.settings.seed})
+    assert_same(reset.arrays, trainable.untrained(fresh.settings).arrays)
+    for _ in range(2):
+        assert untimed(reset.train()) == untimed(fresh.train())
+    assert_same(reset.arrays, fresh.arrays)
+    assert reset.film == fresh.film

@@ -24,6 +24,11 @@ class RolloutActor:
         """Answer once the worker is built; return the node that it is on."""
         return ray.get_runtime_context().get_node_id()
 
+    def build(self, make_worker: Callable[[], Worker]) -> str:
+        """Have another worker in place of the present one; answer as ``start`` does."""
+        self._worker = make_worker()
+        return self.start()
+
     def play(self, blocks: Sequence[Block], how: Callable, *weights: Any) -> list[Any]:
         """The answers of all blocks, or of those before one that raises an error: asked for first, it does so again.
 

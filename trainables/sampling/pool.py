@@ -35,7 +35,6 @@ MAX_FAILURES = 3
 Submit = Callable[[int, tuple[Block, ...]], ray.ObjectRef]
 """Hands blocks to a worker; returns Ray's reference to its answers."""
 
-
 Play = Callable[[Worker, Any, Any], Any]
 """What a worker does with weights and a block of games."""
 
@@ -70,19 +69,18 @@ class RolloutPool:
         self.counts = {"worker_restarts": 0, "bytes_received": 0, "bytes_between_nodes": 0}
         _require_cpus(num_workers, cpus_per_worker)
         self._actors = [self._new_actor() for _ in range(num_workers)]
-        try:
-            self._nodes: list[str] = ray.get([actor.start.remote() for actor in self._actors], timeout=START_TIMEOUT_S)
-        except GetTimeoutError:
-            self.close()
-            raise RuntimeError(
-                f"{num_workers} rollout workers did not start within {START_TIMEOUT_S:.0f} s:"
-                " the machine is overloaded, or something else holds its CPUs"
-            ) from None
-        except RayError as error:
-            self.close()
-            # Tune takes a RayActorError for the death of the trial's own actor and skips cleanup().
-            raise RuntimeError(f"a rollout worker could not be built: {error}") from None
+        self._nodes: list[str] = self._when_up([actor.start.remote() for actor in self._actors])
         self._queues = [TaskQueue() for _ in range(num_workers)]
+
+    def renew(self, make_worker: Callable[[], Worker], game_timeout_s: float) -> None:
+        """Have each actor build another worker, once it has played what it was asked for, which is dropped.
+
+        (An actor can wait 30 s for a task that was cancelled.) Raises RuntimeError if that fails; the pool is closed.
+        """
+        self._make_worker, self._game_timeout_s = make_worker, game_timeout_s
+        for queue in self._queues:
+            queue.clear()
+        self._nodes = self._when_up([actor.build.remote(make_worker) for actor in self._actors])
 
     def play(
         self,
@@ -154,6 +152,21 @@ class RolloutPool:
         for actor in self._actors:
             ray.kill(actor)
         self._actors = []
+
+    def _when_up(self, replies: Sequence[ray.ObjectRef]) -> list[str]:
+        """The node of each actor, once its worker is built. Raises RuntimeError if that fails or takes too long."""
+        try:
+            return ray.get([*replies], timeout=START_TIMEOUT_S)
+        except GetTimeoutError:
+            self.close()
+            raise RuntimeError(
+                f"{len(replies)} rollout workers did not start within {START_TIMEOUT_S:.0f} s:"
+                " the machine is overloaded, or something else holds its CPUs"
+            ) from None
+        except RayError as error:
+            self.close()
+            # Tune takes a RayActorError for the death of the trial's own actor and skips cleanup().
+            raise RuntimeError(f"a rollout worker could not be built: {error}") from None
 
     def _new_actor(self) -> ActorHandle:
         options = {"num_cpus": self._cpus, "runtime_env": {"env_vars": ONE_THREAD}}

@@ -62,6 +62,30 @@ def test_games_that_nobody_waited_for_are_not_taken_for_the_next_ones(make_pool)
     assert pool.counts["worker_restarts"] == 2, "both were at games of the first call"
 
 
+def test_a_renewed_pool_plays_with_other_workers_in_the_same_processes(make_pool):
+    pool = make_pool(EchoWorker, 2)
+    before = {result.pid for result in pool.play(np.ones(7), NUMBERS)}
+    pool.play(np.zeros(7), NUMBERS)  # nobody takes the answers
+    pool.renew(partial(Scaled, 3.0), 600.0)
+    results = list(pool.play(np.ones(7), NUMBERS))
+    assert [result.block for result in results] == [(number,) for number in NUMBERS]
+    assert {result.weights_sum for result in results} == {21.0}
+    assert {result.pid for result in results} == before
+    assert pool.counts["worker_restarts"] == 0
+    with pytest.raises(RuntimeError, match=r"(?s)a rollout worker could not be built: .*ZeroDivisionError"):
+        pool.renew(faults.fail, 600.0)
+
+
+class Scaled(EchoWorker):
+    """An echo of scaled weights."""
+
+    def __init__(self, scale):
+        self.scale = scale
+
+    def play_block(self, weights, block):
+        return super().play_block(self.scale * weights, block)
+
+
 class Marking(EchoWorker):
     """Leaves a file for every block that it begins."""
 
