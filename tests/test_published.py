@@ -1,5 +1,6 @@
 """What docs/reports publishes: numbers in pages are those of the data, and make.sh refuses what would mix revisions."""
 
+import json
 import os
 import re
 import subprocess
@@ -137,6 +138,8 @@ def test_make_refuses_what_would_mix_revisions(checkout, tmp_path):
     assert "lies in the checkout" in make(clone / "out", "trpo").stderr
     assert make().returncode == 2
     assert make(tmp_path / "out", "trpo").returncode == 0
+    assert make(tmp_path / "out", "confirm_pg").returncode == 0
+    assert (tmp_path / "out" / "sweep_pg.done").exists(), "it goes on with that one"
     other = clone / "trainables" / "other.py"
     other.write_text('"""Other code."""\n')
     assert "commit or undo" in make(tmp_path / "out", "trpo").stderr
@@ -146,6 +149,40 @@ def test_make_refuses_what_would_mix_revisions(checkout, tmp_path):
     assert re.fullmatch(r"trpo: done, of [0-9a-f]{12}\n", make(tmp_path / "out", "trpo").stdout), "it stays as it is"
     (tmp_path / "out" / "trpo.done").unlink()
     assert "was begun with other code" in make(tmp_path / "out", "trpo").stderr
+
+
+def test_what_was_published_of_the_same_code_elsewhere_was_made_again(checkout, tmp_path):
+    """So no machine could do a part of the work, and a folder that was lost had to be made again from its beginning."""
+    clone, make = checkout
+    log = ["git", "log", "-1", "--format=%H", "--", "trainables", "search_spaces", "pyproject.toml"]
+    revision = subprocess.run(log, cwd=clone, capture_output=True, text=True, check=True).stdout.strip()
+    data = clone / "docs" / "reports" / "data" / "made.json"
+    made = json.loads(data.read_text())
+    data.write_text(json.dumps(made | {"revisions": {"pg": revision, "trpo": "0" * 40}}, indent=1))
+    (tmp_path / "fails").touch()
+    made = make(tmp_path / "out")
+    assert made.stdout.startswith("pg: published, of this code\ntrpo: "), "trpo is of other code"
+    (tmp_path / "fails").unlink()
+    assert make(tmp_path / "out", "pg").stdout.endswith("s\n"), "asked for, it is made"
+
+
+def test_a_confirmation_stands_beside_its_sweep(scripts, tmp_path, monkeypatch):
+    import sweep_numbers
+
+    def rows(trial, configuration, gamma, seed, *results):
+        names = ["timesteps_total", "episode_reward_mean"]
+        about = {"trial": trial, "configuration": configuration, "config/gamma": gamma, "config/seed": seed}
+        return [about | dict(zip(names, result, strict=True)) for result in results]
+
+    sweep = rows("a", 0, 0.98, 0, (1e6, 3.0), (2e6, 17.0)) + rows("b", 1, 0.99, 1, (1e6, 9.0))
+    again = rows("c", 0, 0.98, 5, (1e6, 1.0), (2e6, 14.0)) + rows("d", 0, 0.98, 6, (1e6, 2.0), (2e6, 15.0))
+    again += rows("e", 1, 0.99, 5, (1e6, 4.0), (2e6, 16.0)) + rows("f", 1, 0.99, 6, (1e6, 5.0), (2e6, 18.0))
+    pd.DataFrame(sweep).to_parquet(tmp_path / "sweep_pg.parquet")
+    pd.DataFrame(again).to_parquet(tmp_path / "confirm_pg.parquet")
+    monkeypatch.setattr(sweep_numbers, "DATA", tmp_path)
+    *_, first, second = sweep_numbers.confirmed().splitlines()
+    assert first == "| `sweep_pong.py --seed 0` | `gamma=0.98` | 2.0 M | 17.0 | 14.0, 15.0 | 14.0, 15.0 |"
+    assert second == "| `sweep_pong.py --seed 0` | `gamma=0.99` | 1.0 M | 9.0 | 4.0, 5.0 | 16.0, 18.0 |"
 
 
 @pytest.mark.ray  # five programs

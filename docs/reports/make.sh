@@ -1,25 +1,26 @@
 #!/usr/bin/env bash
 # Makes every figure, table and film of README.md and docs/ from the revision that is checked out.
 #
-#   docs/reports/make.sh FOLDER            every step that is not done; an interrupted one goes on where it was
-#   docs/reports/make.sh FOLDER STEP ...   these steps alone
+#   docs/reports/make.sh FOLDER            every step that is neither done nor published of this code; an interrupted one
+#                                          goes on where it was
+#   docs/reports/make.sh FOLDER STEP ...   these steps alone, also where they are published
 #   docs/reports/make.sh FOLDER --check    one seed of each learner, and the sweep, again, beside what is published
 #
-# A step that is done stays, also where the code has changed since; the pages name the revision of each.
+# A step that is done stays, also where the code has changed since. Its revision, which the pages name, is the last one
+# that changed what its result depends on.
 #
 # FOLDER keeps the experiments, what each step printed (STEP.log) and how long it took (seconds.tsv); it lies outside of
-# the checkout. The steps take some eleven hours on 2 cores with nothing beside them; protocol.md says what they are for.
+# the checkout. The steps take some ten hours on 2 cores with nothing beside them; protocol.md says what they are for.
 set -euo pipefail
 code=$(cd "$(dirname "$0")/../.." && pwd)
 python=${PYTHON:-$code/.venv/bin/python}
 programs=$code/experiments
 
 learning=(pg trpo a2c karpathy modular_rl)
-tables=(fifo_100 fifo_200)
+tables=(fifo_100 fifo_200) # made only when named: what the schedulers' replay is fed with, as it was when it decided
 sweeps=(sweep_pg sweep_trpo sweep_pg_{1..4} sweep_trpo_{1..4})
 benchmarks=(emulator rollout update reinforce trpo tune simulate schedulers)
-steps=("${learning[@]}" "${tables[@]}" "${benchmarks[@]/#/benchmark_}" "${sweeps[@]}" confirm_pg confirm_trpo
-    first_commands pages)
+steps=("${learning[@]}" "${benchmarks[@]/#/benchmark_}" "${sweeps[@]}" confirm_pg confirm_trpo first_commands pages)
 
 # What a step's result depends on: games on the Trainables alone, all else on the programs too.
 parts_of() {
@@ -30,8 +31,21 @@ parts_of() {
     esac
 }
 
-revision_of() { # the trees of these parts: equal where the code is
-    git -C "$code" rev-parse "${@/#/HEAD:}" | sha256sum | cut -c 1-12
+needs() { # the step whose experiment a step goes on with
+    case $1 in
+        confirm_pg | first_commands) echo sweep_pg ;;
+        confirm_trpo) echo sweep_trpo ;;
+    esac
+}
+
+revision_of() { # the last one that changed what a step's result depends on
+    local parts
+    read -ra parts <<< "$(parts_of "$1")"
+    git -C "$code" log -1 --format=%H -- "${parts[@]}"
+}
+
+published() { # whether a step's results are published, and of this code
+    grep -q "\"$1\": \"$(revision_of "$1")\"" "$code/docs/reports/data/made.json"
 }
 
 program() {
@@ -88,19 +102,22 @@ run_step() {
 }
 
 step() {
-    local name=$1 parts now made start
-    read -ra parts <<< "$(parts_of "$name")"
-    now=$(revision_of "${parts[@]}")
-    made=$([[ ! -f $folder/$name.begun ]] || head -1 "$folder/$name.begun")
+    local name=$1 now made start needed
+    now=$(revision_of "$name")
+    made=$([[ ! -f $folder/$name.begun ]] || cat "$folder/$name.begun")
     if [[ -f $folder/$name.done && $name != pages ]]; then
-        [[ $made == "$now" ]] && echo "$name: done" || echo "$name: done, of $(sed -n 2p "$folder/$name.begun" | cut -c 1-12)"
+        [[ $made == "$now" ]] && echo "$name: done" || echo "$name: done, of ${made:0:12}"
         return
     fi
     if [[ -n $made && $made != "$now" && $name != pages ]]; then
-        echo "$name in $folder was begun with other code ($made, now $now): check that out, or name another folder" >&2
+        echo "$name in $folder was begun with other code (${made:0:12}, now ${now:0:12}): check that out, or name another" \
+            "folder" >&2
         exit 2
     fi
-    [[ -n $made && $name != pages ]] || printf '%s\n' "$now" "$(git -C "$code" rev-parse HEAD)" > "$folder/$name.begun"
+    for needed in $(needs "$name"); do
+        step "$needed"
+    done
+    echo "$now" > "$folder/$name.begun"
     echo "$name: $(date +%H:%M)"
     start=$SECONDS
     # shellcheck disable=SC2064
@@ -124,8 +141,13 @@ if [[ ${1:-} == --check ]]; then
     exec "$python" "$code/docs/reports/check.py" "$folder"
 fi
 for name in "$@"; do
-    [[ " ${steps[*]} " == *" $name "* ]] || { echo "there is no step $name; accepted: ${steps[*]}" >&2 && exit 2; }
+    [[ " ${steps[*]} ${tables[*]} " == *" $name "* ]] ||
+        { echo "there is no step $name; accepted: ${steps[*]} ${tables[*]}" >&2 && exit 2; }
 done
 for name in "${@:-${steps[@]}}"; do
-    step "$name"
+    if [[ $# -eq 0 && $name != pages ]] && published "$name"; then
+        echo "$name: published, of this code"
+    else
+        step "$name"
+    fi
 done

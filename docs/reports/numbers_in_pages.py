@@ -14,7 +14,7 @@ from typing import Any
 
 from published import DATA, ROOT, Runs, benchmark, made, others, runs, table
 from speed_numbers import begin, clusters, iterations, speeds
-from sweep_numbers import default_sweeps, sweep_parts, winners
+from sweep_numbers import confirmed, default_sweeps, sweep_parts, winners
 
 from experiments.read.arrivals import median
 from experiments.read.differences import mean_interval
@@ -188,7 +188,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     function.__name__: function
     for function in (
         *(film, learners, origin, beside_others, a2c, core_minutes),
-        *(begin, speeds, iterations, clusters, schedulers, winners, default_sweeps, sweep_parts),
+        *(begin, speeds, iterations, clusters, schedulers, winners, default_sweeps, sweep_parts, confirmed),
     )
 }
 

@@ -28,8 +28,11 @@ from trainables.files import replace_text
 RUNS = ("pg", "trpo", "a2c", "karpathy", "modular_rl")
 LEARNERS = RUNS[:2]
 SWEEPS = ("sweep_pg", "sweep_trpo", *(f"sweep_{learner}_{seed}" for learner in LEARNERS for seed in range(1, 5)))
+CONFIRMED = {"confirm_pg": "sweep_pg-confirm", "confirm_trpo": "sweep_trpo-confirm"}
+"""Steps that confirm a sweep, and their experiments."""
+
 REPORTED = {"learners": LEARNERS, "originals": RUNS[3:], "sweep_pg": SWEEPS[:1], "sweep_trpo": SWEEPS[1:2]}
-"""Reports, and the experiments that each is about."""
+"""Reports, and the experiments that each is about; a sweep's also about its confirmation."""
 
 TABLES = ("fifo_100", "fifo_200")
 
@@ -42,15 +45,16 @@ BENCHMARKS = ("emulator", "rollout", "update", "reinforce", "trpo", "tune", "sim
 def main(folder: Path) -> None:
     """Publish what a folder of make.sh holds."""
     done = {path.stem for path in folder.glob("*.done")} - {"pages"}  # which runs as long as this
-    for name in (name for name in RUNS + TABLES + SWEEPS if name in done):
-        rows = read.experiment(name, storage_path=folder).rows()
+    for name in (name for name in (*RUNS, *TABLES, *SWEEPS, *CONFIRMED) if name in done):
+        rows = read.experiment(CONFIRMED.get(name, name), storage_path=folder).rows()
         (DATA / f"{name}.parquet").write_bytes(to_bytes(rows, "parquet"))
     for name in (*(f"benchmark_{name}.json" for name in BENCHMARKS + SWEEPS), "first_commands.json"):
         if (folder / name).exists():
             shutil.copy(folder / name, DATA / name)
     for report, about in REPORTED.items():
         if done.issuperset(about):
-            _report(folder, report, about)
+            confirmed = [CONFIRMED[step] for step in CONFIRMED if step in done and CONFIRMED[step].startswith(report)]
+            _report(folder, report, [*about, *confirmed])
     (DATA / "made.json").write_text(json.dumps(_made(folder, done), indent=1) + "\n")
     if done.issuperset(LEARNERS):
         for name in LEARNERS:
@@ -58,9 +62,9 @@ def main(folder: Path) -> None:
         _film(folder)
     records.main()
     numbers_in_pages.main()
-    steps = [*RUNS, *TABLES, *(f"benchmark_{name}" for name in BENCHMARKS), *SWEEPS, "first_commands"]
+    steps = [*RUNS, *(f"benchmark_{name}" for name in BENCHMARKS), *SWEEPS, *CONFIRMED, "first_commands"]
     if missing := [name for name in steps if name not in done]:
-        print("not made yet:", ", ".join(missing))
+        print("not made in this folder:", ", ".join(missing))
 
 
 def _made(folder: Path, done: Iterable[str]) -> dict[str, object]:
@@ -73,7 +77,7 @@ def _made(folder: Path, done: Iterable[str]) -> dict[str, object]:
         if name not in done:
             continue
         seconds[name] = seconds.get(name, 0) + int(spent)
-    revisions = {name: (folder / f"{name}.begun").read_text().split()[1] for name in done}
+    revisions = {name: (folder / f"{name}.begun").read_text().strip() for name in done}
     processors = dict.fromkeys(done, processor[1] if processor else "")
     return {
         "revisions": dict(sorted((before["revisions"] | revisions).items())),

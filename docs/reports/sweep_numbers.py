@@ -7,7 +7,11 @@ from typing import Any, NamedTuple
 import pandas as pd
 from published import DATA, benchmark, table
 
+from experiments.ask.words import short
+from experiments.read.configurations import SPEED_ONLY
+
 PROGRAMS = {"pg": "sweep_pong.py", "trpo": "sweep_trpo.py"}
+PER_TRIAL = {f"config/{name}" for name in ("seed", *SPEED_ONLY)}
 
 
 class Sweep(NamedTuple):
@@ -96,3 +100,32 @@ def sweep_parts() -> str:
         for sweep in sweeps
     ]
     return table(["of the cores' time", *sweeps[0].parts], rows)
+
+
+def confirmed() -> str:
+    """The best of each confirmed sweep: its score, and those of fresh seeds at as many steps and at their end."""
+    rows = []
+    for learner, program in PROGRAMS.items():
+        if not (path := DATA / f"confirm_{learner}.parquet").exists():
+            continue
+        sweep, again = pd.read_parquet(DATA / f"sweep_{learner}.parquet"), pd.read_parquet(path)
+        settings = [name for name in again if name.startswith("config/") and name not in PER_TRIAL]
+        varied = [name for name in settings if again[name].nunique() > 1]
+        for _, seeds in again.groupby("configuration"):
+            chosen = sweep[(sweep[settings] == seeds.iloc[0][settings]).all(axis=1)].iloc[-1]
+            there = seeds[seeds["timesteps_total"] <= chosen["timesteps_total"]]
+            rows.append(
+                [
+                    f"`{program} --seed 0`",
+                    ", ".join(f"`{name.removeprefix('config/')}={short(chosen[name])}`" for name in varied),
+                    f"{chosen['timesteps_total'] / 1e6:.1f} M",
+                    f"{chosen['episode_reward_mean']:.1f}",
+                    *map(_last_returns, (there, seeds)),
+                ]
+            )
+    heads = ["sweep", "settings", "steps", "its mean return", "fresh seeds' there", "at their end"]
+    return table(heads, rows) if rows else "None is published yet.\n"
+
+
+def _last_returns(rows: pd.DataFrame) -> str:
+    return ", ".join(f"{value:.1f}" for value in rows.groupby("trial")["episode_reward_mean"].last())
