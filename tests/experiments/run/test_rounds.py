@@ -30,7 +30,7 @@ def test_every_trial_and_every_round_of_one_started_processes_of_its_own(one_by_
     assert len(processes(one_by_one)) == 1
 
 
-@pytest.mark.parametrize("how", ["is killed", "cannot build its workers"])
+@pytest.mark.parametrize("how", ["is killed", pytest.param("cannot build its workers", marks=pytest.mark.slow)])
 def test_a_trial_had_failed_for_good_if_the_process_that_it_takes_over_failed(one_by_one, tmp_path, how, capsys):
     """So Ray 2.60 has it, which would change who wins."""
     marker = tmp_path / "failed once"
