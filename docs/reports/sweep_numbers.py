@@ -65,7 +65,7 @@ def winners() -> str:
                 f"[What `{program}` finds](docs/sweeps.md#what-the-default-sweeps-find) in up to {minutes:.0f} minutes"
                 f" on 2 cores, mean return of the winner's last 100 games: {scores}."
             )
-    return "\n".join(lines or ["No default sweep is published yet."])
+    return " ".join(lines or ["No default sweep is published yet."])
 
 
 def default_sweeps() -> str:
