@@ -78,9 +78,8 @@ class RolloutPool:
         (An actor can wait 30 s for a task that was cancelled.) Raises RuntimeError if that fails; the pool is closed.
         """
         self._make_worker, self._game_timeout_s = make_worker, game_timeout_s
-        for queue in self._queues:
-            queue.clear()
-        self._nodes = self._when_up([actor.build.remote(make_worker) for actor in self._actors])
+        seconds = max(sum(task.seconds for task in queue.clear()) for queue in self._queues)  # games may be long
+        self._nodes = self._when_up([actor.build.remote(make_worker) for actor in self._actors], seconds)
 
     def play(
         self,
@@ -153,14 +152,14 @@ class RolloutPool:
             ray.kill(actor)
         self._actors = []
 
-    def _when_up(self, replies: Sequence[ray.ObjectRef]) -> list[str]:
+    def _when_up(self, replies: Sequence[ray.ObjectRef], after_s: float = 0.0) -> list[str]:
         """The node of each actor, once its worker is built. Raises RuntimeError if that fails or takes too long."""
         try:
-            return ray.get([*replies], timeout=START_TIMEOUT_S)
+            return ray.get([*replies], timeout=after_s + START_TIMEOUT_S)
         except GetTimeoutError:
             self.close()
             raise RuntimeError(
-                f"{len(replies)} rollout workers did not start within {START_TIMEOUT_S:.0f} s:"
+                f"{len(replies)} rollout workers did not start within {after_s + START_TIMEOUT_S:.0f} s:"
                 " the machine is overloaded, or something else holds its CPUs"
             ) from None
         except RayError as error:
