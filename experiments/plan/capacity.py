@@ -31,10 +31,10 @@ MOST_TRIALS = 270
 USED = 0.9
 """Share of the time budget that is planned with; the rest is for the start, the end, and what the plan has wrong."""
 
-PACE = 0.78
+PACE = 0.75
 """Agent steps a second of a core in a sweep over those of an untrained policy's game alone: updates, evaluations, and
-cores that wait for the end of a batch. With it the default sweep of ``pg`` on 2 cores was
-planned to end within 1,620 s, 0.9 of its budget, and took 1,548."""
+cores that wait for the end of a batch. With 0.78 the default sweeps on 2 cores, planned to end within 1,620 s, 0.9 of
+their budget, took 1,548 s (``pg``), and on a machine with slower workers 1,734 (``pg``) and 1,838 s (``trpo``)."""
 
 LENT = 0.9
 """Share of a core's worth that a second or later worker of a trial brings: they end a batch one by one."""

@@ -1,5 +1,7 @@
 """What a sweep will run: configurations that are drawn from a space, and fit on the machine."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from ray import tune
@@ -72,6 +74,17 @@ def test_evaluations_took_a_sixth_of_the_time_of_trials_with_short_segments(lear
     assert {config.segments_steps for config in configs} == {learner.config_class().segments_steps}
     configs, *_ = draw(learner, "default", {"updates_per_iteration": 3}, 20, seed=0, resources=ClusterResources((2,)))
     assert {config.updates_per_iteration for config in configs} == {3}, "as it was asked for"
+
+
+@pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
+def test_a_sweeps_evaluations_took_a_sixteenth_of_its_time(learner):
+    fixed, resources = {"eval_interval": 20}, ClusterResources((2,))
+    drawn, swept, _ = draw(learner, "default", {}, 20, seed=0, resources=resources)
+    asked, *_ = draw(learner, "default", fixed, 20, seed=0, resources=resources)
+    assert {config.eval_interval for config in drawn} == {plan.EVAL_INTERVAL}
+    assert {config.eval_interval for config in asked} == {20}, "as it was asked for"
+    assert "eval_interval" not in swept
+    assert asked == [dataclasses.replace(config, eval_interval=20) for config in drawn], "the same draws otherwise"
 
 
 def test_parallelism_beyond_the_cluster_is_cut_out_loud():
