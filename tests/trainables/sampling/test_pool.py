@@ -16,6 +16,7 @@ from tests.helpers.faults import FaultyWorker
 from tests.helpers.trials import wait_until
 from trainables.algorithms import make_algorithm
 from trainables.config import PGConfig, TRPOConfig
+from trainables.sampling import pool as pool_module
 from trainables.sampling.console import PongConsole
 from trainables.sampling.pool import RolloutPool
 from trainables.sampling.rollout import GameNumber
@@ -74,6 +75,15 @@ def test_a_renewed_pool_plays_with_other_workers_in_the_same_processes(make_pool
     assert pool.counts["worker_restarts"] == 0
     with pytest.raises(RuntimeError, match=r"(?s)a rollout worker could not be built: .*ZeroDivisionError"):
         pool.renew(faults.fail, 600.0)
+
+
+def test_a_pool_is_renewed_also_where_games_under_way_take_longer_than_a_start_may(make_pool, monkeypatch):
+    pool = make_pool(EchoWorker, 1)
+    pool.play(np.ones(7), NUMBERS)  # three games of a task take 0.6 s
+    monkeypatch.setattr(pool_module, "START_TIMEOUT_S", 0.1)
+    pool.renew(EchoWorker, 600.0)
+    monkeypatch.undo()
+    assert [result.block for result in pool.play(np.ones(7), NUMBERS)] == [(number,) for number in NUMBERS]
 
 
 class Scaled(EchoWorker):
