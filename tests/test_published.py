@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -95,6 +96,36 @@ def test_the_winner_of_a_sweep_is_the_best_of_those_that_went_to_the_end(scripts
     columns = ["trial", "timesteps_total", "episode_reward_mean"]
     rows = [("a", 300, -1.0), ("b", 300, 9.0), ("c", 300, 2.0), ("a", 4000, 17.0), ("c", 4030, 16.0)]
     assert winner_of(pd.DataFrame(rows, columns=columns)).name == "a"
+
+
+def test_a_core_is_idle_for_as_long_as_a_trial_waits_that_could_run(scripts):
+    from waits import longest_wait_s
+
+    def trial(name, *iterations):
+        rows = [
+            {
+                "timesteps_total": steps,
+                "timesteps_this_iter": 100,
+                "timestamp": end,
+                "time_this_iter_s": end - start,
+                "perf/workers": 1,
+            }
+            for steps, start, end in iterations
+        ]
+        return SimpleNamespace(name=name, rows=rows)
+
+    def longest(third_begins, cores):
+        trials = [
+            trial("a", (100, 0, 10), (200, 25, 35)),
+            trial("b", (100, 0, 20)),
+            trial("c", (100, third_begins, third_begins + 7)),
+        ]
+        return longest_wait_s(SimpleNamespace(trials=trials, decisions=[SimpleNamespace(at=90)]), cores)
+
+    assert longest(10, 2) == 5, "a waits for b until 20, and for a core until 25"
+    assert longest(13, 2) == 5
+    assert longest(18, 2) == 8, "c waits from 10 on, while b has one core"
+    assert longest(18, 1) == 0, "b has the core, and a begins with the end of c"
 
 
 @pytest.fixture

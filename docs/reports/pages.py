@@ -17,10 +17,12 @@ from pathlib import Path
 
 import numbers_in_pages
 import records
-from published import DATA, REPORTS, ROOT, made
+from published import DATA, REPORTS, ROOT, WAITS, made
+from waits import longest_wait_s
 
 from experiments import read
 from experiments.read import policies
+from experiments.read.trials import read_experiment
 from experiments.record.provenance import provenance
 from experiments.show.frame import to_bytes
 from trainables.files import replace_text
@@ -48,6 +50,7 @@ def main(folder: Path) -> None:
     for name in (name for name in (*RUNS, *TABLES, *SWEEPS, *CONFIRMED) if name in done):
         rows = read.experiment(CONFIRMED.get(name, name), storage_path=folder).rows()
         (DATA / f"{name}.parquet").write_bytes(to_bytes(rows, "parquet"))
+    WAITS.write_text(json.dumps(_waits(folder, done), indent=1) + "\n")
     for name in (*(f"benchmark_{name}.json" for name in BENCHMARKS + SWEEPS), "first_commands.json"):
         if (folder / name).exists():
             shutil.copy(folder / name, DATA / name)
@@ -88,6 +91,13 @@ def _made(folder: Path, done: Iterable[str]) -> dict[str, object]:
         "versions": here["versions"],
         "seconds": seconds,
     }
+
+
+def _waits(folder: Path, done: set[str]) -> dict[str, float]:
+    """Of each sweep the longest that a core idled while a trial waited; of those that were done elsewhere as it is."""
+    cores = os.cpu_count() or 1
+    found = {name: longest_wait_s(read_experiment(folder / name), cores) for name in done.intersection(SWEEPS)}
+    return dict(sorted((json.loads(WAITS.read_text()) | found).items()))
 
 
 def _report(folder: Path, name: str, about: Sequence[str]) -> None:

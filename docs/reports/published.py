@@ -15,6 +15,9 @@ REPORTS = Path(__file__).resolve().parent
 ROOT = REPORTS.parents[1]
 DATA = REPORTS / "data"
 
+WAITS = DATA / "waits.json"
+"""Of sweeps by name: the longest time, in seconds, that a core idled while a trial waited that could run."""
+
 
 class Run(NamedTuple):
     """A seed's run."""

@@ -1,11 +1,12 @@
 """What the published default sweeps came to: blocks of numbers_in_pages.py."""
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import pandas as pd
-from published import DATA, benchmark, table
+from published import DATA, WAITS, benchmark, table
 
 from experiments.ask.words import short
 from experiments.read.configurations import SPEED_ONLY
@@ -24,11 +25,13 @@ class Sweep(NamedTuple):
     parts: Mapping[str, float]  # shares of the cores' time
     winner: float  # mean return of its last 100 games
     steps: int  # that it played
+    wait_s: float | None  # WAITS has; None where it is not known
 
 
 def published_sweeps(learner: str) -> list[Sweep]:
     """The sweeps of a learner, in the order of their seeds."""
     found = []
+    waits = json.loads(WAITS.read_text())
     for path in DATA.glob(f"benchmark_sweep_{learner}*.json"):
         name = path.stem.removeprefix("benchmark_")
         whole, parts = benchmark(name)
@@ -42,6 +45,7 @@ def published_sweeps(learner: str) -> list[Sweep]:
                 {row["part"]: row["share"] for row in parts["rows"]},
                 float(winner["episode_reward_mean"]),
                 int(winner["timesteps_total"]),
+                waits.get(name),
             )
         )
     return sorted(found, key=lambda sweep: sweep.seed)
@@ -71,7 +75,8 @@ def winners() -> str:
 def default_sweeps() -> str:
     """Every published default sweep, a line each."""
     heads = ["sweep", "trials", "steps of the last", "minutes", "million agent steps", "share of the emulator"]
-    heads += ["winner, last 100 games", "10 games, sampled", "10 games, most probable actions"]
+    heads += ["longest wait beside an idle core", "winner, last 100 games"]
+    heads += ["10 games, sampled", "10 games, most probable actions"]
     rows = []
     for sweep in (sweep for learner in PROGRAMS for sweep in published_sweeps(learner)):
         figures = sweep.figures
@@ -83,6 +88,7 @@ def default_sweeps() -> str:
                 f"{sweep.seconds / 60:.0f}",
                 f"{figures['M agent steps']:.1f}",
                 f"{figures['share of bare']['middle']:.2f}",
+                "" if sweep.wait_s is None else f"{sweep.wait_s:.0f} s",
                 f"{sweep.winner:.1f}",
                 *(f"{figures[f'winner, {kind}']:.1f}" for kind in ("sampled", "greedy")),
             ]
