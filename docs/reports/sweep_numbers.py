@@ -63,11 +63,12 @@ def winners() -> str:
     lines = []
     for learner, program in PROGRAMS.items():
         if sweeps := published_sweeps(learner):
-            scores = ", ".join(f"{sweep.winner:.1f} (`--seed {sweep.seed}`)" for sweep in sweeps)
+            seeds = ", ".join(str(sweep.seed) for sweep in sweeps)
+            scores = ", ".join(f"{sweep.winner:.1f}" for sweep in sweeps)
             minutes = max(sweep.seconds for sweep in sweeps) / 60
             lines.append(
                 f"[What `{program}` finds](docs/sweeps.md#what-the-default-sweeps-find) in up to {minutes:.0f} minutes"
-                f" on 2 cores, mean return of the winner's last 100 games: {scores}."
+                f" on 2 cores, mean return of the winner's last 100 games with `--seed` {seeds}: {scores}."
             )
     return " ".join(lines or ["No default sweep is published yet."])
 
