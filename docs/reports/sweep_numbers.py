@@ -25,7 +25,7 @@ class Sweep(NamedTuple):
     parts: Mapping[str, float]  # shares of the cores' time
     winner: float  # mean return of its last 100 games
     steps: int  # that it played
-    wait_s: float | None  # WAITS has; None where it is not known
+    wait_s: float | None  # see WAITS; None where it is not known
 
 
 def published_sweeps(learner: str) -> list[Sweep]:

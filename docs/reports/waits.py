@@ -1,4 +1,4 @@
-"""How long a core of a halved sweep at most had no trial although one waited that could run."""
+"""The longest time that a core of a halved sweep idled while a trial waited that could run."""
 
 from bisect import bisect_right
 from collections import defaultdict
