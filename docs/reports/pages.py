@@ -21,6 +21,7 @@ from published import DATA, REPORTS, ROOT, WAITS, made
 from waits import longest_wait_s
 
 from experiments import read
+from experiments.plan.resources import local_cpus
 from experiments.read import policies
 from experiments.read.trials import read_experiment
 from experiments.record.provenance import provenance
@@ -95,8 +96,7 @@ def _made(folder: Path, done: Iterable[str]) -> dict[str, object]:
 
 def _waits(folder: Path, done: set[str]) -> dict[str, float]:
     """Of each sweep the longest that a core idled while a trial waited; of those that were done elsewhere as it is."""
-    cores = os.cpu_count() or 1
-    found = {name: longest_wait_s(read_experiment(folder / name), cores) for name in done.intersection(SWEEPS)}
+    found = {name: longest_wait_s(read_experiment(folder / name), local_cpus()) for name in done.intersection(SWEEPS)}
     return dict(sorted((json.loads(WAITS.read_text()) | found).items()))
 
 

@@ -25,7 +25,7 @@ class Wait(NamedTuple):
 
 
 def longest_wait_s(experiment: Experiment, cores: int) -> float:
-    """Seconds. Rows say when an iteration ended in whole seconds, so this is right to within two.
+    """Seconds, from the first game on. Rows have an iteration's end in whole seconds, so this is right to within two.
 
     A trial can run in a round once the round before is decided: when the last of its trials is at the rung.
     """
