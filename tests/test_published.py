@@ -197,6 +197,29 @@ def test_what_was_published_of_the_same_code_elsewhere_was_made_again(checkout, 
     assert make(tmp_path / "out", "pg").stdout.endswith("s\n"), "asked for, it is made"
 
 
+def test_publishing_the_numbers_of_a2c_made_it_a_run_of_other_code(checkout, tmp_path):
+    """They stand in the page with its file, so `make.sh FOLDER` trained it again after each publication."""
+    clone, make = checkout
+    page = clone / "docs" / "own_learner.md"
+    (tmp_path / "fails").touch()
+
+    def revision_of_a2c(text):
+        page.write_text(text)
+        identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        subprocess.run(["git", *identity, "commit", "-qam", "a change"], cwd=clone, check=True)
+        assert make(tmp_path / "out", "a2c").returncode == 1
+        begun = tmp_path / "out" / "a2c.begun"
+        revision = begun.read_text()
+        begun.unlink()
+        return revision
+
+    published = page.read_text().replace("of 3 seeds come", "of 4 seeds come")
+    assert published != page.read_text()
+    before = revision_of_a2c(page.read_text() + "\n")
+    assert revision_of_a2c(published + "\n") == before
+    assert revision_of_a2c(published + "\nlearning_rate = 1\n") != before
+
+
 def test_a_confirmation_stands_beside_its_sweep(scripts, tmp_path, monkeypatch):
     import sweep_numbers
 

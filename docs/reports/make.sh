@@ -26,7 +26,7 @@ steps=("${learning[@]}" "${benchmarks[@]/#/benchmark_}" "${sweeps[@]}" confirm_p
 parts_of() {
     case $1 in
         pg | trpo | karpathy | modular_rl | fifo_*) echo trainables search_spaces pyproject.toml ;;
-        a2c) echo trainables docs/own_learner.md pyproject.toml ;;
+        a2c) echo trainables pyproject.toml ;; # and the page's section with its file
         *) echo trainables search_spaces experiments pyproject.toml ;;
     esac
 }
@@ -39,9 +39,13 @@ needs() { # the step whose experiment a step goes on with
 }
 
 revision_of() { # the last one that changed what a step's result depends on
-    local parts
+    local parts changed
     read -ra parts <<< "$(parts_of "$1")"
-    git -C "$code" log -1 --format=%H -- "${parts[@]}"
+    changed=("$(git -C "$code" log -1 --format=%H -- "${parts[@]}")")
+    if [[ $1 == a2c ]]; then # of the page, its file alone: its numbers are put there by `pages`
+        changed+=("$(git -C "$code" log -1 -s --format=%H -L '/^## The file/,:docs/own_learner.md')")
+    fi
+    git -C "$code" rev-list -1 "${changed[@]}"
 }
 
 published() { # whether a step's results are published, and of this code
