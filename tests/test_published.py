@@ -90,6 +90,16 @@ def test_the_check_names_the_first_result_that_differs_and_no_time(scripts):
     assert high == pytest.approx(16 + 4.3027 * np.sqrt(4 / 3), abs=1e-3)
 
 
+def test_the_check_took_another_name_of_the_trial_for_a_difference(scripts):
+    from check import first_difference
+
+    columns = ["trial", "config/seed", "config/num_workers", "episode_reward_mean"]
+    published = pd.DataFrame([("00000_g=0.99_w=2", 7, 2, 1.0)], columns=columns)
+    assert first_difference(published, published.assign(trial="00000_g=0.99_w=1", **{"config/num_workers": 1})) == ""
+    assert first_difference(published, published.assign(trial="00000")) == ""
+    assert "config/seed: published 7, now 8" in first_difference(published, published.assign(**{"config/seed": 8}))
+
+
 def test_the_winner_of_a_sweep_is_the_best_of_those_that_went_to_the_end(scripts):
     from sweep_numbers import winner_of
 

@@ -18,12 +18,19 @@ from scipy import stats
 from sweep_numbers import winner_of
 
 from experiments import read
+from experiments.read.configurations import SPEED_ONLY
 from experiments.read.recomputed import NOT_COMPARED, PERF
 from experiments.read.windows import WINDOW_STEPS, windows
 
 SEED = 0
 LEARNERS = ("pg", "trpo")
 SWEEP = DATA / "sweep_pg.parquet"
+TIME_BUDGET_S = 36_000
+"""More than the sweep takes on a slow machine, where its own half hour would end it before its last round."""
+
+NO_RESULTS = {*NOT_COMPARED, "experiment", "trial", *(f"config/{name}" for name in SPEED_ONLY)}
+"""Columns that are not compared. Trials' names have seeds in them where there are several, and numbers of workers,
+which depend on the machine."""
 
 
 def main(folder: Path) -> bool:
@@ -48,12 +55,13 @@ def _run(folder: Path, name: str, program: str, *words: str) -> None:
 
 
 def _plan(published: pd.DataFrame) -> list[str]:
-    """The flags that make the published sweep's plan on any machine: its number of trials, and the limit of the last.
+    """Flags that make the published sweep's plan on any machine: number of trials, the last one's limit, enough time.
 
     That limit is a multiple of 100,000 steps, as in any plan of a million or more. An iteration goes less beyond it.
     """
     steps = published.groupby("trial")["timesteps_total"].max()
-    return ["--num-samples", str(len(steps)), "--timesteps", str(int(steps.max()) // 100_000 * 100_000)]
+    limit = int(steps.max()) // 100_000 * 100_000
+    return ["--num-samples", str(len(steps)), "--timesteps", str(limit), "--time-budget-s", str(TIME_BUDGET_S)]
 
 
 def _learner(folder: Path, learner: str) -> bool:
@@ -62,8 +70,7 @@ def _learner(folder: Path, learner: str) -> bool:
     published = pd.read_parquet(DATA / f"{learner}.parquet")
     if difference := first_difference(published[published["config/seed"] == SEED], again):
         print(f"{learner}, seed {SEED}: {difference}")
-        seeds = runs(learner).last
-        low, high = next_seed(seeds)
+        low, high = next_seed(runs(learner).last)
         value = Run(SEED, windows(again.to_dict("records"), WINDOW_STEPS)).windows.known_w[-1]
         inside = bool(low <= value <= high)
         print(f"{learner}: {value:.2f} at the end, {'within' if inside else 'OUTSIDE OF'} {low:.2f} to {high:.2f}")
@@ -78,7 +85,7 @@ def _sweep(folder: Path, published: pd.DataFrame) -> bool:
     if not (difference := first_difference(published, again)):
         print(f"sweep: {len(again)} rows, the same bit for bit")
         return True
-    winners = [str(winner_of(frame).name) for frame in (published, again)]
+    winners = [str(winner_of(frame).name).partition("_")[0] for frame in (published, again)]
     print(f"sweep: {difference}; winners {' and '.join(winners)}")
     return winners[0] == winners[1]
 
@@ -91,7 +98,7 @@ def next_seed(last_n: np.ndarray) -> tuple[float, float]:
 
 def first_difference(published: pd.DataFrame, again: pd.DataFrame) -> str:
     """The first result that is not the same, in words; empty if there is none. Times are not compared."""
-    names = [name for name in published if name in again and name not in {*NOT_COMPARED, "experiment"}]
+    names = [name for name in published if name in again and name not in NO_RESULTS]
     names = [name for name in names if not name.startswith(PERF) and not published[name].isna().all()]
     if len(published) != len(again):
         return f"{len(published)} rows published, {len(again)} now"
