@@ -100,6 +100,26 @@ def test_the_check_took_another_name_of_the_trial_for_a_difference(scripts):
     assert "config/seed: published 7, now 8" in first_difference(published, published.assign(**{"config/seed": 8}))
 
 
+@pytest.mark.parametrize("name", ["pg", "trpo", "sweep"])
+def test_another_machine_s_rows_are_the_published_ones(scripts, name):
+    from elsewhere import difference_of_trials, pair
+
+    published, there = pair(name)
+    assert difference_of_trials(published, there) == ""
+    altered = there.assign(episode_reward_mean=np.nextafter(there["episode_reward_mean"], 99))
+    assert "trial 00000, row 0, episode_reward_mean: published" in difference_of_trials(published, altered)
+
+
+def test_the_same_trials_went_on_after_the_first_round_on_more_cores(scripts):
+    from elsewhere import pair
+
+    longest = [rows.groupby(rows["trial"].str.partition("_")[0])["training_iteration"].max() for rows in pair("sweep")]
+    first_round = longest[1].min()
+    went_on = [{*most[most > first_round].index} for most in longest]
+    assert went_on[0] == went_on[1]
+    assert len(went_on[0]) == 4
+
+
 def test_the_winner_of_a_sweep_is_the_best_of_those_that_went_to_the_end(scripts):
     from sweep_numbers import winner_of
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from elsewhere import elsewhere
 from published import DATA, ROOT, Runs, benchmark, made, others, runs, table
 from speed_numbers import begin, clusters, iterations, speeds
 from sweep_numbers import confirmed, default_sweeps, sweep_parts, winners
@@ -187,7 +188,7 @@ def _at(side: Runs, steps: float) -> str:
 BLOCKS: dict[str, Callable[[], str]] = {
     function.__name__: function
     for function in (
-        *(film, learners, origin, beside_others, a2c, core_minutes),
+        *(film, learners, origin, beside_others, a2c, core_minutes, elsewhere),
         *(begin, speeds, iterations, clusters, schedulers, winners, default_sweeps, sweep_parts, confirmed),
     )
 }
