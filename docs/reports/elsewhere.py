@@ -1,8 +1,8 @@
 """Rows that another machine has of the published runs, beside the published ones.
 
 docs/reports/data has what ``make.sh --check`` runs, as another machine ran it: elsewhere_NAME.parquet, and that
-machine in elsewhere.json. A run that was ended early has the first rows of each trial. When
-other results are published, these files have to be made anew on such a machine, or deleted with this one.
+machine in elsewhere.json. A run that was ended early has the first rows of each trial. When other results are
+published, these files have to be made anew on such a machine, or deleted with this one.
 """
 
 import json
