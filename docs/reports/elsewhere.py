@@ -8,7 +8,7 @@ published, these files have to be made anew on such a machine, or deleted with t
 import json
 
 import pandas as pd
-from check import SEED, first_difference
+from check import SEED, SWEEP, first_difference
 from published import DATA, table
 
 RUNS = {
@@ -35,19 +35,21 @@ def elsewhere() -> str:
 
 def pair(name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Published rows of a run, and the other machine's."""
-    published = pd.read_parquet(DATA / ("sweep_pg.parquet" if name == "sweep" else f"{name}.parquet"))
-    if name != "sweep":
-        published = published[published["config/seed"] == SEED]
-    return published, pd.read_parquet(DATA / f"elsewhere_{name}.parquet")
+    there = pd.read_parquet(DATA / f"elsewhere_{name}.parquet")
+    if name == "sweep":
+        return pd.read_parquet(SWEEP), there
+    published = pd.read_parquet(DATA / f"{name}.parquet")
+    return published[published["config/seed"] == SEED], there
 
 
 def difference_of_trials(published: pd.DataFrame, there: pd.DataFrame) -> str:
     """The first difference among the iterations that both have of each trial there, in words; empty if none."""
-    sides = [dict(list(rows.groupby(rows["trial"].str.partition("_")[0]))) for rows in (published, there)]
-    for number, again in sides[1].items():
-        if number not in sides[0]:
+    number_of = published["trial"].str.partition("_")[0]
+    for number, again in there.groupby(there["trial"].str.partition("_")[0]):
+        known = published[number_of == number]
+        shared = min(len(known), len(again))
+        if not shared:
             return f"trial {number} is not published"
-        shared = min(len(again), len(sides[0][number]))
-        if difference := first_difference(sides[0][number][:shared], again[:shared]):
+        if difference := first_difference(known[:shared], again[:shared]):
             return f"trial {number}, {difference}"
     return ""
