@@ -110,15 +110,19 @@ class SweepView(tune.Callback):
         parts = [f"after {duration(time.monotonic() - self._start)}: {_counts(trials)}"]
         if best:
             parts.append(f"best {best.last_result[METRIC]:.1f} ({trial_number(best)})")
-            parts.append(f"at most {duration(self._left(trials))} left")
+        if best and (left := self._left(trials)) is not None:
+            parts.append(f"at most {duration(left)} left")
         return " | ".join(parts)
 
-    def _left(self, trials: list[Trial]) -> float:
-        """Seconds if no trial is stopped early, at the pace so far, or until the time budget is spent."""
+    def _left(self, trials: list[Trial]) -> float | None:
+        """Seconds if no trial is stopped early, at the pace so far, or until the time budget is spent.
+
+        None before the first result of this program, which has no pace yet.
+        """
         elapsed = time.monotonic() - self._start
         left = self._shares_left(trials)
         played = sum(map(self._share, trials)) - (self._restored or 0)
-        return max(0.0, min(elapsed * left / played if played else 0.0, self.time_budget_s - elapsed))
+        return max(0.0, min(elapsed * left / played, self.time_budget_s - elapsed)) if played else None
 
     def _shares_left(self, trials: list[Trial]) -> float:
         """What is still to play, in budgets of a trial, if no trial is stopped early but at the rungs of halving."""

@@ -3,6 +3,7 @@
 import io
 import re
 import sys
+import time
 
 import pytest
 from ray.tune.experiment import Trial
@@ -30,6 +31,8 @@ def frame(monkeypatch):
         monkeypatch.setattr(sys, "stdout", Terminal())
         view = SweepView(small_spec("pg", [PGConfig()] * len(trials), **({"iterations": 150} | budget)))
         view.setup()
+        view.on_step_end(0, [])  # before the first result
+        monkeypatch.setattr(time, "monotonic", lambda now=time.monotonic: now() + 2)
         view.on_step_end(0, trials)
         view.on_experiment_end(trials)
         *_, last, erased = re.split(r"(?:\x1b\[\d*[AK]|\r)+(?=\S|$|\x1b)", sys.stdout.getvalue())
@@ -71,6 +74,21 @@ def test_every_trial_has_a_line_with_its_whole_name(frame, columns):
     assert re.fullmatch(r"00002_lr=1.77e-3_h=200_g=0.99_w=2 +waiting +\S+ +0/150", third)
     assert re.fullmatch(r"after \d+ s: 1 running, 1 done, 1 waiting \| best -19.5 \(00001\) \| at most .* left", status)
     assert max(map(len, (header, first, status))) <= columns
+
+
+def test_before_a_resumed_experiment_s_first_result_no_time_was_left(monkeypatch, capsys):
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    trials = make_trials(Trial.RUNNING, Trial.PENDING)
+    view = SweepView(small_spec("pg", [PGConfig()] * len(trials), iterations=150))
+    view.setup()
+    now = 11.0
+    view.on_step_end(0, trials)
+    assert capsys.readouterr().out.endswith("1 running, 1 waiting | best -20.5 (00000)\n")
+    trials[0].run_metadata.last_result["training_iteration"] += 10
+    now = 22.0
+    view.on_step_end(0, trials)
+    assert capsys.readouterr().out.endswith("| at most 7 min left\n"), "22 s for 10 iterations, and 190 to go"
 
 
 def test_paused_trials_and_lent_workers_of_halving_are_shown(frame):
