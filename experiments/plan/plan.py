@@ -19,8 +19,8 @@ from trainables.checks import ConfigError, require_used
 from trainables.config import Config
 
 EVAL_INTERVAL = 40
-"""Iterations between evaluations of a sweep's trials, where nobody sets it; a trial alone has 20. With 20 evaluations
-took 0.06 of the cores' time in TRPO's default sweep, which neither scores nor chooses by them."""
+"""Iterations between evaluations of a sweep's trials, where nobody sets it; a trial alone has 20. Every 20 iterations,
+evaluations took 0.06 of the cores' time in TRPO's default sweep, which neither scores nor chooses by them."""
 
 
 @dataclass(frozen=True)
