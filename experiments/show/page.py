@@ -19,7 +19,7 @@ from experiments.read.trials import Experiment, TrialResult
 from experiments.read.windows import window_size
 from experiments.show import tables
 from experiments.show.effects import at_first_rung, comparable, effects_figure
-from experiments.show.figures import learning_curves
+from experiments.show.figures import STYLE, learning_curves
 from experiments.show.halving import rung_table, winner_lines
 from experiments.show.importance import importance_figure, importance_lines
 from experiments.show.lineage import lineage
@@ -50,7 +50,7 @@ class Page:
         """Figures side by side, if the screen is wide enough."""
         for name, figure in figures.items():
             buffer = BytesIO()
-            with mpl.rc_context({"text.parse_math": False}):  # ticks become text only now
+            with mpl.rc_context(STYLE):  # ticks become text only now, and get the names that links in the file have
                 figure.savefig(buffer, format="svg", metadata={"Date": None})
             self.pictures[f"{name}.svg"] = buffer.getvalue()
         self.add("\n".join(f"![{name.replace('_', ' ')}]({{figures}}/{name}.svg)" for name in figures))
