@@ -23,6 +23,9 @@ PROGRAMS = ("train.py", "sweep_pong.py", "sweep_trpo.py", "sweep.py")
 OF_ANY_LEARNER = ("train.py", "sweep.py")
 """Those whose first word is a learner."""
 
+SLOWER = 10
+"""A plan's command gives it this many times its seconds, or a slower machine would not come to its last round."""
+
 
 def next_command(folder: Path, record: Mapping[str, Any], over: bool, again: Sequence[str] = ()) -> str:
     """The command that resumes an experiment or, if its trials are all ``over``, extends it to twice its budget.
@@ -61,17 +64,17 @@ def best_command(experiment: Experiment) -> tuple[str, dict[str, Any]]:
     return command, {"config": config.to_dict()} | scores
 
 
-def confirm_command(folder: Path, record: Mapping[str, Any]) -> str:
-    """The command that runs the best of a sweep again with fresh seeds; its flag alone where no program is named."""
+def confirm_command(folder: Path, record: Mapping[str, Any], best: int = 3, seeds: int | None = None) -> str:
+    """The command that runs the best of a sweep again with fresh seeds; its flags alone where no program is named."""
     program, *_ = [*map(str, record.get("command", [])), ""]
+    flags = ["--confirm", str(best), *(["--confirm-seeds", str(seeds)] if seeds else [])]
     if program not in PROGRAMS:
-        return "--confirm 3"
-    words = [*_learner(program, record), "--resume", display(folder), "--confirm", "3"]
-    return f"{neighbour(program)} {shlex.join(words)}"
+        return shlex.join(flags)
+    return f"{neighbour(program)} {shlex.join([*_learner(program, record), '--resume', display(folder), *flags])}"
 
 
 def plan_command(record: Mapping[str, Any]) -> str:
-    """The command that makes a halved sweep's plan on any machine: as it was typed, with its trials and its limit.
+    """The command that makes a halved sweep's plan on any machine: as it was typed, with its trials, limit and time.
 
     Empty for a record that names no program of ours, for a fork, and after an extension, which no new sweep repeats.
     """
@@ -82,8 +85,7 @@ def plan_command(record: Mapping[str, Any]) -> str:
         words = [*_learner(program, record), *words[1:]]
     if "configuration_of" not in record:  # --seeds was what is --confirm-seeds now
         words = [re.sub(r"^--seeds(?==|$)", "--confirm-seeds", word) for word in words]
-    words = [word for word, before in zip(words, ["", *words], strict=False) if "--name" not in (word, before)]
-    words = [word for word in words if word and not word.startswith("--name=")]
+    words = _without("--time-budget-s", _without("--name", words))
     words = _with_space(words, record)
     typed = {word.partition("=")[0] for word in words}
     configurations = {*(record.get("configuration_of") or range(len(record.get("configs", []))))}
@@ -91,6 +93,8 @@ def plan_command(record: Mapping[str, Any]) -> str:
     flags += Budget.of_record(record).flags
     for flag, value in zip(flags[::2], flags[1::2], strict=True):
         words += [] if flag in typed else [flag, value]
+    if seconds := record.get("time_budget_s"):
+        words += ["--time-budget-s", f"{SLOWER * seconds:g}"]
     return f"{neighbour(program)} {shlex.join(words)}"
 
 
@@ -98,6 +102,12 @@ def watch_command(folder: Path, learner: str) -> str:
     """The command that has a policy play."""
     code = [] if learner in LEARNERS else ["--learner", typed_as(learner)]
     return f"{neighbour('watch.py')} {shlex.join([display(folder), *code])}"
+
+
+def _without(flag: str, words: Sequence[str]) -> list[str]:
+    """The words of a command without a flag and its value."""
+    kept = [word for word, before in zip(words, ["", *words], strict=False) if flag not in (word, before)]
+    return [word for word in kept if word and not word.startswith(f"{flag}=")]
 
 
 def _with_space(words: Sequence[str], record: Mapping[str, Any]) -> list[str]:

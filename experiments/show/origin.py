@@ -6,6 +6,7 @@ from typing import Any
 
 from experiments.ask.budget import Budget
 from experiments.read import policies
+from experiments.read.next_command import confirm_command
 from experiments.read.trials import Experiment
 from experiments.show.text import block, code
 from trainables.sampling.console import pong_settings
@@ -39,8 +40,16 @@ def origin(experiment: Experiment) -> str:
     if kept := record.get("learner_sha256"):
         files = [f"{code(f'learner-{number}.py')}, SHA-256 {code(sha256)}" for number, sha256 in enumerate(kept, 1)]
         lines.insert(2, f"- Code of {code(experiment.learner)}: {'; then '.join(files)}")
-    program, *words = record.get("command") or ["unknown"]
-    return block(shlex.join(["python", f"experiments/{program}", *words])) + "\n" + "\n".join(lines) + "\n"
+    return block(_command(experiment, len(seeds))) + "\n" + "\n".join(lines) + "\n"
+
+
+def _command(experiment: Experiment, seeds: int) -> str:
+    """As it was typed. A confirmation's record has its sweep's, which may have been without one."""
+    if sweep := experiment.record.get("confirms"):
+        best = max(1, len(experiment.trials) // seeds)
+        return confirm_command(experiment.folder.with_name(sweep), experiment.record, best, seeds)
+    program, *words = experiment.record.get("command") or ["unknown"]
+    return shlex.join(["python", f"experiments/{program}", *words])
 
 
 def environment(env_id: str) -> str:

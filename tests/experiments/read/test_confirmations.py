@@ -6,6 +6,8 @@ import pytest
 from experiments.read.configurations import best_configurations
 from experiments.read.confirmations import confirmations, state_with_confirmation, verdict, wanted
 from experiments.read.trials import read_experiment
+from experiments.record.folders import display
+from experiments.show.origin import origin
 from tests.helpers.written_experiments import write_experiment
 
 
@@ -69,3 +71,12 @@ def test_a_time_budget_that_ended_a_sweep_before_all_trials_were_made_cost_its_c
     experiment = read_experiment(folder, running=False)
     assert wanted(experiment) == (asked if can_begin else None)
     assert state_with_confirmation(experiment) == ("unconfirmed" if can_begin else "interrupted")
+
+
+def test_a_confirmation_was_said_to_be_made_by_the_command_of_its_sweep(tmp_path):
+    fresh = [({"gamma": gamma, "seed": seed}, [-20], None) for gamma in (0.9, 0.8) for seed in (1, 2, 3)]
+    record = {"command": ["sweep_pong.py", "--seed", "0"], "confirms": "sweep"}
+    page = origin(read_experiment(write_experiment(tmp_path, "sweep-confirm", "pg", fresh, **record)))
+    assert f"sweep_pong.py --resume {display(tmp_path / 'sweep')} --confirm 2 --confirm-seeds 3\n" in page
+    swept = read_experiment(write_experiment(tmp_path, "sweep", "pg", fresh, command=record["command"]))
+    assert "sweep_pong.py --seed 0\n" in origin(swept)

@@ -78,6 +78,14 @@ def test_a_plan_that_followed_from_a_machines_speed_is_typed_with_what_makes_it_
     assert plan_command(record | {"fork_of": {"name": "other"}}) == ""
 
 
+def test_on_a_slower_machine_the_time_of_the_faster_one_ended_its_plan_before_the_last_round():
+    record = {"command": ["sweep_pong.py"], "configs": [{}] * 12, "timesteps": 9, "time_budget_s": 1800.0}
+    plan = "sweep_pong.py --num-samples 12 --timesteps 9 --time-budget-s 18000"
+    assert plan_command(record).endswith(plan)
+    for typed in (["--time-budget-s", "1800"], ["--time-budget-s=1800"]):
+        assert plan_command(record | {"command": ["sweep_pong.py", *typed]}).endswith(plan)
+
+
 def test_of_several_seeds_a_plan_counts_configurations_and_older_records_mean_those_of_a_confirmation():
     record = {"command": ["sweep_pong.py", "--seeds", "2", "--confirm", "1"], "configs": [{}] * 4, "timesteps": 9}
     old = plan_command(record)
