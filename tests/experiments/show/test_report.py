@@ -107,3 +107,13 @@ def test_names_and_errors_from_files_are_shown_as_they_stand_and_never_obeyed(tm
     assert "'&lt;script&gt;'_[red]" in html
     assert "''' &lt;script&gt; [x](y)" in html
     assert "<script>`_[red]" in run_results("list", "--storage-path", tmp_path)[1]
+
+
+def test_the_ids_in_a_report_s_figures_were_others_each_time(store, run_results, tmp_path):
+    made = []
+    for name in ("first", "second"):
+        run_results("report", "pg-sweep", "--out", f"{name}.html")
+        figures = sorted((tmp_path / f"{name}_figures").glob("*.svg"))
+        made.append([path.read_bytes() for path in figures])
+    assert made[0]
+    assert made[0] == made[1]
