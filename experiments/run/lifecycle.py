@@ -164,7 +164,7 @@ def _run(
 ) -> int:
     """Run to the end, note why it ended, and print what came out; return the program's exit status."""
     print(f"Look:    tensorboard --logdir {folders.display(folder)}\n", flush=True)
-    signals = StopSignals()
+    signals = StopSignals(next_command(folder, spec.to_dict(), False, run.again))
     deadline = time.monotonic() + (spec.time_budget_s or math.inf)
     whole = fit_until(deadline, learner, folder, spec, signals, callbacks, run.verbose)
     spent = time.monotonic() >= deadline

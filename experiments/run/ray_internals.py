@@ -49,6 +49,8 @@ def _used() -> Iterator[tuple[Any, Sequence[str]]]:
     yield importlib.import_module("ray._private.ray_constants"), ["ENABLE_RAY_CLUSTER", "ENABLE_RAY_CLUSTERS_ENV_VAR"]
     yield importlib.import_module("ray._private.services"), ["canonicalize_bootstrap_address"]
     yield importlib.import_module("ray._private.grpc_utils"), ["init_grpc_channel"]
+    yield importlib.import_module("ray._private.worker"), ["_global_node"]
+    yield importlib.import_module("ray._private.node"), ["Node.dead_processes"]
     yield importlib.import_module("ray.core.generated.gcs_service_pb2_grpc"), ["NodeInfoGcsServiceStub"]
     yield importlib.import_module("ray.core.generated.gcs_service_pb2"), ["CheckAliveRequest"]
 
@@ -92,6 +94,15 @@ def token_refused(address: str) -> bool:
         except grpc.RpcError as error:
             return error.code() is grpc.StatusCode.UNAUTHENTICATED
     return False
+
+
+def own_ray_ended() -> bool:
+    """Whether a server of the Ray that this program started has ended. Of a cluster's servers it knows nothing."""
+    from ray._private import ray_constants, worker
+
+    servers = {ray_constants.PROCESS_TYPE_GCS_SERVER, ray_constants.PROCESS_TYPE_RAYLET}
+    node: Any = worker._global_node
+    return node is not None and any(kind in servers for kind, _ in node.dead_processes())
 
 
 def takes_over(tune_controller: Any, trial: Trial) -> bool:

@@ -3,29 +3,41 @@
 import os
 import signal
 import sys
+import threading
 from types import FrameType
 from typing import Any
 
 from ray import tune
 
+from experiments.run.ray_internals import own_ray_ended
+
+WATCH_INTERVAL_S = 0.5
+"""Seconds between looks whether Ray is still there to save with."""
+
 
 class StopSignals(tune.Callback):
     """The first SIGINT or SIGTERM ends the experiment in good order, a second one at once.
 
-    Tune itself saves on SIGINT only, and does not tell that it was stopped.
+    Tune itself saves on SIGINT only, and does not tell that it was stopped. Where Ray's processes were sent the signal
+    too, as `timeout` and batch systems do, nothing can be saved: Tune would wait for Ray for a minute and more. The
+    program then ends at once, and ``resume``, a command, goes on from the last checkpoints.
     """
 
     received: signal.Signals | None = None
 
+    def __init__(self, resume: str = "") -> None:
+        self._resume, self._released = resume, threading.Event()
+
     def setup(self, stop: Any = None, num_samples: Any = None, total_num_samples: Any = None, **info: Any) -> None:
         """Put ourselves before Tune's handler, which is in place by now."""
+        self._released.clear()
         self._end_experiment = signal.getsignal(signal.SIGINT)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._handle)
 
-    @staticmethod
-    def release() -> None:
+    def release(self) -> None:
         """Until another experiment runs, a signal ends the program, with the same status: there is nothing to save."""
+        self._released.set()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _exit)
 
@@ -35,9 +47,17 @@ class StopSignals(tune.Callback):
             os._exit(128 + number)
         self.received = signal.Signals(number)
         print(f"\n{self.received.name}: saving. Once more, and it ends at once.", file=sys.stderr, flush=True)
+        threading.Thread(target=self._end_without_ray, args=[128 + number], daemon=True).start()
         assert callable(self._end_experiment)
         self._end_experiment(number, frame)
         signal.signal(signal.SIGINT, self._handle)  # Tune's handler has put back the one before it
+
+    def _end_without_ray(self, status: int) -> None:
+        while not self._released.wait(WATCH_INTERVAL_S):
+            if own_ray_ended():
+                print("Ray was ended, too: nothing more can be saved.", file=sys.stderr, flush=True)
+                print(f"Resume:  {self._resume}", flush=True)
+                os._exit(status)
 
     def __getstate__(self) -> dict[str, Any]:
         """Nothing: Tune pickles callbacks, and its own handler cannot be."""

@@ -55,6 +55,24 @@ def test_a_stopped_program_saves_says_how_to_go_on_and_goes_on(number, status, t
     assert iterations(trial) == list(range(1, len(iterations(trial)) + 1))
 
 
+def test_a_signal_to_ray_as_well_as_a_batch_system_sends_it_ended_the_program_after_a_minute_with_status_1(tmp_path):
+    experiment = tmp_path / "results" / "stopped"
+    process = begin(TRAIN, "trpo", *ENDLESS, "--name", "stopped", cwd=tmp_path)
+    wait_for_rows(experiment, 3, process, tmp_path)
+    os.killpg(process.pid, signal.SIGTERM)
+    assert process.wait(30) == 128 + signal.SIGTERM
+    log = (tmp_path / "log").read_text()
+    assert "Ray was ended, too: nothing more can be saved." in log
+    assert log.endswith("train.py trpo --resume results/stopped\n")
+    (trial,) = trial_folders(experiment)
+    newest, _ = last_arrays(trial)
+    process = begin(TRAIN, "trpo", "--resume", "stopped", cwd=tmp_path)
+    wait_for_rows(experiment, newest + 3, process, tmp_path)
+    process.kill()
+    process.wait()
+    assert iterations(trial) == list(range(1, len(iterations(trial)) + 1))
+
+
 SEGMENTS = ["--set=slots=2", "--set=segment_length=1500", "--set=updates_per_iteration=1"]
 SMALL = {
     "pg": [*SEGMENTS, "--set", "hidden_size=10"],
