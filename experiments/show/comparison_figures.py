@@ -9,13 +9,23 @@ from matplotlib.figure import Figure
 
 from experiments.read.comparison import Comparison, Pair, Side
 from experiments.read.differences import mean_interval
-from experiments.show.figures import COLOURS, GRID_POINTS, INK, STYLE, draw_band, label_steps, label_time, new_figure
+from experiments.show.figures import (
+    COLOURS,
+    GRID_POINTS,
+    INK,
+    STYLE,
+    draw_band,
+    label_steps,
+    label_time,
+    legend_below,
+    new_figure,
+)
 
 
 def curves_figure(comparison: Comparison, labels: Sequence[str]) -> Figure:
     """Mean returns in windows: over agent steps, as far as they are compared, and below over wall-clock time."""
     with mpl.rc_context(STYLE):
-        figure = new_figure(5.6 + 0.21 * len(labels))
+        figure = new_figure(5.6)
         above, below = figure.subplots(2, sharey=True)
         for side, label, colour in zip(comparison.sides, labels, COLOURS, strict=False):
             over_steps = [curve.returns_at(comparison.steps_k) for curve in side.curves]
@@ -26,14 +36,14 @@ def curves_figure(comparison: Comparison, labels: Sequence[str]) -> Figure:
         for axes in (above, below):
             axes.set_xlim(left=0)
             axes.set_ylabel("mean return in a window")
-        figure.legend(loc="outside lower left")
+        legend_below(figure)
     return figure
 
 
 def differences_figure(comparison: Comparison, labels: Sequence[str]) -> Figure:
     """How much higher the mean returns of the other sides are than the first one's, over agent steps."""
     with mpl.rc_context(STYLE):
-        figure = new_figure(3.2 + 0.21 * len(comparison.pairs))
+        figure = new_figure(3.2)
         axes = figure.add_subplot()
         axes.axhline(0, color=INK, linewidth=1)
         for pair, label, colour in zip(comparison.pairs, labels[1:], COLOURS[1:], strict=False):
@@ -41,7 +51,7 @@ def differences_figure(comparison: Comparison, labels: Sequence[str]) -> Figure:
         label_steps(axes)
         axes.set_xlim(left=0)
         axes.set_ylabel("difference of mean returns")
-        figure.legend(loc="outside lower left")
+        legend_below(figure)
     return figure
 
 

@@ -1,6 +1,7 @@
 """Learning curves, and the style that all figures share: Okabe and Ito's colours, which everybody can tell apart."""
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +21,8 @@ INK, GREY = "#333333", "#bbbbbb"
 WIDTH = 6.2  # inches; two figures fit side by side on a screen
 RETURN = "mean return of last 100 games"
 GRID_POINTS = 200
+LEGEND_LETTERS = 70  # as many as fit into the width
+LEGEND_LINE = 0.21  # inches
 
 STYLE: Any = {
     "font.size": 10.5,
@@ -55,8 +58,7 @@ def learning_curves(configurations: Sequence[Configuration], labels: Sequence[st
     """
     with mpl.rc_context(STYLE):
         others = len(configurations) - len(COLOURS)
-        rows = len(configurations) if others <= 0 else len(COLOURS) + 1
-        figure = new_figure(3.2 + 0.21 * rows)
+        figure = new_figure(3.2)
         axes = figure.add_subplot()
         if others > 0:
             axes.plot([], color=GREY, label=f"{others} other configuration{'s' * (others > 1)}")
@@ -66,9 +68,18 @@ def learning_curves(configurations: Sequence[Configuration], labels: Sequence[st
         label_steps(axes) if x == "timesteps_total" else label_time(axes)
         axes.set_xlim(left=0)
         axes.set_ylabel(RETURN)
-        handles, names = axes.get_legend_handles_labels()
-        figure.legend(handles[::-1], names[::-1], loc="outside lower left")
+        legend_below(figure, reverse=True)
     return figure
+
+
+def legend_below(figure: Figure, reverse: bool = False) -> None:
+    """A legend of all axes below them, for which the figure grows; a label that is too wide takes several lines."""
+    found = [axes.get_legend_handles_labels() for axes in figure.axes]
+    handles = [handle for handles, _ in found for handle in handles]
+    names = [textwrap.fill(name, LEGEND_LETTERS, break_on_hyphens=False) for _, names in found for name in names]
+    lines = sum(name.count("\n") + 1 for name in names)
+    figure.set_figheight(figure.get_figheight() + LEGEND_LINE * lines)
+    figure.legend(handles, names, loc="outside lower left", reverse=reverse)
 
 
 def label_steps(axes: Axes) -> None:

@@ -1,9 +1,14 @@
 """Learning curves of several seeds."""
 
 import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from experiments.show.figures import draw_band, mean_curve
+from experiments.read.configurations import by_configuration
+from experiments.read.trials import read_experiment
+from experiments.show.figures import draw_band, learning_curves, mean_curve
+from tests.helpers.written_experiments import write_experiment
 
 
 def test_the_mean_curve_is_the_mean_where_all_seeds_have_results():
@@ -25,3 +30,26 @@ def test_bands_hid_curves_that_came_after_them_or_made_them_flat():
     low, high = axes.get_ylim()
     assert -25 < low < -20
     assert 5 < high < 10
+
+
+def _room(figure):
+    """Where the axes and the legend lie in a figure, and the lines of its legend."""
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    (legend,), (axes,) = figure.legends, figure.axes
+    return axes.get_window_extent().height, legend.get_window_extent(), [text.get_text() for text in legend.get_texts()]
+
+
+@pytest.mark.parametrize("settings", [5, 12])
+def test_a_long_label_was_cut_off_at_the_edge_of_its_figure(settings, tmp_path):
+    trials = [({"seed": seed}, [-20.0, -15.0], None) for seed in (1, 2, 3)]
+    found = by_configuration([read_experiment(write_experiment(tmp_path, "a", "pg", trials))])
+    height, *_ = _room(learning_curves(found, ["short"], "timesteps_total"))
+    long = " ".join(["hidden_sizes=128-128"] * settings)
+    figure = learning_curves(found, [long], "timesteps_total")
+    height_beside_long, legend, names = _room(figure)
+    assert " ".join(names[0].split()) == f"{long}, mean of 3 seeds"
+    assert legend.x0 >= 0
+    assert legend.x1 <= figure.bbox.width
+    assert legend.y0 >= 0
+    assert height_beside_long > height - 5
