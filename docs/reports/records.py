@@ -69,8 +69,7 @@ def _draw(axes: mpl.axes.Axes, end_w: np.ndarray, return_nw: np.ndarray, colour:
 def main() -> None:
     """Write docs/reports/records_figures."""
     page, folder = Page(), REPORTS / "records_figures"
-    with mpl.rc_context({"svg.hashsalt": STYLE["svg.hashsalt"]}):  # else the same data give another file each time
-        page.show(learners=learners(), beside_others=beside_others())
+    page.show(learners=learners(), beside_others=beside_others())
     folder.mkdir(exist_ok=True)
     for name, picture in page.pictures.items():
         with replacing(folder / name) as file:
