@@ -234,3 +234,9 @@ def test_a_dry_run_prints_the_plan_and_leaves_nothing(tmp_path, monkeypatch):
     assert status == 0
     assert "to the end: at most" in printed
     assert not [*tmp_path.iterdir()]
+
+
+def test_the_steps_that_publish_name_flags_that_there_are():
+    """Every flag in make.sh is one of a program."""
+    text = (ROOT / "docs" / "reports" / "make.sh").read_text()
+    assert {*re.findall(r" (--[a-z-]+)", text)} - {"--check", "--porcelain"} <= every_flag()

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -267,23 +266,3 @@ def test_a_confirmation_stands_beside_its_sweep(scripts, tmp_path, monkeypatch):
     *_, first, second = sweep_numbers.confirmed().splitlines()
     assert first == "| `sweep_pong.py --seed 0` | `gamma=0.98` | 2.0 M | 17.0 | 14.0, 15.0 | 14.0, 15.0 |"
     assert second == "| `sweep_pong.py --seed 0` | `gamma=0.99` | 1.0 M | 9.0 | 4.0, 5.0 | 16.0, 18.0 |"
-
-
-@pytest.mark.ray  # five programs
-def test_the_steps_name_flags_that_there_are():
-    """Every command of make.sh is one that its program takes."""
-    text = (REPORTS / "make.sh").read_text()
-    flags = {*re.findall(r" (--[a-z-]+)", text)} - {"--check", "--porcelain"}
-    helps = [
-        subprocess.run(
-            [sys.executable, str(ROOT / "experiments" / program), *words, "--help"], capture_output=True, text=True
-        ).stdout
-        for program, *words in (
-            ["train.py", "pg"],
-            ["sweep_pong.py"],
-            ["benchmark.py", "sweep"],
-            ["benchmark.py", "schedulers"],
-            ["results.py", "table"],
-        )
-    ]
-    assert not [flag for flag in flags if not any(flag in text for text in helps)]
