@@ -94,7 +94,7 @@ def plan_command(record: Mapping[str, Any]) -> str:
     for flag, value in zip(flags[::2], flags[1::2], strict=True):
         words += [] if flag in typed else [flag, value]
     if seconds := record.get("time_budget_s"):
-        words += ["--time-budget-s", f"{SLOWER * seconds:g}"]
+        words += ["--time-budget-s", f"{SLOWER * seconds:.15g}"]
     return f"{neighbour(program)} {shlex.join(words)}"
 
 

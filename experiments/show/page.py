@@ -50,7 +50,7 @@ class Page:
         """Figures side by side, if the screen is wide enough."""
         for name, figure in figures.items():
             buffer = BytesIO()
-            with mpl.rc_context(STYLE):  # ticks become text only now, and get the names that links in the file have
+            with mpl.rc_context(STYLE):  # for ticks become text, and ids are given, only as the figure is saved
                 figure.savefig(buffer, format="svg", metadata={"Date": None})
             self.pictures[f"{name}.svg"] = buffer.getvalue()
         self.add("\n".join(f"![{name.replace('_', ' ')}]({{figures}}/{name}.svg)" for name in figures))
