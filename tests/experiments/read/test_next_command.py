@@ -86,6 +86,11 @@ def test_on_a_slower_machine_the_time_of_the_faster_one_ended_its_plan_before_th
         assert plan_command(record | {"command": ["sweep_pong.py", *typed]}).endswith(plan)
 
 
+def test_the_seconds_of_a_plan_of_weeks_were_rounded_to_six_digits():
+    record = {"command": ["sweep_pong.py"], "configs": [{}], "timesteps": 9, "time_budget_s": 1_234_567.0}
+    assert plan_command(record).endswith(" --time-budget-s 12345670")
+
+
 def test_of_several_seeds_a_plan_counts_configurations_and_older_records_mean_those_of_a_confirmation():
     record = {"command": ["sweep_pong.py", "--seeds", "2", "--confirm", "1"], "configs": [{}] * 4, "timesteps": 9}
     old = plan_command(record)

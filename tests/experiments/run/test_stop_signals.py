@@ -11,7 +11,7 @@ from experiments.run.stop_signals import StopSignals
 
 @pytest.fixture
 def signals():
-    """Released in the end, and with the handlers of before."""
+    """Released after the test, which also ends its watch for Ray; then the handlers of before are put back."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     signals = StopSignals()
     yield signals
