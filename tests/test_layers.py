@@ -65,7 +65,7 @@ LAYERS = {
     "trainables/rollouts.py": {f"trainables.{name}" for name in ("algorithms", "config", "metrics", "sampling")},
     "trainables/trainable.py": {"trainables", "ray", "threadpoolctl"},
     "trainables/": {
-        f"trainables.{name}" for name in ("sampling", "checks", "checkpoints", "files", "npz", "texts", "processor")
+        f"trainables.{name}" for name in ("sampling", "checks", "checkpoints", "files", "metrics", "texts", "processor")
     },
     "search_spaces": {"search_spaces", "ray.tune"},
     "experiments": ROOMS.pop("programs"),

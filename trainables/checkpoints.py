@@ -1,8 +1,7 @@
-"""Checkpoints without pickle: ``arrays.npz`` for arrays and ``state.json`` for everything else.
+"""Checkpoints without pickle: ``arrays.safetensors`` for arrays and ``state.json`` for everything else.
 
-``state.json`` names size and SHA-256 of ``arrays.npz`` and is written last, so a checkpoint is complete or not there at
-all: one that was cut off, copied in part or changed afterwards is refused. Format 1 (without sizes, and without a
-checksum of the state itself) is read for ever.
+``state.json`` names size and SHA-256 of the arrays' file and is written last, so a checkpoint is complete or not there
+at all: one that was cut off, copied in part or changed afterwards is refused.
 """
 
 import hashlib
@@ -11,18 +10,23 @@ import logging
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import safetensors.numpy
+from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
+from safetensors import safe_open
 
-from trainables import npz
 from trainables.files import replacing
-from trainables.texts import open_regular, parse_json, read_text
+from trainables.metrics import Count, EpisodeStats
+from trainables.texts import open_regular, parse_json, printable, read_text
 
-FORMAT_VERSION = 2
-ARRAYS, STATE = "arrays.npz", "state.json"
+FORMAT_VERSION: Literal[3] = 3
+ARRAYS, STATE = "arrays.safetensors", "state.json"
 MAX_STATE_BYTES = 1_000_000
 """No state is as long; what is behind is not read."""
+MAX_HEADER_BYTES = 100_000
+"""No list of arrays is as long: an array takes some 80 bytes of it."""
 PICKLES = (".pkl", ".pickle")
 NAME = re.compile(r"checkpoint_([0-9]{6}|[1-9][0-9]{6,8})")
 """Tune's names of a trial's checkpoint folders, and no others: copies of a user, and downloads, lie beside them."""
@@ -34,7 +38,25 @@ class CheckpointError(ValueError):
     """The checkpoint cannot be used; the message says which, and why."""
 
 
-def save(directory: str | Path, arrays: dict[str, np.ndarray], state: dict[str, Any]) -> None:
+class State(BaseModel):
+    """All of a checkpoint but its arrays: the content of ``state.json``."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+    learner: str
+    config: dict[str, str | int | FiniteFloat | bool | None]
+    iteration: Count
+    episodes: EpisodeStats
+    evaluation: dict[str, int | FiniteFloat]
+    versions: dict[str, str]
+    policy_alone: bool = False  # it can play, and not go on learning
+    # The header, which ``save`` fills in:
+    format_version: Literal[3] = FORMAT_VERSION
+    arrays_bytes: int = 0
+    arrays_sha256: str = ""
+
+
+def save(directory: str | Path, arrays: Mapping[str, np.ndarray], state: State) -> None:
     """Write a checkpoint into a folder of its own: each file under a temporary name, flushed, renamed; the state last.
 
     Raises CheckpointError, and writes nothing, if an array holds a value that is not finite.
@@ -42,59 +64,84 @@ def save(directory: str | Path, arrays: dict[str, np.ndarray], state: dict[str, 
     directory = Path(directory)
     if not all_finite(arrays):
         raise CheckpointError(f"{directory}: not saved, since not all values are finite")
+    content = safetensors.numpy.save({name: np.asarray(array, order="C") for name, array in arrays.items()})
     with replacing(directory / ARRAYS) as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]
+        file.write(content)
     header = {
         "format_version": FORMAT_VERSION,
-        "arrays_bytes": (directory / ARRAYS).stat().st_size,
-        "arrays_sha256": _sha256(directory / ARRAYS),
+        "arrays_bytes": len(content),
+        "arrays_sha256": hashlib.sha256(content).hexdigest(),
     }
-    whole = header | state | header  # a state that was loaded brings the header of another file along
+    whole = header | state.model_dump(exclude={*header})
     with replacing(directory / STATE) as file:
         file.write(json.dumps(whole | {"state_sha256": _state_sha256(whole)}, indent=1).encode())
 
 
 def load(
     directory: str | Path, learner: str, expected: Mapping[str, np.ndarray] | None = None
-) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Read a checkpoint that ``save`` wrote for this ``learner`` (``state["learner"]``).
+) -> tuple[dict[str, np.ndarray], State]:
+    """Read a checkpoint that ``save`` wrote for this ``learner``.
 
-    Raises CheckpointError, in one line, if it is missing, incomplete, damaged, foreign, from a newer version or beside
-    a pickle, or if its arrays are not of the names, shapes and types of ``expected`` (where given), all finite.
+    Raises CheckpointError, in one line, if it is missing, incomplete, damaged, foreign, of another format or beside a
+    pickle, or if its arrays are not of the names, shapes and types of ``expected`` (where given), all finite.
     """
     directory = Path(directory)
     _refuse_pickles(directory)
     state = load_state(directory)
-    if state.get("learner") != learner:
-        raise CheckpointError(f"{directory}: a checkpoint of {state.get('learner')!r}, not of {learner!r}")
+    if state.learner != learner:
+        raise CheckpointError(f"{directory}: a checkpoint of {state.learner!r}, not of {learner!r}")
     _check_arrays_file(directory, state)
+    found = shapes(directory)
+    if expected is not None:
+        _compare(directory, found, {name: array.shape for name, array in expected.items()})
     try:
-        return npz.read(directory / ARRAYS, expected), state
-    except npz.Refused as error:
-        raise CheckpointError(f"{directory}: {ARRAYS} {error}") from None
+        arrays = safetensors.numpy.load_file(directory / ARRAYS, backend="pread")
+    except Exception as error:  # a type that NumPy does not know
+        raise _unreadable(directory, error) from None
+    if expected is not None:
+        types = ({name: array.dtype for name, array in each.items()} for each in (arrays, expected))
+        _compare(directory, *types)
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            raise CheckpointError(f"{directory}: {ARRAYS}: {printable(name)} holds values that are not finite")
+    return arrays, state
 
 
-def load_state(directory: str | Path) -> dict[str, Any]:
-    """Read only ``state.json``: configuration, counters, versions. Raises CheckpointError as ``load`` does."""
+def load_state(directory: str | Path) -> State:
+    """Read only ``state.json``. Raises CheckpointError as ``load`` does."""
     directory = Path(directory)
     try:
-        state = parse_json(read_text(directory / STATE, MAX_STATE_BYTES))
+        content = parse_json(read_text(directory / STATE, MAX_STATE_BYTES))
     except OSError as error:
         raise CheckpointError(f"{directory}: no checkpoint, or half of one (no {STATE}: {error.strerror})") from None
     except ValueError:
         raise CheckpointError(f"{directory}: {STATE} is damaged or incomplete (not valid JSON)") from None
-    version = state.get("format_version") if isinstance(state, dict) else None
-    if type(version) is not int or version < 1:
-        raise CheckpointError(f"{directory}: {STATE} is not from this program (it has no format_version)")
-    if version > FORMAT_VERSION:
-        raise CheckpointError(
-            f"{directory}: format version {version} is newer than this program reads ({FORMAT_VERSION}): update it"
-        )
-    if version > 1 and state.pop("state_sha256", None) != _state_sha256(state):
+    version = content.get("format_version") if isinstance(content, dict) else None
+    if type(version) is not int or version != FORMAT_VERSION:
+        known = f"this program reads format_version {FORMAT_VERSION}"
+        raise CheckpointError(f"{directory}: {STATE} is not from this program ({known}, not {str(version)[:60]})")
+    if content.pop("state_sha256", None) != _state_sha256(content):
         raise CheckpointError(f"{directory}: {STATE} is damaged (it differs from its own checksum)")
-    if type(state.get("iteration")) is not int or state["iteration"] < 0:
-        raise CheckpointError(f"{directory}: {STATE} is not from this program (it has no iteration)")
-    return state
+    try:
+        return State.model_validate(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where, what = ".".join(map(str, first["loc"])), f"{first['msg']}, not {str(first['input'])[:60]!r}"
+        raise CheckpointError(f"{directory}: {STATE} is not from this program ({where}: {what})") from None
+
+
+def shapes(directory: str | Path) -> dict[str, tuple[int, ...]]:
+    """The arrays' shapes, from the header of their file alone. Raises CheckpointError."""
+    path = Path(directory) / ARRAYS
+    try:
+        with open_regular(path) as file:
+            header_bytes = int.from_bytes(file.read(8), "little")
+        if header_bytes > MAX_HEADER_BYTES:
+            raise ValueError(f"a header of {header_bytes:,} bytes")
+        with safe_open(path, "np", backend="pread") as arrays:
+            return {name: tuple(arrays.get_slice(name).get_shape()) for name in arrays.keys()}  # noqa: SIM118
+    except Exception as error:  # whatever the parser stumbles over
+        raise _unreadable(directory, error) from None
 
 
 def usable(directory: str | Path, read: Callable[[Path], object]) -> Path:
@@ -111,7 +158,7 @@ def usable(directory: str | Path, read: Callable[[Path], object]) -> Path:
     for sibling in reversed([path for path in numbered(directory.parent).values() if path != directory]):
         try:
             read(sibling)
-            iteration = load_state(sibling)["iteration"]
+            iteration = load_state(sibling).iteration
         except CheckpointError:
             continue
         logger.warning("%s. Going on from %s, iteration %d, instead.", reason, sibling, iteration)
@@ -153,13 +200,11 @@ def _refuse_pickles(directory: Path) -> None:
         raise CheckpointError(f"{directory}: holds a pickle ({names[0]}), which could run anything: not opened")
 
 
-def _check_arrays_file(directory: Path, state: dict[str, Any]) -> None:
+def _check_arrays_file(directory: Path, state: State) -> None:
     """Raise CheckpointError unless the file is the one that the state was written for."""
     path = directory / ARRAYS
     try:
-        size = path.stat().st_size
-        # Format 1 does not name the size.
-        whole = size == state.get("arrays_bytes", size) and _sha256(path) == state.get("arrays_sha256")
+        whole = path.stat().st_size == state.arrays_bytes and _sha256(path) == state.arrays_sha256
     except OSError as error:
         raise CheckpointError(f"{directory}: no readable {ARRAYS} ({error.strerror})") from None
     if not whole:
@@ -168,7 +213,21 @@ def _check_arrays_file(directory: Path, state: dict[str, Any]) -> None:
         )
 
 
-def _state_sha256(state: dict[str, Any]) -> str:
+def _compare(directory: Path, have: Mapping[str, Any], want: Mapping[str, Any]) -> None:
+    """Raise CheckpointError unless arrays have the names, and the shapes or types, that a configuration needs."""
+    if have.keys() != want.keys():
+        names = printable(str(sorted(have)))
+        raise CheckpointError(f"{directory}: {ARRAYS} holds {names}, this configuration needs {sorted(want)}")
+    for name, kind in want.items():
+        if have[name] != kind:
+            raise CheckpointError(f"{directory}: {ARRAYS}: {name} is {have[name]}, this configuration needs {kind}")
+
+
+def _unreadable(directory: str | Path, error: Exception) -> CheckpointError:
+    return CheckpointError(f"{directory}: {ARRAYS} cannot be read ({type(error).__name__}: {printable(str(error))})")
+
+
+def _state_sha256(state: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
 
 

@@ -5,15 +5,15 @@ Ray's CSV header is fixed by the first result, and nested keys break checkpoint 
 
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from trainables.sampling.rollout import GameSummary
-from trainables.sampling.worker import PlayedBlock
 
 METRIC, MODE = "episode_reward_mean", "max"
 """What trials are compared by, and which way."""
@@ -46,49 +46,33 @@ class Played:
     lost: float = 0.0
     seconds: float = 0.0  # that workers spent playing
 
-    def count(self, blocks: Iterable[PlayedBlock]) -> Iterator[PlayedBlock]:
-        """Count blocks as they pass."""
-        for block in blocks:
-            self.games += block.games
-            self.steps += block.steps
-            self.won += block.points[0]
-            self.lost += block.points[1]
-            self.seconds += block.seconds
-            yield block
-
     def __iadd__(self, other: "Played") -> "Played":
-        for name, value in vars(other).items():
-            setattr(self, name, getattr(self, name) + value)
+        self.games += other.games
+        self.steps += other.steps
+        self.won += other.won
+        self.lost += other.lost
+        self.seconds += other.seconds
         return self
 
 
-@dataclass
-class EpisodeStats:
+Count = Annotated[int, Field(ge=0, lt=10**15)]
+"""Of games, steps or iterations: more than anybody trains is refused."""
+
+Points = Annotated[FiniteFloat, Field(ge=0)]
+
+
+class EpisodeStats(BaseModel):
     """Returns and lengths of a trial's games so far; part of its checkpoint."""
 
-    games: int = 0
-    steps: int = 0
-    running_reward: float | None = None
-    recent_returns: list[float] = field(default_factory=list)
-    won: float = 0.0  # of the latest points, earlier ones less and less
-    lost: float = 0.0
-    latest: dict[str, float] = field(default_factory=dict)  # metrics of the last iteration in which a game ended
+    model_config = ConfigDict(strict=True, extra="forbid")
 
-    @classmethod
-    def of(cls, stored: Any) -> Self:
-        """Those of a checkpoint, as ``to_dict`` gave them; the first checkpoints had fewer.
-
-        Raises ValueError, in one line, if they cannot be.
-        """
-        known = {each.name for each in fields(cls)}
-        if not isinstance(stored, dict) or not stored.keys() <= known:
-            raise ValueError(f"its counters are damaged: accepted are {', '.join(sorted(known))}")
-        if missing := {"games", "steps", "recent_returns"} - stored.keys():
-            raise ValueError(f"it lacks counters: {', '.join(sorted(missing))}")
-        for name, value in stored.items():
-            if not _is_counter(name, value):
-                raise ValueError(f"its counters are damaged: {name}={str(value)[:60]!r}")
-        return cls(**stored)
+    games: Count = 0
+    steps: Count = 0
+    running_reward: FiniteFloat | None = None
+    recent_returns: list[FiniteFloat] = []
+    won: Points = 0.0  # of the latest points, earlier ones less and less
+    lost: Points = 0.0
+    latest: dict[str, FiniteFloat] = {}  # metrics of the last iteration in which a game ended
 
     @property
     def points_lost(self) -> float:
@@ -133,10 +117,6 @@ class EpisodeStats:
             "timesteps_total": self.steps,
         }
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain types, for ``state.json``."""
-        return dict(vars(self))
-
 
 def diverged_metrics(metrics: dict[str, float]) -> dict[str, float]:
     """What an iteration reports in which something was no longer finite: the worst return, and 0 for what is not.
@@ -145,26 +125,6 @@ def diverged_metrics(metrics: dict[str, float]) -> dict[str, float]:
     """
     finite = {name: value if math.isfinite(value) else 0.0 for name, value in metrics.items()}
     return finite | {METRIC: min(WORST_RETURN, finite["episode_reward_min"])}
-
-
-def is_metrics(value: Any) -> bool:
-    """Whether these are numbers by name."""
-    return isinstance(value, dict) and all(map(_is_number, value.values()))
-
-
-def _is_counter(name: str, value: Any) -> bool:
-    """Whether a value can be that of a field of ``EpisodeStats``."""
-    if name in ("games", "steps"):
-        return type(value) is int and value >= 0
-    if name in ("won", "lost"):
-        return _is_number(value) and value >= 0
-    if name == "recent_returns":
-        return isinstance(value, list) and all(map(_is_number, value))
-    return is_metrics(value) if name == "latest" else value is None or _is_number(value)
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
 
 
 class Stopwatch:

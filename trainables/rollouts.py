@@ -1,7 +1,7 @@
 """An update's games or segments, from their numbers to what is learned from them."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,8 +42,8 @@ class Rollout:
     def collect(self) -> tuple[Any, Played]:
         """What the algorithm makes of all that was played, and its counts."""
         played = Played()
-        blocks = self._noting_slots(played.count(self._blocks))
-        batch = self._algorithm.collect(self._arrays, blocks, lambda *games: played.count(self._games(*games)))
+        blocks = self._noting_slots(_counted(self._blocks, played))
+        batch = self._algorithm.collect(self._arrays, blocks, lambda *games: _counted(self._games(*games), played))
         return batch, played
 
     def _games(self, first: int, count: int) -> Iterator[PlayedBlock]:
@@ -55,3 +55,10 @@ class Rollout:
             if self.slots:
                 self.slots[number] = block.slot
             yield block
+
+
+def _counted(blocks: Iterable[PlayedBlock], played: Played) -> Iterator[PlayedBlock]:
+    """Blocks, counted as they pass."""
+    for block in blocks:
+        played += Played(block.games, block.steps, *block.points, block.seconds)
+        yield block

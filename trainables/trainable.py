@@ -15,7 +15,7 @@ from trainables import checkpoints
 from trainables.algorithms import make_algorithm
 from trainables.algorithms.algorithm import Algorithm, Progress
 from trainables.config import Config, PGConfig, TRPOConfig
-from trainables.metrics import EpisodeStats, Played, Stopwatch, diverged_metrics, is_metrics, pause, perf_metrics
+from trainables.metrics import EpisodeStats, Played, Stopwatch, diverged_metrics, pause, perf_metrics
 from trainables.rollouts import Rollout
 from trainables.sampling.evaluation import FILM, play_evaluation
 from trainables.sampling.pool import RolloutPool
@@ -186,26 +186,21 @@ class PongTrainable(tune.Trainable):
         """Write the whole state: what ``load_checkpoint`` needs to go on bit for bit."""
         if self.film:
             (Path(checkpoint_dir) / FILM).write_bytes(self.film)
-        state = {
-            "learner": self.learner,
-            "config": self.settings.to_dict(),
-            "iteration": self.iterations,
-            "episodes": self.episodes.to_dict(),
-            "evaluation": self.last_evaluation,
-            "versions": installed_versions(),
-        }
+        state = checkpoints.State(
+            learner=self.learner,
+            config=self.settings.to_dict(),
+            iteration=self.iterations,
+            episodes=self.episodes,
+            evaluation=self.last_evaluation,
+            versions=installed_versions(),
+        )
         checkpoints.save(checkpoint_dir, self.checkpoint_arrays, state)
 
-    def _read(self, checkpoint: str | Path) -> tuple[Any, ...]:
-        """A checkpoint's arrays, slots, counters, last evaluation and iteration. Raises CheckpointError if they are not
-        of this learner and shape, or cannot be.
-        """
+    def _read(self, checkpoint: str | Path) -> tuple[dict[str, np.ndarray], list[Slot | None], checkpoints.State]:
+        """A checkpoint's arrays, slots and state. Raises CheckpointError if they are not of this learner and shape."""
         arrays, state = checkpoints.load(checkpoint, self.learner, self.checkpoint_arrays)
         try:
-            counters, evaluation = EpisodeStats.of(state.get("episodes")), state.get("evaluation", {})
-            if not is_metrics(evaluation):  # the first checkpoints had none
-                raise ValueError("its evaluation is damaged")
-            return arrays, slots_of(arrays), counters, evaluation, state["iteration"]
+            return arrays, slots_of(arrays), state
         except ValueError as error:
             raise checkpoints.CheckpointError(f"{checkpoint}: {error}") from None
 
@@ -225,7 +220,8 @@ class PongTrainable(tune.Trainable):
 
     def load_checkpoint(self, checkpoint: Any) -> None:
         """Continue from a checkpoint directory. Raises CheckpointError as ``_read`` does."""
-        arrays, self.slots, self.episodes, self.last_evaluation, self.iterations = self._read(checkpoint)
+        arrays, self.slots, state = self._read(checkpoint)
+        self.iterations, self.episodes, self.last_evaluation = state.iteration, state.episodes, state.evaluation
         self.arrays = {name: arrays[name] for name in self.arrays}
         self._ahead = None
         film = Path(checkpoint) / FILM

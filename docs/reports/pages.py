@@ -119,7 +119,7 @@ def _film(folder: Path) -> None:
     """README's film: the same game by the untrained policy, two checkpoints on the way, and the best one."""
     best = policies.best_of(policies.find(folder, FILMED))
     _program(folder, "watch.py", FILMED, "--film", "--episodes", "1", "--out", str(ROOT / "docs" / "learned.gif"))
-    steps = best.state["episodes"]["steps"] / 1e6
+    steps = best.state.episodes.steps / 1e6
     described = {"seed": best.settings.seed, "iteration": best.iteration, "million_agent_steps": steps}
     (DATA / "film.json").write_text(json.dumps(described) + "\n")
 

@@ -85,7 +85,7 @@ def _over_seeds(
 def _spread(trial: TrialResult) -> float:
     """Of the difference of two means, each of as many games as this trial's newest checkpoint has, and as various."""
     found = policies.of_trial(trial.folder)
-    returns = found[-1].state["episodes"]["recent_returns"] if found else []
+    returns = found[-1].state.episodes.recent_returns if found else []
     if len(returns) < 2:
         return math.nan
     return INTERVAL * math.sqrt(2 / len(returns)) * float(np.std(returns, ddof=1))

@@ -3,21 +3,15 @@
 import functools
 import os
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from experiments.plan.learners import LEARNERS, is_learner, learner_named
-from experiments.read.rows import MAX_COUNT
-from experiments.record.sound import wrong_entry
-from experiments.record.spec import SETTINGS
-from trainables import checkpoints, npz
-from trainables.checkpoints import ARRAYS, STATE, CheckpointError
+from trainables import checkpoints
+from trainables.checkpoints import ARRAYS, STATE, CheckpointError, State
 from trainables.checks import ConfigError
-from trainables.config import Config, upgraded
-from trainables.metrics import EpisodeStats
+from trainables.config import Config
 from trainables.sampling.evaluation import FILM
 from trainables.sampling.segments import PACKED_BYTES
 
@@ -27,32 +21,22 @@ network's filter and headers (``HEADERS``) come on top. A learner of one's own m
 
 HEADERS = 100_000
 
-STATE_TYPES = {"learner": str, "config": SETTINGS, "episodes": dict[str, Any], "evaluation": dict[str, Any]}
 
-
-def sound_state(folder: Path) -> dict[str, Any]:
-    """A checkpoint's ``state.json``, of the types that it is read by. Raises CheckpointError."""
+def sound_state(folder: Path) -> State:
+    """A checkpoint's state, of a learner that there can be. Raises CheckpointError."""
     state = checkpoints.load_state(folder)
-    try:
-        if wrong := wrong_entry(state, STATE_TYPES):
-            raise ValueError(wrong)
-        if not is_learner(state.get("learner")):
-            raise ValueError(f"learner {state.get('learner')!r} is none of {', '.join(LEARNERS)}")
-        if state["iteration"] >= MAX_COUNT:
-            raise ValueError(f"iteration {state['iteration']:,}")
-        EpisodeStats.of(state.get("episodes", {}))
-    except ValueError as error:
-        raise CheckpointError(f"{folder}: {STATE} is not from this program ({error})") from None
+    if not is_learner(state.learner):
+        why = f"learner {state.learner!r} is none of {', '.join(LEARNERS)}"
+        raise CheckpointError(f"{folder}: {STATE} is not from this program ({why})")
     return state
 
 
-def settings_of(state: Mapping[str, Any]) -> Config:
+def settings_of(state: State) -> Config:
     """The configuration that a checkpoint names. Raises ConfigError if it is none."""
-    learner = learner_named(state["learner"])
-    return learner.config_class.from_dict(upgraded(learner.name, state.get("config", {})))
+    return learner_named(state.learner).config_class.from_dict(state.config)
 
 
-def load(folder: Path, settings: Config | None, learner: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def load(folder: Path, settings: Config | None, learner: str) -> tuple[dict[str, np.ndarray], State]:
     """A checkpoint's arrays and state, as ``checkpoints.load`` reads them.
 
     Raises CheckpointError, before memory is taken, also if ``theta`` has not the size that ``settings`` (or the
@@ -61,19 +45,19 @@ def load(folder: Path, settings: Config | None, learner: str) -> tuple[dict[str,
     state = sound_state(folder)
     try:
         settings = settings or settings_of(state)
-        need = (parameters(state["learner"], settings),)
+        need = (parameters(state.learner, settings),)
     except ConfigError as error:
         raise CheckpointError(f"{folder}: {error}") from None
     try:
-        have = npz.shapes(folder / ARRAYS).get("theta")
+        have = checkpoints.shapes(folder).get("theta")
         size = (folder / ARRAYS).stat().st_size
-    except (npz.Refused, OSError):
+    except (CheckpointError, OSError):
         pass  # which says more below, as it is read
     else:
         most = ARRAYS_TO_THETA * need[0] + PACKED_BYTES * settings.slots + HEADERS
         if have != need:
             raise CheckpointError(f"{folder}: theta has the shape {have}, its configuration needs {need}")
-        if size > most and state["learner"] in LEARNERS:
+        if size > most and state.learner in LEARNERS:
             raise CheckpointError(f"{folder}: {ARRAYS} has {size:,} bytes, its configuration needs {most:,} at most")
     return checkpoints.load(folder, learner)
 

@@ -34,7 +34,7 @@ def saved_iteration(folder: Path) -> int:
     """The iteration of a trial's newest whole checkpoint; 0 without one."""
     for path in reversed(names.checkpoints(folder)):
         try:
-            return checkpoints.load_state(path)["iteration"]
+            return checkpoints.load_state(path).iteration
         except checkpoints.CheckpointError:
             continue
     return 0

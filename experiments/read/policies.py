@@ -17,15 +17,12 @@ from trainables.config import Config
 from trainables.sampling.worker import Worker
 from trainables.trainable import PongTrainable
 
-POLICY_ALONE = "policy_alone"
-"""Key of the state of a checkpoint that can play, and not go on learning."""
-
 
 class CheckpointRef(NamedTuple):
     """A checkpoint, of which only ``state.json`` was read."""
 
     folder: Path
-    state: dict[str, Any]
+    state: checkpoints.State
 
     @property
     def name(self) -> str:
@@ -36,18 +33,18 @@ class CheckpointRef(NamedTuple):
     @property
     def iteration(self) -> int:
         """Updates made."""
-        return self.state["iteration"]
+        return self.state.iteration
 
     @property
     def evaluated(self) -> int:
         """The iteration of the latest evaluation before it; its own if the state does not say."""
-        iteration = self.state.get("evaluation", {}).get("eval/iteration")
+        iteration = self.state.evaluation.get("eval/iteration")
         return iteration if type(iteration) is int else self.iteration
 
     @property
     def score(self) -> float:
         """Mean return of its last 100 training games, ``episode_reward_mean``; -inf before the first."""
-        returns = self.state["episodes"]["recent_returns"]
+        returns = self.state.episodes.recent_returns
         return float(np.mean(returns)) if returns else -np.inf
 
     @property
@@ -60,7 +57,7 @@ class CheckpointRef(NamedTuple):
     @property
     def trainable(self) -> type[PongTrainable]:
         """The learner's Trainable. Raises ConfigError for a learner of one's own that the user has not named."""
-        return learner_named(self.state["learner"]).trainable
+        return learner_named(self.state.learner).trainable
 
     @property
     def settings(self) -> Config:
@@ -138,7 +135,7 @@ def policy_runner(checkpoint: CheckpointRef) -> PolicyRunner:
     learner = checkpoint.trainable.learner
     load(checkpoint.folder, checkpoint.settings, learner)  # before anything is built of the size that its text says
     trial = checkpoint.trainable.untrained(checkpoint.settings)
-    alone = checkpoint.state.get(POLICY_ALONE)
+    alone = checkpoint.state.policy_alone
     expected = _policy_alone(trial.algorithm, trial.arrays) if alone else trial.checkpoint_arrays
     arrays, _ = checkpoints.load(checkpoint.folder, learner, expected)
     arrays["theta"] = arrays["theta"].astype(np.float32)
@@ -166,7 +163,7 @@ def export(checkpoint: CheckpointRef, folder: Path) -> int:
         raise checkpoints.CheckpointError(f"{checkpoint.folder}: lacks the arrays {sorted(missing)}")
     policy = _policy_alone(algorithm, arrays)
     folder.mkdir(parents=True)
-    checkpoints.save(folder, policy, state | {POLICY_ALONE: True})
+    checkpoints.save(folder, policy, state.model_copy(update={"policy_alone": True}))
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
@@ -174,7 +171,7 @@ def _policy_alone(algorithm: Algorithm, arrays: Mapping[str, np.ndarray]) -> dic
     return {name: arrays[name] for name in algorithm.playing_arrays} | {"theta": arrays["theta"].astype(np.float16)}
 
 
-def _state(folder: Path) -> dict[str, Any] | None:
+def _state(folder: Path) -> checkpoints.State | None:
     try:
         return sound_state(folder)
     except checkpoints.CheckpointError:  # half-written, or replaced while we look

@@ -9,7 +9,6 @@ import numpy as np
 from experiments.plan.learners import learner_named
 from experiments.read.configurations import SPEED_ONLY
 from trainables.checks import ConfigError
-from trainables.config import upgraded
 
 PERF = "perf/"
 """Family of metrics of times and rates, which are others each time."""
@@ -71,11 +70,11 @@ def compare_arrays(recorded: Mapping[str, np.ndarray], recomputed: Mapping[str, 
 
 
 def settings(learner: str, config: Any) -> dict[str, Any]:
-    """A trial's settings as today's revision calls them, without those that change no result."""
+    """A trial's settings without those that change no result."""
     if not isinstance(config, Mapping):
         return {}
     try:
-        whole = learner_named(learner).config_class.from_dict(upgraded(learner, config)).to_dict()
+        whole = learner_named(learner).config_class.from_dict(config).to_dict()
     except ConfigError:
         whole = dict(config)
     return {name: value for name, value in whole.items() if name not in SPEED_ONLY}

@@ -135,23 +135,22 @@ def _restore(
             damaged.append(str(error))
         else:
             usable.append((path, _row(trial.rows, state)))
-            now = {name: state["config"][name] for name in changing}
+            now = {name: state.config[name] for name in changing}
     saved = usable[-1][1]["training_iteration"] if usable else 0
     over = is_over(trial.rows, spec.budget, spec.budgets_before, saved)
     return RestoredTrial(trial.name, trial.config | now, trial.rows, usable, newest, damaged, over)
 
 
-def _row(rows: list[dict[str, Any]], state: dict[str, Any]) -> dict[str, Any]:
+def _row(rows: list[dict[str, Any]], state: checkpoints.State) -> dict[str, Any]:
     """The row that goes with a checkpoint: of its iteration, with its counters. Made from these where there is none.
 
     A fork's first checkpoint has none. Nor have, under population based training, those that a trial made before it
     copied another one, whose rows then replaced its own.
     """
-    episodes = state["episodes"]
     counters = {
-        "training_iteration": state["iteration"],
-        "timesteps_total": episodes["steps"],
-        "episodes_total": episodes["games"],
+        "training_iteration": state.iteration,
+        "timesteps_total": state.episodes.steps,
+        "episodes_total": state.episodes.games,
     }
     same = (row for row in rows if row | counters == row)
-    return next(same, counters | {METRIC: float(np.mean(episodes["recent_returns"] or [WORST_RETURN]))})
+    return next(same, counters | {METRIC: float(np.mean(state.episodes.recent_returns or [WORST_RETURN]))})

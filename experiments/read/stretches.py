@@ -17,7 +17,7 @@ from experiments.read.trials import Experiment, TrialResult
 from experiments.record import names
 from experiments.record.exchanges import Copy, read_exchanges
 from trainables import checkpoints
-from trainables.checkpoints import STATE, CheckpointError
+from trainables.checkpoints import STATE, CheckpointError, State
 from trainables.metrics import METRIC
 
 
@@ -102,31 +102,31 @@ def _checkpoints(
             (wrong if (path / STATE).is_file() else notes).append(str(error))
             continue
         complaint = _contradiction(trial, state)
-        if not complaint and state["iteration"] < latest:
-            complaint = f"is of iteration {state['iteration']}, and one before it of iteration {latest}"
+        if not complaint and state.iteration < latest:
+            complaint = f"is of iteration {state.iteration}, and one before it of iteration {latest}"
         if complaint:
             wrong.append(f"{path.name} {complaint}")
-        latest = max(latest, state["iteration"])
-        found[state["iteration"]] = Point(path, state["iteration"], state["config"])
+        latest = max(latest, state.iteration)
+        found[state.iteration] = Point(path, state.iteration, state.config)
     if experiment.record.get("keep_checkpoints") == 0 and not (copy or wrong):
         wrong += _missing(experiment, trial, {*found})
     return [*found.values()], wrong, notes
 
 
-def _contradiction(trial: TrialResult, state: dict[str, Any]) -> str | None:
+def _contradiction(trial: TrialResult, state: State) -> str | None:
     """What a checkpoint says otherwise than its trial's settings and rows."""
-    mine, its = settings(trial.learner, trial.config), settings(trial.learner, state["config"])
-    if state["learner"] != trial.learner:
-        return f"is of learner {state['learner']}, its trial of {trial.learner}"
+    mine, its = settings(trial.learner, trial.config), settings(trial.learner, state.config)
+    if state.learner != trial.learner:
+        return f"is of learner {state.learner}, its trial of {trial.learner}"
     for name in mine:
         if mine[name] != its.get(name):
             return f"has {name}={its.get(name)!r}, its trial {name}={mine[name]!r}"
-    iteration, episodes = state["iteration"], state["episodes"]
+    iteration, episodes = state.iteration, state.episodes
     row = next((row for row in trial.rows if row["training_iteration"] == iteration), None)
     if row is None:
         return None
-    recent = episodes["recent_returns"]
-    counts = {"timesteps_total": episodes["steps"], "episodes_total": episodes["games"]}
+    recent = episodes.recent_returns
+    counts: dict[str, float] = {"timesteps_total": episodes.steps, "episodes_total": episodes.games}
     counts |= {METRIC: float(np.mean(recent))} if recent else {}
     for name, value in counts.items():
         if row.get(name) != value:

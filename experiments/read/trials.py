@@ -22,7 +22,6 @@ from experiments.record.sound import matches
 from experiments.record.spec import ALL_DONE, SETTINGS, TIME_BUDGET, sound_record
 from experiments.record.winner import WinnerGames, read_winner
 from trainables.checks import ConfigError, check_settings, unknown
-from trainables.config import upgraded
 from trainables.metrics import METRIC
 from trainables.texts import parse_json
 
@@ -227,11 +226,10 @@ def _read_trial(
 
 
 def _config(folder: Path, record: dict[str, Any], number: int) -> dict[str, Any]:
-    """A trial's settings, as today's revision calls them. Raises ConfigError if one is impossible."""
+    """A trial's settings. Raises ConfigError if one is impossible."""
     config, planned = read_json(folder / folders.PARAMS), record.get("configs", [])
     if not matches(config, SETTINGS):
         config = planned[number] if number < len(planned) else {}
-    config = upgraded(record["learner"], config)
     try:
         check_settings(config_class_of(record["learner"]), config)
     except ConfigError as error:

@@ -11,7 +11,6 @@ from typing import Any
 from experiments.record.names import is_name
 from experiments.record.provenance import provenance
 from trainables.checks import ConfigError, unknown
-from trainables.config import upgraded
 from trainables.files import replace_text
 from trainables.texts import MAX_JSON_BYTES, parse_json, printable, read_text
 
@@ -104,9 +103,6 @@ def read_record(folder: Path) -> dict[str, Any]:
         content = None
     if not isinstance(content, dict):
         raise ConfigError(f"{folder / RECORD} is damaged: it is not valid JSON")
-    configs, learner = content.get("configs"), str(content.get("learner"))
-    if isinstance(configs, list) and all(isinstance(config, dict) for config in configs):
-        content["configs"] = [upgraded(learner, config) for config in configs]
     return content
 
 

@@ -110,7 +110,7 @@ class Population(Rounds):
             print(f"{trial} goes on without its copy of {donor}: {error}", file=sys.stderr, flush=True)
             return
         config = trial.config | copy.settings
-        rows = [row for row in read_rows(source.with_name(RESULTS)) if row["training_iteration"] <= state["iteration"]]
+        rows = [row for row in read_rows(source.with_name(RESULTS)) if row["training_iteration"] <= state.iteration]
         replace_text(target.with_name(RESULTS), "".join(json.dumps(row) + "\n" for row in rows))
         made = target.with_name(f".{target.name}")
         for old in (made, target):
@@ -118,7 +118,7 @@ class Population(Rounds):
         made.mkdir()
         if (source / FILM).is_file():
             shutil.copy(source / FILM, made)
-        checkpoints.save(made, arrays, state | {"config": config})
+        checkpoints.save(made, arrays, state.model_copy(update={"config": config}))
         if home := Remote.of(self._folder):
             filesystem, root = locate(home.uri)
             there = f"{root}/{target.parent.name}/{target.name}"

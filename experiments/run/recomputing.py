@@ -13,7 +13,6 @@ from experiments.read.loading import load, parameters
 from experiments.read.stretches import Point
 from experiments.run.ray_session import ship, start_local
 from trainables.checks import ConfigError
-from trainables.config import upgraded
 from trainables.trainable import PongTrainable
 
 MAX_WORKERS = 256
@@ -34,7 +33,7 @@ class Player:
         """
         speed = {"num_workers": self._num_workers, "cpus_per_worker": 1.0, "placement": "pack"}
         learner = self._learner
-        settings = learner.config_class.from_dict(upgraded(learner.name, point.config) | speed)
+        settings = learner.config_class.from_dict(point.config | speed)
         parameters(learner.name, settings)
         if point.folder:
             load(point.folder, settings, learner.name)  # before anything is built of the size that its text says

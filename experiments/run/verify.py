@@ -85,8 +85,12 @@ def _play(again: Player, stretch: Stretch, number: str) -> str | None:
             return f"iteration {iteration}, {difference}  (from {stretch.start})"
     if stretch.end and stretch.end.folder:
         arrays, state = load(stretch.end.folder, trial.settings, trial.learner)
-        now = {"iteration": trial.iterations, "episodes": trial.episodes.to_dict(), "evaluation": trial.last_evaluation}
-        difference = compare_arrays(arrays, trial.checkpoint_arrays) or compare_states(state, now)
+        now = {
+            "iteration": trial.iterations,
+            "episodes": trial.episodes.model_dump(),
+            "evaluation": trial.last_evaluation,
+        }
+        difference = compare_arrays(arrays, trial.checkpoint_arrays) or compare_states(state.model_dump(), now)
         if difference:
             return f"iteration {last}, {stretch.end}, {difference}  (from {stretch.start})"
     what = f"rows, and the arrays of {stretch.end}" if stretch.end else "rows"

@@ -2,7 +2,6 @@
 
 import json
 import shlex
-from typing import Any
 
 from experiments.ask.budget import Budget
 from experiments.read import policies
@@ -15,11 +14,11 @@ from trainables.sampling.console import pong_settings
 def origin(experiment: Experiment) -> str:
     """An experiment's origin in Markdown: its command, and a list."""
     record = experiment.record
-    source = record if "versions" in record else _checkpoint_state(experiment)
     git = record.get("git")
     revision = code(str(git.get("revision"))[:12]) if git else "unknown"
     revision += " and uncommitted changes" if git and git.get("dirty") else ""
-    versions = source.get("versions", {}) | ({"python": record["python"]} if "python" in record else {})
+    versions = record.get("versions") or _checkpoint_versions(experiment)
+    versions = versions | ({"python": record["python"]} if "python" in record else {})
     configs = [trial.config for trial in experiment.trials] or [{}]
     same = {k: v for k, v in configs[0].items() if k != "seed" and all(c.get(k) == v for c in configs)}
     seeds = sorted({config.get("seed", 0) for config in configs})
@@ -61,6 +60,7 @@ def environment(env_id: str) -> str:
     return f"{env_id}, sticky actions {settings['repeat_action_probability']:g}, frame skip {settings['frameskip']}"
 
 
-def _checkpoint_state(experiment: Experiment) -> dict[str, Any]:
-    """The state of some checkpoint, which names the versions where an older ``experiment.json`` does not."""
-    return next((found[-1].state for trial in experiment.trials if (found := policies.of_trial(trial.folder))), {})
+def _checkpoint_versions(experiment: Experiment) -> dict[str, str]:
+    """The versions that some checkpoint names, where ``experiment.json`` names none."""
+    found = (policies.of_trial(trial.folder) for trial in experiment.trials)
+    return next((refs[-1].state.versions for refs in found if refs), {})

@@ -8,7 +8,7 @@ from PIL import Image
 
 from experiments.show.neurons import neurons_png
 from trainables import checkpoints
-from trainables.config import PGConfig, upgraded
+from trainables.config import PGConfig
 from trainables.sampling.evaluation import FILM
 from trainables.trainable import PongPG
 
@@ -35,16 +35,16 @@ def pictures_of(folder: str | Path) -> list[Picture]:
     folder = Path(folder)
     try:
         state = checkpoints.load_state(folder)
-        if state["evaluation"].get("eval/iteration") != state["iteration"]:
+        if state.evaluation.get("eval/iteration") != state.iteration:
             return []  # most checkpoints: their arrays, some megabytes, need not be read
-        arrays, _ = checkpoints.load(folder, state["learner"])
+        arrays, _ = checkpoints.load(folder, state.learner)
     except checkpoints.CheckpointError:
         return []
-    step = state["episodes"]["steps"]
+    step = state.episodes.steps
     pictures = []
     if (folder / FILM).is_file():
         pictures.append(Picture("eval/game", (folder / FILM).read_bytes(), step))
-    if state["learner"] == PongPG.learner:
-        settings = PGConfig.from_dict(upgraded(state["learner"], state["config"]))
+    if state.learner == PongPG.learner:
+        settings = PGConfig.from_dict(state.config)
         pictures.append(Picture("policy/neurons", neurons_png(settings, arrays["theta"]), step))
     return pictures

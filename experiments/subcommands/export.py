@@ -43,4 +43,4 @@ class Export(Storage, OwnCode):
             raise ConfigError(f"--out {self.out} cannot be written: {error.strerror}") from None
         where = folders.display(best.folder)
         line(f"{where}: iteration {best.iteration}, {best.in_training}")
-        line(f"Watch:  {watch_command(self.out.absolute(), best.state['learner'])}  ({filesize.decimal(size)})")
+        line(f"Watch:  {watch_command(self.out.absolute(), best.state.learner)}  ({filesize.decimal(size)})")

@@ -4,7 +4,6 @@ import json
 import os
 import sys
 
-import numpy as np
 import pytest
 import ray
 
@@ -15,10 +14,9 @@ from experiments.record.folders import RECORD
 from experiments.run import sweep
 from experiments.show.film_file import require_writable
 from tests.helpers.foreign_experiments import DEEP, make_sound
-from tests.helpers.trials import CARTPOLE
+from tests.helpers.trials import CARTPOLE, edited_state
 from tests.helpers.unprivileged import common_folder, unprivileged
 from tests.helpers.written_experiments import write_experiment
-from trainables import checkpoints
 from trainables.checkpoints import CheckpointError
 from trainables.checks import ConfigError
 from trainables.config import PGConfig, TRPOConfig
@@ -112,10 +110,8 @@ def test_a_checkpoint_had_any_module_imported(name, tmp_path, monkeypatch, call)
             make()
     make_sound(tmp_path / "results")
     for state in tmp_path.glob("results/trpo/*/*/state.json"):
-        content = checkpoints.load_state(state.parent)
-        content["config"] |= {"env_id": name}
-        arrays = dict(np.load(state.parent / "arrays.npz"))
-        checkpoints.save(state.parent, arrays, content)
+        with edited_state(state.parent) as content:
+            content["config"] |= {"env_id": name}
     assert "unknown to Gymnasium" in call(watch.main, "watch.py", "trpo")
     record = tmp_path / "results" / "trpo" / RECORD
     record.write_text(record.read_text().replace("CartPole-v1", name))
@@ -135,9 +131,8 @@ def test_a_network_as_large_as_a_text_says_was_built_before_anything_was_checked
     make_sound(tmp_path / "results")
     size = {"hidden_size": 10**9} if learner == "pg" else {"hidden_sizes": "1000000-1000000-1000000"}
     for state in tmp_path.glob(f"results/{learner}/*/*/state.json"):
-        content = checkpoints.load_state(state.parent)
-        content["config"] |= size
-        checkpoints.save(state.parent, dict(np.load(state.parent / "arrays.npz")), content)
+        with edited_state(state.parent) as content:
+            content["config"] |= size
     (best,) = policies.find(tmp_path / "results", learner)[-1:]
     with pytest.raises(CheckpointError, match="its configuration needs"):
         policies.policy_runner(best)
@@ -167,4 +162,4 @@ def test_what_lies_beside_a_checkpoints_own_files_is_not_copied(tmp_path):
     (folder / "everything").symlink_to("/")
     (folder / "x.pkl").write_bytes(b"pickle")
     copy(folder, tmp_path / "new")
-    assert sorted(os.listdir(tmp_path / "new")) == ["arrays.npz", "state.json"]
+    assert sorted(os.listdir(tmp_path / "new")) == ["arrays.safetensors", "state.json"]

@@ -12,7 +12,7 @@ from experiments import results, watch
 from experiments.read import policies
 from experiments.read.policies import CheckpointRef
 from experiments.record.folders import create
-from tests.helpers.trials import CARTPOLE
+from tests.helpers.trials import CARTPOLE, arrays_of
 from trainables.config import PGConfig, TRPOConfig
 from trainables.trainable import PongPG, PongTRPO
 
@@ -109,7 +109,7 @@ def test_an_exported_policy_is_half_as_large_and_plays_the_same_games(
     assert not capsys.readouterr().err
     assert run(tmp_path / "policy", *flags).out.splitlines()[1:] == played
     origin = next((storage / "results" / name).glob("*/checkpoint_000002"))
-    small, whole = (np.load(folder / "arrays.npz") for folder in (tmp_path / "policy", origin))
+    small, whole = (arrays_of(folder) for folder in (tmp_path / "policy", origin))
     assert set(small) < set(whole)
     assert small["theta"].nbytes == whole["theta"].nbytes / 2
     np.testing.assert_allclose(small["theta"], whole["theta"], rtol=1e-3, atol=1e-7)
@@ -179,7 +179,7 @@ def test_a_damaged_checkpoint_is_answered_in_one_line(run, storage, tmp_path):
     damaged = tmp_path / "checkpoint_000001"
     damaged.mkdir()
     (damaged / "state.json").write_bytes((source / "state.json").read_bytes())
-    (damaged / "arrays.npz").write_bytes(b"")
+    (damaged / "arrays.safetensors").write_bytes(b"")
     error = run(damaged, status=2).err
     assert "damaged or incomplete" in error
     assert error.count("\n") == 1

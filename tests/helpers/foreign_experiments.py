@@ -33,7 +33,8 @@ NAMES = [
     *("00000_x.bak", "00000", "00001_copy", "000000_x", "99999_x", "-0001_x", "\u0663" * 5, "checkpoint_000000.bak"),
     *("checkpoint_000009", "checkpoint_", "checkpoint_00000\u0661", "checkpoint_999999", "a\x1b[31mb", "a\nb", "#%41?"),
     *(".lock", "report.html", "report.md", "report_figures", "experiment.json.tmp", "result.json.tmp", ".incoming"),
-    *("experiment.json", "result.json", "params.json", "error.txt", "state.json", "arrays.npz", "evaluation.gif"),
+    *("experiment.json", "result.json", "params.json", "error.txt", "state.json"),
+    *("arrays.safetensors", "evaluation.gif"),
     *("tuner.pkl", "error.pkl", "x.PKL", "experiment_state-1.json", "\udcff"),
 ]
 TEXTS = st.one_of(st.sampled_from(NASTY), st.text(max_size=20))
@@ -173,7 +174,7 @@ def _pipe(draw, target, paths, outside):
 
 def _pickle(draw, target, paths, outside):
     folder = target if target.is_dir() else target.parent
-    name = draw(st.sampled_from(["tuner.pkl", "error.pkl", "x.pkl", "params.pkl", "arrays.npz", "state.json"]))
+    name = draw(st.sampled_from(["tuner.pkl", "error.pkl", "x.pkl", "params.pkl", "arrays.safetensors", "state.json"]))
     _plain(folder / name).write_bytes(pickle.dumps(Trap(outside / "sprung")))
 
 

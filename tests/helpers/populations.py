@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-import numpy as np
-
 from tests.helpers.small_experiments import small_spec
-from tests.helpers.trials import CARTPOLE
+from tests.helpers.trials import CARTPOLE, arrays_of
 from trainables import checkpoints
 from trainables.config import TRPOConfig
 
@@ -23,4 +21,4 @@ PAIR = small_spec(
 
 def newest_arrays(trial):
     """The arrays of a trial's newest checkpoint, which need not be the one with most iterations."""
-    return dict(np.load([*checkpoints.numbered(Path(trial)).values()][-1] / "arrays.npz"))
+    return arrays_of([*checkpoints.numbered(Path(trial)).values()][-1])

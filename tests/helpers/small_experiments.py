@@ -5,7 +5,6 @@ import os
 import signal
 from pathlib import Path
 
-import numpy as np
 from ray import tune
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -14,7 +13,7 @@ from experiments.read.restored import restore
 from experiments.record.folders import RECORD
 from experiments.record.spec import ExperimentSpec
 from experiments.run.tuner import make_tuner
-from tests.helpers.trials import CARTPOLE, assert_same
+from tests.helpers.trials import CARTPOLE, arrays_of, assert_same
 from trainables import checkpoints
 from trainables.config import TRPOConfig
 
@@ -64,9 +63,9 @@ def iterations(trial):
 
 def last_arrays(trial):
     """The newest checkpoint's iteration and arrays."""
-    states = {path: checkpoints.load_state(path)["iteration"] for path in Path(trial).glob("checkpoint_*")}
+    states = {path: checkpoints.load_state(path).iteration for path in Path(trial).glob("checkpoint_*")}
     newest = max(states, key=states.get)
-    return states[newest], dict(np.load(newest / "arrays.npz"))
+    return states[newest], arrays_of(newest)
 
 
 SIX_ITERATIONS = small_spec("trpo", [TRPOConfig(**CARTPOLE)], iterations=6)

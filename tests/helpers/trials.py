@@ -1,8 +1,14 @@
-"""What tests of both Trainables ask of a trial."""
+"""What tests ask of a trial and of its checkpoints."""
 
+import json
 import time
+from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
+from safetensors.numpy import load_file
+
+from trainables.checkpoints import ARRAYS, STATE, _state_sha256
 
 
 def trained(trial, iterations):
@@ -14,6 +20,20 @@ def assert_same(left, right):
     assert left.keys() == right.keys()
     for name, array in left.items():
         np.testing.assert_array_equal(array, right[name], err_msg=name)
+
+
+def arrays_of(checkpoint):
+    return load_file(Path(checkpoint) / ARRAYS)
+
+
+@contextmanager
+def edited_state(checkpoint):
+    """The content of ``state.json``, to be changed; its checksum is made right again: an attacker can do that, too."""
+    path = Path(checkpoint) / STATE
+    state = json.loads(path.read_text(encoding="utf-8"))
+    del state["state_sha256"]
+    yield state
+    path.write_text(json.dumps(state | {"state_sha256": _state_sha256(state)}), encoding="utf-8")
 
 
 def wait_until(condition, complaint, seconds=60):

@@ -2,9 +2,13 @@
 
 import json
 
+import numpy as np
+
 from experiments.plan.learners import LEARNERS
 from experiments.record import folders
 from experiments.record.spec import ExperimentSpec
+from trainables.checkpoints import State, save
+from trainables.metrics import EpisodeStats
 
 
 class Bomb:
@@ -64,13 +68,17 @@ def row(iteration, value, config):
 
 
 def write_checkpoint(trial, learner, iteration, mean_return, evaluated):
-    """The part of a checkpoint that readers look at; its last evaluation was after the iteration ``evaluated``."""
+    """A checkpoint whose state readers look at; its last evaluation was after the iteration ``evaluated``."""
     folder = trial / f"checkpoint_{iteration:06d}"
     folder.mkdir()
-    state = {"format_version": 1, "learner": learner, "iteration": iteration}
-    state |= {
-        "episodes": {"games": 1, "steps": 1000, "recent_returns": [mean_return]},
-        "evaluation": {"eval/iteration": evaluated},
-    }
-    (folder / "state.json").write_text(json.dumps(state), encoding="utf-8")
+    episodes = EpisodeStats(games=1, steps=1000, recent_returns=[mean_return])
+    state = State(
+        learner=learner,
+        config={},
+        iteration=iteration,
+        episodes=episodes,
+        evaluation={"eval/iteration": evaluated},
+        versions={},
+    )
+    save(folder, {"theta": np.zeros(1)}, state)
     return folder

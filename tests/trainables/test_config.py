@@ -2,21 +2,12 @@ import numpy as np
 import pytest
 
 from trainables.checks import ConfigError
-from trainables.config import PGConfig, TRPOConfig, upgraded
+from trainables.config import PGConfig, TRPOConfig
 
 
 @pytest.mark.parametrize("config", [PGConfig(), TRPOConfig()])
 def test_defaults_are_valid_and_survive_a_round_trip(config):
     assert type(config).from_dict(config.to_dict()) == config
-
-
-def test_stored_configurations_of_earlier_revisions_keep_their_meaning():
-    old = {"places": True, "gamma": 0.9}
-    assert upgraded("trpo", old) == {"slots": 0, "coarse_coding": True, "gamma": 0.9, "half_life": 2_000_000}
-    config = PGConfig.from_dict(upgraded("pg", {"gamma": 0.9}))
-    for now in (config, TRPOConfig()):
-        assert upgraded("pg" if now is config else "trpo", now.to_dict()) == now.to_dict()
-    assert (config.method, config.optimiser, config.batch_size, config.half_life) == ("reinforce", "rmsprop", 10, 0)
 
 
 def test_numpy_scalars_of_a_search_space_become_plain_numbers():

@@ -52,36 +52,4 @@ def test_counters_come_back_from_text_as_they_were():
     episodes.add(played)
     episodes.metrics(played)
     assert len(episodes.recent_returns) == WINDOW_GAMES
-    assert EpisodeStats.of(json.loads(json.dumps(episodes.to_dict()))) == episodes
-    assert EpisodeStats.of(EpisodeStats().to_dict()) == EpisodeStats()
-    assert EpisodeStats.of({"games": 2, "steps": 7, "running_reward": -19.0, "recent_returns": [-19.0]}).won == 0
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"games": 1.0},
-        {"games": True},
-        {"steps": -1},
-        {"won": -0.5},
-        {"lost": float("inf")},
-        {"lost": "3"},
-        {"running_reward": float("nan")},
-        {"recent_returns": {}},
-        {"recent_returns": [1, None]},
-        {"latest": []},
-        {"latest": {"episode_len_max": None}},
-        {"unknown": 0},
-    ],
-)
-def test_counters_that_cannot_be_are_refused_in_one_line(changes):
-    with pytest.raises(ValueError, match=r"^its counters are damaged: .*$"):
-        EpisodeStats.of(EpisodeStats().to_dict() | changes)
-
-
-@pytest.mark.parametrize("stored", [None, [], ""])
-def test_what_is_no_counters_is_refused(stored):
-    with pytest.raises(ValueError, match="its counters are damaged"):
-        EpisodeStats.of(stored)
-    with pytest.raises(ValueError, match=r"^it lacks counters: games, recent_returns, steps$"):
-        EpisodeStats.of({})
+    assert EpisodeStats.model_validate(json.loads(json.dumps(episodes.model_dump()))) == episodes

@@ -65,12 +65,6 @@ class Config:
     seed: Annotated[int, Bounds(0)] = 0
     """Decides, together with the other settings, every result bit."""
 
-    RENAMED: ClassVar[dict[str, str]] = {}
-    """Old names of settings, which stored configurations may have."""
-
-    BEFORE_DEFAULTS: ClassVar[dict[str, Any]] = {}
-    """Defaults that stored configurations of format 1, which do not name every setting, were made with."""
-
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> Self:
         """Build from a sampled or stored dict; missing keys take their defaults.

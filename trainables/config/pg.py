@@ -1,7 +1,7 @@
 """The configuration of the pixel learner."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Literal
 
 from trainables.checks import Bounds, ConfigError, Only
 from trainables.config.base import GAMES_ONLY, Config, Count, Positive
@@ -18,15 +18,6 @@ class PGConfig(Config):
     """
 
     ARCHITECTURE_FIELDS = ("env_id", "slots", "hidden_size", "method", "optimiser")
-    BEFORE_DEFAULTS: ClassVar[dict[str, Any]] = {
-        "slots": 0,
-        "method": "reinforce",
-        "optimiser": "rmsprop",
-        "learning_rate": 2e-3,
-        "gamma": 0.98,
-        "half_life": 0,
-        "batch_size": 10,
-    }
 
     method: Literal["reinforce", "ppo"] = "ppo"
     """ppo takes many small steps up a clipped objective, with a value baseline (Schulman et al. 2017). Its paddle may

@@ -1,7 +1,7 @@
 """The configuration of the memory learner."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated
 
 from trainables.checks import Bounds, ConfigError
 from trainables.config.base import GAMES_ONLY, Config, Count, Discount, Positive
@@ -15,8 +15,6 @@ class TRPOConfig(Config):
     """
 
     ARCHITECTURE_FIELDS = ("env_id", "slots", "hidden_sizes", "coarse_coding")
-    RENAMED: ClassVar[dict[str, str]] = {"places": "coarse_coding"}
-    BEFORE_DEFAULTS: ClassVar[dict[str, Any]] = {"slots": 0, "coarse_coding": False, "half_life": 2_000_000}
 
     env_id: str = "ALE/Pong-v5"
     """A Pong of ALE, seen as its 128 bytes of memory, or an environment with flat observations and discrete actions."""

@@ -3,6 +3,7 @@
 import pytest
 
 from experiments.read import policies
+from tests.helpers.trials import edited_state
 from tests.helpers.written_experiments import write_checkpoint, write_experiment
 from trainables.checks import ConfigError
 
@@ -35,7 +36,8 @@ def test_a_trial_without_a_checkpoint_is_said_to_have_none_yet(trial):
 
 
 def test_a_policy_that_had_ended_no_game_was_said_to_score_minus_infinity(trial, tmp_path):
-    path = write_checkpoint(trial, "pg", 1, -20.0, evaluated=1) / "state.json"
+    checkpoint = write_checkpoint(trial, "pg", 1, -20.0, evaluated=1)
     assert policies.find(tmp_path, "first")[0].in_training == "-20.0 in training (last 100 games)"
-    path.write_text(path.read_text(encoding="utf-8").replace("[-20.0]", "[]"), encoding="utf-8")
+    with edited_state(checkpoint) as state:
+        state["episodes"]["recent_returns"] = []
     assert policies.find(tmp_path, "first")[0].in_training == "no game had ended in training"

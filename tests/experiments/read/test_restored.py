@@ -54,13 +54,13 @@ def test_of_a_trial_whose_first_games_had_not_ended_numpy_complained_of_an_empty
 
 def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_it_used(trained):
     folder, spec = trained(None)
-    arrays = next(folder.glob("*/checkpoint_000001")) / "arrays.npz"
+    arrays = next(folder.glob("*/checkpoint_000001")) / "arrays.safetensors"
     arrays.write_bytes(arrays.read_bytes()[:-1])
     restored = restore(folder, spec)
     assert not all_over(restored, spec)
     not_used, goes_on = describe(restored)
     assert "not used: " in not_used
-    assert "arrays.npz is damaged" in not_used
+    assert "arrays.safetensors is damaged" in not_used
     assert goes_on.endswith("goes on after iteration 1 (1 later ones had no checkpoint, and are played again)")
 
 

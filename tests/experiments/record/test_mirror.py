@@ -165,14 +165,15 @@ def test_half_a_checkpoint_that_was_fetched_while_it_was_written_stayed_half(mir
     (trial,) = (tmp_path / "home").glob("x/*/")
     there = trial / "checkpoint_000003"
     there.mkdir()
-    (there / "arrays.npz").write_bytes(b"arr")
+    (there / "arrays.safetensors").write_bytes(b"arr")
     Remote.of(mirrored).fetch()
     here = mirrored / trial.name / there.name
-    assert [path.name for path in here.iterdir()] == ["arrays.npz"]
-    (there / "arrays.npz").write_bytes(b"arrays")
+    assert [path.name for path in here.iterdir()] == ["arrays.safetensors"]
+    (there / "arrays.safetensors").write_bytes(b"arrays")
     (there / "state.json").write_bytes(b"{}")
     Remote.of(mirrored).fetch()
-    assert {path.name: path.read_bytes() for path in here.iterdir()} == {"arrays.npz": b"arrays", "state.json": b"{}"}
+    found = {path.name: path.read_bytes() for path in here.iterdir()}
+    assert found == {"arrays.safetensors": b"arrays", "state.json": b"{}"}
     kept = here.stat().st_ino
     Remote.of(mirrored).fetch()
     assert here.stat().st_ino == kept, "what is whole is not fetched again"

@@ -82,11 +82,11 @@ def test_an_interrupted_experiment_ends_as_if_it_had_never_been(damage, interrup
 def test_a_damaged_checkpoint_is_named_and_the_one_before_it_used(interrupted):
     trial = trial_folders(interrupted)[0]
     *_, before, newest = sorted(trial.glob("checkpoint_*"))  # the best one, and the latest
-    arrays = newest / "arrays.npz"
+    arrays = newest / "arrays.safetensors"
     arrays.write_bytes(arrays.read_bytes()[:-1])
     lines = describe(restore(interrupted, SIX_ITERATIONS))
-    assert any(f"{trial.name}: not used: {newest}: arrays.npz is damaged" in line for line in lines)
-    iteration = load_state(before)["iteration"]
+    assert any(f"{trial.name}: not used: {newest}: arrays.safetensors is damaged" in line for line in lines)
+    iteration = load_state(before).iteration
     assert any(f"{trial.name}: goes on after iteration {iteration} (" in line for line in lines)
 
 

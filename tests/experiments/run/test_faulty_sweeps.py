@@ -14,7 +14,7 @@ from ray import tune
 from experiments.plan.learners import PG, TRPO
 from tests.helpers.small_experiments import fit, small_spec
 from tests.helpers.sockets import descendants
-from tests.helpers.trials import CARTPOLE, assert_same, untimed, wait_until
+from tests.helpers.trials import CARTPOLE, arrays_of, assert_same, untimed, wait_until
 from trainables.config import PGConfig, TRPOConfig
 from trainables.trainable import PongTRPO
 
@@ -64,7 +64,7 @@ def test_a_trial_that_diverges_ends_and_asha_stops_the_others_as_it_should(ray_c
     iterations = [len(trial) for trial in trials]
     assert iterations == list(expected_iterations(trials, (1, 3), 3, 4))
     assert {1, 4} <= {*iterations[:1], *iterations[2:]}, "some were stopped, some not"
-    arrays = np.load(Path(results[1].checkpoint.path) / "arrays.npz")
+    arrays = arrays_of(results[1].checkpoint.path)
     assert all(np.isfinite(arrays[name]).all() for name in arrays)
 
 
@@ -93,7 +93,7 @@ def test_a_trial_whose_process_is_killed_continues_from_its_checkpoint(ray_clust
         assert untimed(row) == by_iteration[row["training_iteration"]]
     assert iterations == [1, 2, 3, 4, 5], "no gap, and none twice"
     assert len({row["pid"] for row in rows(killed.path)}) == 2
-    assert_same(*(dict(np.load(Path(trial.checkpoint.path) / "arrays.npz")) for trial in (killed, undisturbed)))
+    assert_same(*(arrays_of(trial.checkpoint.path) for trial in (killed, undisturbed)))
 
 
 def held():

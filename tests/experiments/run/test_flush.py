@@ -20,7 +20,7 @@ def test_a_checkpoint_was_deleted_while_the_newer_one_was_in_memory_alone(ray_cl
 
     def noting_delete(fs, fs_path):
         newest = max(Path(fs_path).parent.glob("checkpoint_*"))
-        needed = [newest / "arrays.npz", newest / "state.json", newest, newest.parent / "result.json"]
+        needed = [newest / "arrays.safetensors", newest / "state.json", newest, newest.parent / "result.json"]
         missing.append([path for path in needed if flushed.get(str(path)) != path.stat().st_mtime_ns])
         if str(newest.parent) not in flushed:
             missing.append(newest.parent)

@@ -56,7 +56,7 @@ def test_who_copied_a_trial_with_more_workers_failed_for_good_and_played_its_gam
     assert copy.before == {"max_kl": 0.01}
     assert copy.settings["max_kl"] not in (0.01, 0.05)
     kept = PAIR.configs[0] | copy.settings
-    assert state["config"] == json.loads((trial / "params.json").read_text(encoding="utf-8")) == kept
+    assert state.config == json.loads((trial / "params.json").read_text(encoding="utf-8")) == kept
     assert origin["config"] == PAIR.configs[1]
 
     assert iterations(trial) == iterations(donor) == [1, 2, 3]

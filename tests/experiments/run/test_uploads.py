@@ -123,7 +123,7 @@ def test_a_copy_that_was_sent_in_part_was_not_sent_again(ray_cluster, tmp_path, 
 
     def breaks(source, target, destination_filesystem):
         monkeypatch.setattr(population, "copy_files", whole)
-        Path(target, "arrays.npz").write_bytes(b"half")
+        Path(target, "arrays.safetensors").write_bytes(b"half")
         raise OSError("connection reset")
 
     monkeypatch.setattr(population, "copy_files", breaks)

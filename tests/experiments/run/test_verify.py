@@ -13,7 +13,7 @@ from experiments.read.trials import read_experiment
 from experiments.run.verify import draw, verify
 from tests.helpers.populations import PAIR
 from tests.helpers.small_experiments import fit, small_spec, trial_folders
-from tests.helpers.trials import CARTPOLE, SEGMENTS
+from tests.helpers.trials import CARTPOLE, SEGMENTS, arrays_of
 from trainables import checkpoints
 from trainables.checks import ConfigError
 from trainables.config import PGConfig, TRPOConfig
@@ -47,7 +47,7 @@ def state_of(folder, trial, number):
 def rewrite(checkpoint, arrays, **changes):
     """A checkpoint with other contents and sound checksums."""
     state = checkpoints.load_state(checkpoint)
-    checkpoints.save(checkpoint, arrays, state | changes)
+    checkpoints.save(checkpoint, arrays, state.model_copy(update=changes))
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])
@@ -96,7 +96,7 @@ def test_a_checkpoint_in_whose_place_one_of_another_trial_lies(folder, capsys):
 @pytest.mark.parametrize(("trial", "number"), [(0, 1), (1, 2)])
 def test_arrays_of_another_checkpoint_under_sound_checksums(folder, capsys, trial, number):
     place = state_of(folder, 0, 2)
-    rewrite(place, dict(np.load(state_of(folder, trial, number) / "arrays.npz")))
+    rewrite(place, arrays_of(state_of(folder, trial, number)))
     same, said = verified(folder, capsys)
     assert not same
     assert f"{place.name}, " in said
@@ -106,9 +106,9 @@ def test_arrays_of_another_checkpoint_under_sound_checksums(folder, capsys, tria
 def test_counters_of_a_checkpoint_that_were_altered(folder, capsys):
     place = state_of(folder, 0, 4)
     state = checkpoints.load_state(place)
-    returns = [*state["episodes"]["recent_returns"][::-1]]
-    rewrite(place, dict(np.load(place / "arrays.npz")), episodes=state["episodes"] | {"recent_returns": returns})
-    assert verified(folder, capsys)[0] is (returns == state["episodes"]["recent_returns"])
+    returns = state.episodes.recent_returns[::-1]
+    rewrite(place, arrays_of(place), episodes=state.episodes.model_copy(update={"recent_returns": returns}))
+    assert verified(folder, capsys)[0] is (returns == state.episodes.recent_returns)
 
 
 def test_a_checkpoint_that_was_damaged_and_one_that_was_cut_off(folder, capsys):
@@ -126,7 +126,7 @@ def test_a_change_of_code_or_library_is_named_as_a_possible_reason(folder, capsy
     record = json.loads((folder / "experiment.json").read_text(encoding="utf-8"))
     record |= {"versions": {"numpy": "1.0.0"}, "git": {"revision": "0123456789abcdef", "dirty": False}}
     (folder / "experiment.json").write_text(json.dumps(record), encoding="utf-8")
-    rewrite(state_of(folder, 0, 2), dict(np.load(state_of(folder, 0, 1) / "arrays.npz")))
+    rewrite(state_of(folder, 0, 2), arrays_of(state_of(folder, 0, 1)))
     same, said = verified(folder, capsys)
     assert not same
     assert "Possible reason: numpy 1.0.0 (" in said

@@ -13,6 +13,7 @@ from experiments.show.halving import rung_table, winner_lines
 from experiments.show.page import report
 from experiments.show.summary import summarise
 from experiments.show.write import publish
+from tests.helpers.trials import edited_state
 from tests.helpers.written_experiments import write_checkpoint, write_experiment
 from trainables.checks import ConfigError
 
@@ -32,9 +33,8 @@ def halved(tmp_path):
     rows[-1] |= GREEDY | {"eval/iteration": 2}
     result.write_text("".join(json.dumps(row) + "\n" for row in rows))
     checkpoint = write_checkpoint(folder / "00000_seed=0", "pg", 2, -15.0, 1)
-    state = json.loads((checkpoint / "state.json").read_text())
-    state["episodes"]["recent_returns"] = [-16.0, -14.0] * 50
-    (checkpoint / "state.json").write_text(json.dumps(state))
+    with edited_state(checkpoint) as state:
+        state["episodes"]["recent_returns"] = [-16.0, -14.0] * 50
     return folder
 
 

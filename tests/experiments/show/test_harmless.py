@@ -11,6 +11,7 @@ import experiments
 from experiments.record.folders import RECORD
 from experiments.show.text import block, code
 from experiments.show.write import to_html
+from tests.helpers.trials import edited_state
 from tests.helpers.written_experiments import write_checkpoint, write_experiment
 
 IMG = "<img src=x onerror=alert(1)>"
@@ -42,9 +43,10 @@ def evil(tmp_path):
             strange = {EVIL[1]: EVIL[index], "$x^{$": f"$x^{{{index}$", IMG: f"{IMG}{index}"}
             (trial / "params.json").write_text(json.dumps(params | strange))
             (trial / "error.txt").write_text("\n".join(EVIL) + f"\n{IMG} ``` \x1b]52;c;aGk=\x07")
-        state = write_checkpoint(trial, "pg", 2, -19.0, evaluated=2) / "state.json"
-        state.write_text(json.dumps(json.loads(state.read_text()) | {"evaluation": {"eval/iteration": IMG}}))
-        (state.parent / "evaluation.gif").write_bytes(b"GIF")
+        checkpoint = write_checkpoint(trial, "pg", 2, -19.0, evaluated=2)
+        with edited_state(checkpoint) as state:
+            state["versions"] = {IMG: IMG}
+        (checkpoint / "evaluation.gif").write_bytes(b"GIF")
     return tmp_path
 
 
