@@ -13,7 +13,9 @@ from experiments.read import policies
 from experiments.read.policies import CheckpointRef
 from experiments.record.folders import create
 from tests.helpers.trials import CARTPOLE, arrays_of
+from trainables.checkpoints import State
 from trainables.config import PGConfig, TRPOConfig
+from trainables.metrics import EpisodeStats
 from trainables.trainable import PongPG, PongTRPO
 
 pytestmark = pytest.mark.ray  # whole programs, which play for seconds
@@ -137,7 +139,9 @@ def test_the_film_of_the_progress_shows_untrained_first_and_best_side_by_side(ru
 
 def test_the_film_of_the_progress_showed_iteration_1_and_the_untrained_policy_which_play_alike(tmp_path):
     def checkpoint(iteration, *returns):
-        return CheckpointRef(tmp_path, {"iteration": iteration, "episodes": {"recent_returns": returns}})
+        episodes = EpisodeStats(recent_returns=[*returns])
+        fields = {"config": {}, "evaluation": {}, "versions": {}}
+        return CheckpointRef(tmp_path, State(learner="pg", iteration=iteration, episodes=episodes, **fields))
 
     scores = {1: -20.0, 10: -7.0, 20: 2.0, 30: 9.0, 40: 11.0, 50: 14.0}
     earlier = [checkpoint(0), *(checkpoint(*item) for item in scores.items())]

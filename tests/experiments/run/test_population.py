@@ -57,7 +57,7 @@ def test_who_copied_a_trial_with_more_workers_failed_for_good_and_played_its_gam
     assert copy.settings["max_kl"] not in (0.01, 0.05)
     kept = PAIR.configs[0] | copy.settings
     assert state.config == json.loads((trial / "params.json").read_text(encoding="utf-8")) == kept
-    assert origin["config"] == PAIR.configs[1]
+    assert origin.config == PAIR.configs[1]
 
     assert iterations(trial) == iterations(donor) == [1, 2, 3]
     for mine, its in zip(rows(trial)[:2], rows(donor)[:2], strict=True):
