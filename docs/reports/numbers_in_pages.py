@@ -17,8 +17,8 @@ from published import DATA, ROOT, Runs, benchmark, made, others, runs, table
 from speed_numbers import begin, clusters, iterations, speeds
 from sweep_numbers import confirmed, default_sweeps, sweep_parts, winners
 
-from experiments.read.arrivals import median
-from experiments.read.differences import mean_interval
+from experiments.read.statistics import mean_interval
+from experiments.read.windows import median
 from trainables.files import replace_text
 
 PAGES = ("README.md", "docs/speed.md", "docs/records.md", "docs/own_learner.md", "docs/sweeps.md")

@@ -23,7 +23,7 @@ from waits import longest_wait_s
 from experiments import read
 from experiments.plan.resources import local_cpus
 from experiments.read import policies
-from experiments.read.trials import read_experiment
+from experiments.read.experiments import read_experiment
 from experiments.record.provenance import provenance
 from experiments.show.frame import to_bytes
 from trainables.files import replace_text

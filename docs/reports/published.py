@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from experiments.read.arrivals import Arrivals
-from experiments.read.windows import WINDOW_STEPS, Windows, windows
+from experiments.read.windows import WINDOW_STEPS, Arrivals, Windows, windows
 
 REPORTS = Path(__file__).resolve().parent
 ROOT = REPORTS.parents[1]

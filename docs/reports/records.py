@@ -4,7 +4,7 @@ import matplotlib as mpl
 import numpy as np
 from published import REPORTS, others, runs
 
-from experiments.read.differences import mean_interval
+from experiments.read.statistics import mean_interval
 from experiments.show.figures import COLOURS, STYLE, draw_band, label_steps, new_figure
 from experiments.show.page import Page
 from trainables.files import replacing

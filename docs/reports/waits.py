@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from experiments.read.trials import Experiment
+from experiments.read.experiments import Experiment
 
 
 class Iteration(NamedTuple):

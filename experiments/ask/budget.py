@@ -1,9 +1,8 @@
 """How long a trial is to train: so many updates, or so many agent steps."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from trainables.checks import ConfigError
 
@@ -31,20 +30,6 @@ class Budget:
     def of(cls, iterations: int | None, timesteps: int | None, default: "Budget") -> "Budget":
         """What flags ask for; without any, the default."""
         return cls(iterations, timesteps) if iterations or timesteps else default
-
-    @classmethod
-    def of_record(cls, record: Mapping[str, Any]) -> Self:
-        """An experiment's budget, from its ``experiment.json``."""
-        return cls(record.get("iterations"), record.get("timesteps"))
-
-    @classmethod
-    def before(cls, record: Mapping[str, Any]) -> list["Budget"]:
-        """What an experiment's budget was before each extension; older records have the limit of its unit alone."""
-        now = cls.of_record(record)
-        return [
-            cls.of_record(entry) if isinstance(entry, Mapping) else dataclasses.replace(now, **{now.unit: entry})
-            for entry in record.get("extended", [])
-        ]
 
     @property
     def limits(self) -> dict[str, int]:

@@ -15,7 +15,8 @@ import tyro
 from experiments.ask.sweep_flags import SchedulerName
 from experiments.benchmarks.measure import FRAME_SKIP, OutputFlags, Spread, Table, bare_emulators
 from experiments.plan.resources import local_cpus
-from experiments.read.trials import Experiment, TrialResult, read_experiment
+from experiments.read.experiments import Experiment, read_experiment
+from experiments.read.trial import Trial
 from trainables.checks import Bounds, ConfigError
 
 PROGRAMS = {"pg": "sweep_pong.py", "trpo": "sweep_trpo.py"}
@@ -97,7 +98,7 @@ def _sweep(flags: SweepFlags, experiment: Path) -> tuple[float, Experiment]:
     return seconds, read_experiment(experiment)
 
 
-def _parts(trials: Sequence[TrialResult], core_seconds: float) -> dict[str, float]:
+def _parts(trials: Sequence[Trial], core_seconds: float) -> dict[str, float]:
     """Shares of the cores' time."""
 
     def total(metric: str, workers: bool = True) -> float:

@@ -16,9 +16,8 @@ import experiments
 from experiments.benchmarks.measure import REINFORCE, RoundsFlags, Spread, Table, progress
 from experiments.plan.learners import PG
 from experiments.plan.resources import local_cpus
-from experiments.read.trials import read_rows
-from experiments.record import folders
-from experiments.record.spec import ExperimentSpec
+from experiments.read.rows import read_rows
+from experiments.record.spec import ExperimentSpec, create
 from experiments.run.ray_session import start_ray
 from experiments.run.tuner import make_tuner
 from trainables.checks import Bounds
@@ -88,10 +87,18 @@ def _bare(iterations: int) -> float:
 def _under_tune(iterations: int) -> float:
     """Seconds per update, from result to result."""
     config = PGConfig.from_dict(SETTINGS).to_dict()
-    record = ExperimentSpec("pg", [], iterations, [], [config], checkpoint_frequency=5, interval=1)
+    record = ExperimentSpec(
+        learner="pg",
+        command=[],
+        iterations=iterations,
+        swept=[],
+        configs=[config],
+        checkpoint_frequency=5,
+        interval=1,
+    )
     clock = _Clock()
     with tempfile.TemporaryDirectory() as storage:
-        folder = folders.create(Path(storage), "benchmark", "pg", record.to_dict())
+        folder = create(Path(storage), "benchmark", record)
         make_tuner(PG, folder, record, {}, [clock]).fit()
     return (clock.times[-1] - clock.times[0]) / (iterations - 1)
 

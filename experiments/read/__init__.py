@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from experiments.read.frames import Frames
+    from experiments.read.frame import Frames
 
 
 def experiment(*names: str | Path, storage_path: str | Path = "results") -> "Frames":
@@ -12,8 +12,8 @@ def experiment(*names: str | Path, storage_path: str | Path = "results") -> "Fra
 
     Raises ConfigError, listing what there is, if one is not there, or if its files cannot be understood.
     """
-    from experiments.read.frames import Frames  # the rest of this room does not need it
-    from experiments.read.trials import read_experiment
-    from experiments.record.folders import find
+    from experiments.read.experiments import read_experiment
+    from experiments.read.frame import Frames  # the rest of this room does not need it
+    from experiments.record.spec import find
 
     return Frames(*(read_experiment(find(Path(storage_path), str(name))) for name in names))

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.read.arrivals import SCORES, Arrivals, telling
 from experiments.read.configurations import Configuration, by_configuration, varied
-from experiments.read.differences import (
+from experiments.read.experiments import Experiment
+from experiments.read.statistics import (
     CONFIDENCE,
     Estimate,
     difference,
@@ -16,8 +16,8 @@ from experiments.read.differences import (
     probability_of_improvement,
     seeds_to_tell,
 )
-from experiments.read.trials import Experiment, TrialResult
-from experiments.read.windows import Windows, window_size, windows
+from experiments.read.trial import Trial
+from experiments.read.windows import SCORES, Arrivals, Windows, telling, window_size, windows
 from trainables.checks import ConfigError
 
 MAX_SIDES = 6
@@ -27,13 +27,13 @@ MAX_SIDES = 6
 class Curve(NamedTuple):
     """A seed's run in windows."""
 
-    trial: TrialResult
+    trial: Trial
     windows: Windows
 
     @property
     def seed(self) -> int:
         """The random seed."""
-        return self.trial.config.get("seed", 0)
+        return self.trial.seed
 
     @property
     def end(self) -> float:
@@ -102,7 +102,7 @@ class Comparison(NamedTuple):
     pairs: list[Pair]
     window: int  # agent steps
     steps_k: np.ndarray  # ends of the windows that all have; they are compared at the last one
-    left_out: list[TrialResult]  # seeds that did not come so far, or of which no game had ended
+    left_out: list[Trial]  # seeds that did not come so far, or of which no game had ended
 
     @property
     def steps(self) -> int:

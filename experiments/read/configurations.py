@@ -10,8 +10,8 @@ import numpy as np
 
 from experiments.ask.words import short
 from experiments.plan.trial_names import SHORT
-from experiments.read.seeds import arrived, rank
-from experiments.read.trials import Experiment, TrialResult
+from experiments.read.experiments import Experiment
+from experiments.read.trial import Trial, arrived, rank
 from trainables.texts import printable
 
 SPEED_ONLY = {"num_workers", "cpus_per_worker", "placement", "game_timeout_s"}
@@ -30,16 +30,16 @@ class Configuration:
 
     learner: str
     config: dict[str, Any]  # without the seed
-    trials: list[TrialResult]
+    trials: list[Trial]
     fresh: bool  # its seeds were drawn after it had been chosen, so its score has no selection bias
 
     @property
     def seeds(self) -> list[int]:
         """The trials' seeds."""
-        return [trial.config.get("seed", 0) for trial in self.trials]
+        return [trial.seed for trial in self.trials]
 
     @property
-    def arrived(self) -> list[TrialResult]:
+    def arrived(self) -> list[Trial]:
         """The trials that have results; of these no seed that failed, unless all of them did."""
         return arrived(self.trials)
 
@@ -70,9 +70,9 @@ def by_configuration(experiments: Iterable[Experiment]) -> list[Configuration]:
     Runs of one configuration and seed are the same run, so only the longest counts. The fresh seeds of a confirmation
     are a configuration of their own: the sweep's seeds were chosen for their luck, too.
     """
-    found: dict[str, tuple[Configuration, dict[Any, TrialResult]]] = {}
+    found: dict[str, tuple[Configuration, dict[Any, Trial]]] = {}
     for experiment in experiments:
-        fresh = bool(experiment.record.get("confirms"))
+        fresh = experiment.spec.confirms is not None
         for trial in experiment.trials:
             config = {name: value for name, value in trial.config.items() if name != "seed"}
             decisive = sorted(item for item in config.items() if item[0] not in SPEED_ONLY)

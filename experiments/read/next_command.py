@@ -2,9 +2,8 @@
 
 import dataclasses
 import json
-import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,9 @@ from experiments.ask.budget import Budget
 from experiments.ask.command_line import neighbour
 from experiments.plan.learners import LEARNERS, is_learner, learner_named, typed_as
 from experiments.read.configurations import best_configurations
-from experiments.read.trials import Experiment
+from experiments.read.experiments import Experiment
 from experiments.record.folders import display
+from experiments.record.spec import ExperimentSpec
 from trainables.checks import ConfigError, ignored
 from trainables.config import Config
 
@@ -27,21 +27,18 @@ SLOWER = 10
 """A plan's command gives it this many times its seconds, or a slower machine would not come to its last round."""
 
 
-def next_command(folder: Path, record: Mapping[str, Any], over: bool, again: Sequence[str] = ()) -> str:
+def next_command(folder: Path, spec: ExperimentSpec, over: bool, again: Sequence[str] = ()) -> str:
     """The command that resumes an experiment or, if its trials are all ``over``, extends it to twice its budget.
 
-    ``again`` are flags to type once more, since no folder says on which Ray to run, or what to import. Empty for a
-    record (``experiment.json``) that names no program of ours.
+    ``again`` are flags to type once more, since no folder says on which Ray to run, or what to import. Empty for an
+    experiment that was started by no program of ours.
     """
-    program, *_ = [*map(str, record.get("command", [])), ""]
-    if program not in PROGRAMS:
-        return ""
     if over:
-        flags = ["--extend", display(folder), *Budget.of_record(record).doubled.flags]
+        flags = ["--extend", display(folder), *spec.budget.doubled.flags]
     else:
-        # Its sweep goes on with a confirmation, since it then compares the two.
-        flags = ["--resume", display(folder.with_name(record.get("confirms") or folder.name))]
-    return f"{neighbour(program)} {shlex.join([*_learner(program, record), *flags, *again])}"
+        # A confirmation's sweep goes on with it, since it then compares the two.
+        flags = ["--resume", display(folder.with_name(spec.confirms or folder.name))]
+    return _command(spec, [*flags, *again])
 
 
 def best_command(experiment: Experiment) -> tuple[str, dict[str, Any]]:
@@ -54,48 +51,39 @@ def best_command(experiment: Experiment) -> tuple[str, dict[str, Any]]:
         raise ConfigError(f"{experiment.name} has no results yet")
     trial = max(best.arrived, key=lambda trial: trial.last)
     config = learner_named(experiment.learner).config_class.from_dict(trial.config)
-    budget, seeds = Budget.of_record(experiment.record), sorted(best.seeds)
-    budget = budget if budget.limits else Budget(trial.iterations)
+    budget, seeds = experiment.spec.budget, sorted(best.seeds)
     command = train_command(experiment.learner, config, budget)
-    if experiment.record.get("configuration_of") and seeds == [*range(seeds[0], seeds[0] + len(seeds))]:
+    if experiment.spec.configuration_of and seeds == [*range(seeds[0], seeds[0] + len(seeds))]:
         command = train_command(experiment.learner, dataclasses.replace(config, seed=seeds[0]), budget)
         command += f" --seeds {len(seeds)}"
     scores = {"score": best.score, "seeds": best.seeds, "iterations": trial.iterations}
     return command, {"config": config.to_dict()} | scores
 
 
-def confirm_command(folder: Path, record: Mapping[str, Any], best: int = 3, seeds: int | None = None) -> str:
+def confirm_command(folder: Path, spec: ExperimentSpec, best: int = 3, seeds: int | None = None) -> str:
     """The command that runs the best of a sweep again with fresh seeds; its flags alone where no program is named."""
-    program, *_ = [*map(str, record.get("command", [])), ""]
     flags = ["--confirm", str(best), *(["--confirm-seeds", str(seeds)] if seeds else [])]
-    if program not in PROGRAMS:
-        return shlex.join(flags)
-    return f"{neighbour(program)} {shlex.join([*_learner(program, record), '--resume', display(folder), *flags])}"
+    return _command(spec, ["--resume", display(folder), *flags]) or shlex.join(flags)
 
 
-def plan_command(record: Mapping[str, Any]) -> str:
+def plan_command(spec: ExperimentSpec) -> str:
     """The command that makes a halved sweep's plan on any machine: as it was typed, with its trials, limit and time.
 
-    Empty for a record that names no program of ours, for a fork, and after an extension, which no new sweep repeats.
+    Empty for an experiment that no program of ours started, for a fork, and after an extension, which no new sweep
+    repeats.
     """
-    program, *words = [*map(str, record.get("command", [])), ""]
-    if program not in PROGRAMS or record.get("fork_of") or record.get("extended"):
+    if spec.fork_of or spec.extended:
         return ""
-    if program in OF_ANY_LEARNER:
-        words = [*_learner(program, record), *words[1:]]
-    if "configuration_of" not in record:  # --seeds was what is --confirm-seeds now
-        words = [re.sub(r"^--seeds(?==|$)", "--confirm-seeds", word) for word in words]
-    words = _without("--time-budget-s", _without("--name", words))
-    words = _with_space(words, record)
+    first = 2 if spec.command[:1] in ([name] for name in OF_ANY_LEARNER) else 1  # behind the learner
+    words = _with_space(_without({"--time-budget-s", "--name"}, spec.command[first:]), spec)
     typed = {word.partition("=")[0] for word in words}
-    configurations = {*(record.get("configuration_of") or range(len(record.get("configs", []))))}
-    flags = ["--num-samples", str(len(configurations))] if "--grid" not in typed else []
-    flags += Budget.of_record(record).flags
+    flags = ["--num-samples", str(len(spec.configurations))] if "--grid" not in typed else []
+    flags += spec.budget.flags
     for flag, value in zip(flags[::2], flags[1::2], strict=True):
         words += [] if flag in typed else [flag, value]
-    if seconds := record.get("time_budget_s"):
-        words += ["--time-budget-s", f"{SLOWER * seconds:.15g}"]
-    return f"{neighbour(program)} {shlex.join(words)}"
+    if spec.time_budget_s:
+        words += ["--time-budget-s", f"{SLOWER * spec.time_budget_s:.15g}"]
+    return _command(spec, words)
 
 
 def watch_command(folder: Path, learner: str) -> str:
@@ -104,26 +92,21 @@ def watch_command(folder: Path, learner: str) -> str:
     return f"{neighbour('watch.py')} {shlex.join([display(folder), *code])}"
 
 
-def _without(flag: str, words: Sequence[str]) -> list[str]:
-    """The words of a command without a flag and its value."""
-    kept = [word for word, before in zip(words, ["", *words], strict=False) if flag not in (word, before)]
-    return [word for word in kept if word and not word.startswith(f"{flag}=")]
+def _without(flags: set[str], words: Sequence[str]) -> list[str]:
+    """The words of a command without some flags and their values."""
+    kept = [word for word, before in zip(words, ["", *words], strict=False) if before not in flags]
+    return [word for word in kept if word.partition("=")[0] not in flags]
 
 
-def _with_space(words: Sequence[str], record: Mapping[str, Any]) -> list[str]:
+def _with_space(words: Sequence[str], spec: ExperimentSpec) -> list[str]:
     """The words of a command, with the space that a file held, and its preset, in place of the file.
 
     As they are if there was no file, or if its space has no words.
     """
-    space, preset = record.get("space") or {}, record.get("preset")
+    space, preset = spec.space or {}, spec.preset
     if "--space" not in {word.partition("=")[0] for word in words} or not space or not all(space.values()):
         return [*words]
-    replaced = {"--space", "--sweep"} | ({"--preset"} if preset is not None else set())
-    kept = [
-        word
-        for word, before in zip(words, ["", *words], strict=False)
-        if word.partition("=")[0] not in replaced and before not in replaced
-    ]
+    kept = _without({"--space", "--sweep"} | ({"--preset"} if preset is not None else set()), words)
     for name, values in space.items():
         kept += ["--sweep", f"{name}={values}"]
     for name, value in (preset or {}).items():
@@ -146,8 +129,14 @@ def train_command(learner: str, config: Config, budget: Budget) -> str:
     return f"{neighbour('train.py')} {shlex.join([typed_as(learner), *words])}"
 
 
-def _learner(program: str, record: Mapping[str, Any]) -> list[str]:
-    """The word for a record's learner, where the program takes one. Of one's own that was not imported the module's
-    name alone is proposed, never a path that stands in a folder."""
-    learner = record.get("learner")
-    return [typed_as(str(learner))] if program in OF_ANY_LEARNER and is_learner(learner) else []
+def _command(spec: ExperimentSpec, words: Sequence[str]) -> str:
+    """A command of the program that started an experiment; empty if that is none of ours.
+
+    Of a learner of one's own that was not imported the module's name alone is proposed, never a path that stands in a
+    folder.
+    """
+    program, *_ = [*spec.command, ""]
+    if program not in PROGRAMS:
+        return ""
+    named = program in OF_ANY_LEARNER and is_learner(spec.learner)
+    return f"{neighbour(program)} {shlex.join([*([typed_as(spec.learner)] if named else []), *words])}"

@@ -1,28 +1,38 @@
-"""Checkpoints on disk, found by the name or path of what holds them, and the policies in them, ready to play."""
+"""Checkpoints that nobody vouches for: found by a name or path, checked before memory is taken, and ready to play."""
 
+import functools
 import os
+import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.plan.learners import learner_named
-from experiments.read.loading import load, settings_of, sound_state
-from experiments.record import folders, names
+from experiments.plan.learners import LEARNERS, is_learner, learner_named
+from experiments.record import folders
 from trainables import checkpoints
 from trainables.algorithms.algorithm import Algorithm
+from trainables.checkpoints import ARRAYS, STATE, CheckpointError, State
 from trainables.checks import ConfigError, unknown
 from trainables.config import Config
+from trainables.sampling.evaluation import FILM
+from trainables.sampling.segments import PACKED_BYTES
 from trainables.sampling.worker import Worker
 from trainables.trainable import PongTrainable
 
+ARRAYS_TO_THETA = 32
+"""Bytes of a checkpoint's file to one parameter, at most. Adam's PPO has 12, TRPO in double precision 16; a small
+network's filter and header (``HEADER``) come on top. A learner of one's own may have more arrays."""
+
+HEADER = 100_000
+
 
 class CheckpointRef(NamedTuple):
-    """A checkpoint, of which only ``state.json`` was read."""
+    """A checkpoint, of which only its state was read."""
 
     folder: Path
-    state: checkpoints.State
+    state: State
 
     @property
     def name(self) -> str:
@@ -32,14 +42,13 @@ class CheckpointRef(NamedTuple):
 
     @property
     def iteration(self) -> int:
-        """Updates made."""
+        """Iterations made."""
         return self.state.iteration
 
     @property
     def evaluated(self) -> int:
         """The iteration of the latest evaluation before it; its own if the state does not say."""
-        iteration = self.state.evaluation.get("eval/iteration")
-        return iteration if type(iteration) is int else self.iteration
+        return int(self.state.evaluation.get("eval/iteration", self.iteration))
 
     @property
     def score(self) -> float:
@@ -63,7 +72,7 @@ class CheckpointRef(NamedTuple):
     def settings(self) -> Config:
         """The trial's configuration. Raises ConfigError if the checkpoint's is none."""
         try:
-            return settings_of(self.state)
+            return learner_named(self.state.learner).config_class.from_dict(self.state.config)
         except ConfigError as error:
             raise ConfigError(f"{self.folder}: {error}") from None
 
@@ -84,8 +93,11 @@ def find(storage_path: Path, name_or_path: str) -> list[CheckpointRef]:
     for folder in (storage_path.absolute() / name_or_path, Path(name_or_path).absolute()):
         if not os.path.isdir(folder):
             continue
-        found = [folder] if os.path.isfile(folder / checkpoints.STATE) else []
-        found = found or _inside(folder)
+        if os.path.isfile(folder / STATE):
+            found = [folder]
+        else:
+            trials = [folder, *folders.trial_folders(folder).values()]
+            found = [path for trial in trials for path in folders.checkpoint_folders(trial)]
         if not (refs := whole(found)):
             inside = folders.existing(folder)
             hint = f"; the experiments in it: {', '.join(inside)}" if inside else " (yet)"
@@ -94,40 +106,97 @@ def find(storage_path: Path, name_or_path: str) -> list[CheckpointRef]:
     parent = next((p for p in (storage_path / name_or_path, Path(name_or_path)) if os.path.isdir(p.parent)), None)
     known = folders.existing(storage_path)
     if parent and parent.parent not in (Path(), storage_path):  # a trial or checkpoint of what does exist
-        known = [path.name for path in _folders(parent.parent)]
+        known = [name for name in os.listdir(parent.parent) if os.path.isdir(parent.parent / name)]
         name_or_path = f"{parent.parent}/{parent.name}"
     raise ConfigError(unknown("checkpoint, trial or experiment", name_or_path, known))
 
 
 def of_trial(folder: Path) -> list[CheckpointRef]:
     """A trial's whole checkpoints, by iteration."""
-    return whole(names.checkpoints(folder))
+    return whole(folders.checkpoint_folders(folder))
 
 
-def _inside(folder: Path) -> list[Path]:
-    """The checkpoints of a trial, or of all trials in an experiment."""
-    return [
-        *names.checkpoints(folder),
-        *(path for trial in names.trials(folder).values() for path in names.checkpoints(trial)),
-    ]
-
-
-def _folders(parent: Path) -> list[Path]:
-    try:
-        return [path for path in parent.iterdir() if os.path.isdir(path)]
-    except OSError:
-        return []
-
-
-def whole(folders: Iterable[Path]) -> list[CheckpointRef]:
-    """Those of these checkpoints that are whole, by iteration."""
-    found = [CheckpointRef(folder, state) for folder in folders if (state := _state(folder))]
+def whole(paths: Iterable[Path]) -> list[CheckpointRef]:
+    """Those of these checkpoints that are whole, by iteration: not half-written, nor replaced while we look."""
+    found = []
+    for folder in paths:
+        try:
+            found.append(CheckpointRef(folder, load_state(folder)))
+        except CheckpointError:
+            continue
     return sorted(found, key=lambda item: item.iteration)
 
 
 def best_of(refs: Iterable[CheckpointRef]) -> CheckpointRef:
     """The one with the best mean return in training; of equals the one that was trained longest."""
     return max(refs, key=lambda item: (item.score, item.iteration))
+
+
+def on_the_way(earlier: list[CheckpointRef], best: CheckpointRef, count: int) -> list[CheckpointRef]:
+    """At most ``count`` of the earlier checkpoints: those nearest to even parts of the climb to the best score."""
+    scored = [item for item in earlier if np.isfinite(item.score)]
+    if not scored:
+        return []
+    scores = np.array([item.score for item in scored])
+    parts = np.linspace(scores[0], best.score, count + 2)[1:-1]
+    indices = np.unique(np.abs(scores - parts[:, None]).argmin(axis=1))
+    return [scored[index] for index in indices]
+
+
+def load_state(folder: Path) -> State:
+    """A checkpoint's state. Raises CheckpointError, also for a learner that can be none."""
+    state = checkpoints.load_state(folder)
+    if not is_learner(state.learner):
+        raise CheckpointError(
+            f"{folder}: {STATE} is not from this program (learner {state.learner!r} is none of {', '.join(LEARNERS)})"
+        )
+    return state
+
+
+def load(folder: Path, settings: Config | None, learner: str) -> tuple[dict[str, np.ndarray], State]:
+    """A checkpoint's arrays and state, as ``checkpoints.load`` reads them.
+
+    Raises CheckpointError, before memory is taken, also if ``theta`` has not the size that ``settings`` (or the
+    checkpoint's own) ask for, or the file not one that goes with it: a text decides neither what is built nor read.
+    """
+    state = load_state(folder)
+    try:
+        settings = settings or CheckpointRef(folder, state).settings
+        need = parameters(state.learner, settings)
+    except ConfigError as error:
+        raise CheckpointError(f"{folder}: {error}") from None
+    try:
+        have = checkpoints.shapes(folder).get("theta")
+    except CheckpointError:
+        return checkpoints.load(folder, learner)  # which says why
+    if have != (need,):
+        raise CheckpointError(f"{folder}: theta has the shape {have}, its configuration needs {(need,)}")
+    most = ARRAYS_TO_THETA * need + PACKED_BYTES * settings.slots + HEADER
+    if state.arrays_bytes > most and state.learner in LEARNERS:
+        raise CheckpointError(
+            f"{folder}: {ARRAYS} has {state.arrays_bytes:,} bytes, its configuration needs {most:,} at most"
+        )
+    return checkpoints.load(folder, learner)
+
+
+@functools.lru_cache(maxsize=1000)
+def parameters(learner: str, settings: Config) -> int:
+    """How many parameters a learner's theta has. Nothing of that size is made.
+
+    Raises ConfigError if there is no environment.
+    """
+    try:
+        return learner_named(learner).trainable.make_algorithm(settings).num_params
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+
+def copy(folder: Path, target: Path) -> None:
+    """Copy what a checkpoint has of ours, and nothing else that lies in its folder, into a new one. Raises OSError."""
+    target.mkdir(parents=True)
+    for name in (ARRAYS, FILM, STATE):  # the state last, as it is saved
+        if os.path.isfile(folder / name):
+            shutil.copyfile(folder / name, target / name)
 
 
 def policy_runner(checkpoint: CheckpointRef) -> PolicyRunner:
@@ -160,7 +229,7 @@ def export(checkpoint: CheckpointRef, folder: Path) -> int:
     arrays, state = load(checkpoint.folder, checkpoint.settings, checkpoint.trainable.learner)
     algorithm = checkpoint.trainable.make_algorithm(checkpoint.settings)
     if missing := {*algorithm.playing_arrays} - arrays.keys():
-        raise checkpoints.CheckpointError(f"{checkpoint.folder}: lacks the arrays {sorted(missing)}")
+        raise CheckpointError(f"{checkpoint.folder}: lacks the arrays {sorted(missing)}")
     policy = _policy_alone(algorithm, arrays)
     folder.mkdir(parents=True)
     checkpoints.save(folder, policy, state.model_copy(update={"policy_alone": True}))
@@ -169,21 +238,3 @@ def export(checkpoint: CheckpointRef, folder: Path) -> int:
 
 def _policy_alone(algorithm: Algorithm, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {name: arrays[name] for name in algorithm.playing_arrays} | {"theta": arrays["theta"].astype(np.float16)}
-
-
-def _state(folder: Path) -> checkpoints.State | None:
-    try:
-        return sound_state(folder)
-    except checkpoints.CheckpointError:  # half-written, or replaced while we look
-        return None
-
-
-def on_the_way(earlier: list[CheckpointRef], best: CheckpointRef, count: int) -> list[CheckpointRef]:
-    """At most ``count`` of the earlier checkpoints: those nearest to even parts of the climb to the best score."""
-    scored = [item for item in earlier if np.isfinite(item.score)]
-    if not scored:
-        return []
-    scores = np.array([item.score for item in scored])
-    parts = np.linspace(scores[0], best.score, count + 2)[1:-1]
-    indices = np.unique(np.abs(scores - parts[:, None]).argmin(axis=1))
-    return [scored[index] for index in indices]

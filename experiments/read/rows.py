@@ -1,9 +1,10 @@
-"""Rows of results and other text of a trial, whatever has become of it: what is no result is left out."""
+"""The text that Tune and its loggers leave of a trial, whatever has become of it: what is no result is left out."""
 
 import math
 from pathlib import Path
 from typing import Any
 
+from experiments.record.folders import TUNE_STATES
 from trainables.metrics import METRIC
 from trainables.texts import MAX_JSON_BYTES, parse_json, printable, read_text
 
@@ -49,6 +50,16 @@ def read_json(path: Path) -> Any:
         return parse_json(read_text(path, MAX_JSON_BYTES))
     except (OSError, ValueError):
         return None
+
+
+def tune_statuses(experiment: Path) -> dict[str, str]:
+    """Trials' statuses by number in Tune's newest state file: nothing else says that a time budget ended a trial."""
+    try:
+        newest = max(experiment.glob(TUNE_STATES), key=lambda path: path.stat().st_mtime, default=None)
+        trials = [parse_json(pair[0]) for pair in read_json(newest)["trial_data"]] if newest else []
+        return {trial["trial_id"].rpartition("_")[2]: trial["status"] for trial in trials}
+    except (TypeError, KeyError, IndexError, ValueError, AttributeError, OSError):  # none yet, or cut off
+        return {}
 
 
 def _parse(text: str) -> Any:

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.plan.trial_names import number_in_name
-from experiments.read.loading import sound_state
+from experiments.read.experiments import Experiment
+from experiments.read.policies import load_state
 from experiments.read.recomputed import settings
-from experiments.read.trials import Experiment, TrialResult
-from experiments.record import names
-from experiments.record.exchanges import Copy, read_exchanges
+from experiments.read.trial import Trial
+from experiments.record.decisions import Copy
+from experiments.record.folders import checkpoint_folders
 from trainables import checkpoints
 from trainables.checkpoints import STATE, CheckpointError, State
 from trainables.metrics import METRIC
@@ -35,7 +36,7 @@ class Point(NamedTuple):
 class Stretch(NamedTuple):
     """A part of a trial between two points; of the last one the end is not kept."""
 
-    trial: TrialResult
+    trial: Trial
     start: Point
     rows: list[dict[str, Any]]  # recorded, of the iterations after its start up to its end
     end: Point | None
@@ -48,7 +49,7 @@ class Stretch(NamedTuple):
 class Kept(NamedTuple):
     """What a trial has kept of what it was."""
 
-    trial: TrialResult
+    trial: Trial
     points: list[Point]  # by iteration
     wrong: list[str]  # what contradicts the trial's rows or settings
     notes: list[str]  # what cannot be played again, and why
@@ -65,11 +66,11 @@ class Kept(NamedTuple):
         return [stretch for stretch in found if stretch.rows]
 
 
-def kept(experiment: Experiment, trial: TrialResult) -> Kept:
+def kept(experiment: Experiment, trial: Trial) -> Kept:
     """The points at which a trial can begin again. Raises ConfigError as ``read_exchanges`` does."""
     copy = _last_copy(experiment, trial)
     points, wrong, notes = _checkpoints(experiment, trial, copy)
-    if not (copy or experiment.record.get("fork_of")):
+    if not (copy or experiment.spec.fork_of):
         points[:0] = [Point(None, 0, trial.config)]
     unknown = min((point.iteration for point in points), default=trial.iterations)
     if unknown and any(row["training_iteration"] <= unknown for row in trial.rows):
@@ -78,26 +79,24 @@ def kept(experiment: Experiment, trial: TrialResult) -> Kept:
     return Kept(trial, sorted(points, key=lambda point: point.iteration), wrong, notes)
 
 
-def _last_copy(experiment: Experiment, trial: TrialResult) -> Copy | None:
+def _last_copy(experiment: Experiment, trial: Trial) -> Copy | None:
     """The latest exchange at which the trial went on with another one's checkpoint."""
     number = int(number_in_name(trial.name))
-    copies = [copy for exchange in read_exchanges(experiment.folder) for copy in exchange.copies]
+    copies = [copy for exchange in experiment.exchanges for copy in exchange.copies]
     return next((copy for copy in copies[::-1] if copy.trial == number), None)
 
 
-def _checkpoints(
-    experiment: Experiment, trial: TrialResult, copy: Copy | None
-) -> tuple[list[Point], list[str], list[str]]:
+def _checkpoints(experiment: Experiment, trial: Trial, copy: Copy | None) -> tuple[list[Point], list[str], list[str]]:
     """The trial's checkpoints since ``copy``, what is wrong with some, and those that were cut off."""
     found: dict[int, Point] = {}
     wrong: list[str] = []
     notes: list[str] = []
     latest = 0
-    for path in names.checkpoints(trial.folder):
+    for path in checkpoint_folders(trial.folder):
         if copy and checkpoints.number(path) < copy.target:
             continue
         try:
-            state = sound_state(path)
+            state = load_state(path)
         except CheckpointError as error:
             (wrong if (path / STATE).is_file() else notes).append(str(error))
             continue
@@ -108,12 +107,12 @@ def _checkpoints(
             wrong.append(f"{path.name} {complaint}")
         latest = max(latest, state.iteration)
         found[state.iteration] = Point(path, state.iteration, state.config)
-    if experiment.record.get("keep_checkpoints") == 0 and not (copy or wrong):
+    if experiment.spec.keep_checkpoints == 0 and not (copy or wrong):
         wrong += _missing(experiment, trial, {*found})
     return [*found.values()], wrong, notes
 
 
-def _contradiction(trial: TrialResult, state: State) -> str | None:
+def _contradiction(trial: Trial, state: State) -> str | None:
     """What a checkpoint says otherwise than its trial's settings and rows."""
     mine, its = settings(trial.learner, trial.config), settings(trial.learner, state.config)
     if state.learner != trial.learner:
@@ -134,9 +133,9 @@ def _contradiction(trial: TrialResult, state: State) -> str | None:
     return None
 
 
-def _missing(experiment: Experiment, trial: TrialResult, have: set[int]) -> list[str]:
+def _missing(experiment: Experiment, trial: Trial, have: set[int]) -> list[str]:
     """The first checkpoint that should be there, where all are kept; a trial may have ended before its last one."""
-    every, last = experiment.record.get("checkpoint_frequency") or 0, trial.iterations - (trial.state != "finished")
+    every, last = experiment.spec.checkpoint_frequency, trial.iterations - (trial.state != "finished")
     first = min((row["training_iteration"] for row in trial.rows), default=1)
     due = range(-(-first // every) * every, last + 1, every) if every else ()
     lacking = [iteration for iteration in due if iteration not in have]

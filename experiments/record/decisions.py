@@ -1,48 +1,111 @@
-"""Which trials went on at each rung of successive halving: a file that is written before anybody is stopped.
+"""What is decided while an experiment runs, each in a file that is replaced before anybody acts on it.
 
-So what was decided holds after a kill, and for trials that come back to life later.
+So what was decided holds after a kill: which trials went on at each rung (``rungs.json``), who copied whom under
+population based training (``exchanges.json``), and how the winner played (``winner.json``). Trials are counted from 0.
 """
 
 import itertools
+import json
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence, Set
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from experiments.record.journal import read_journal, write_journal
+from pydantic import model_validator
 
-DECISIONS = "rungs.json"
+from experiments.record.folders import DECISIONS, EXCHANGES, WINNER
+from experiments.record.spec import Count, Model, read_model
+from trainables.files import replace_text
 
 
-@dataclass(frozen=True)
-class Decision:
-    """What was decided at a rung. Trials are counted from 0."""
+class Decision(Model):
+    """What was decided at a rung of successive halving."""
 
-    at: int  # the rung, in the budget's time_attr
+    at: Count  # the rung, in the budget's time_attr
     scores: list[float | None]  # of each trial there; None if it was stopped before, failed or diverged
-    kept: list[int]  # the trials that go on, the best first
+    kept: list[Count]  # the trials that go on, the best first
 
-    def __post_init__(self) -> None:
-        """Raise ValueError where a trial goes on that has no score."""
-        if not self.kept or not all(0 <= number < len(self.scores) for number in self.kept):
-            raise ValueError
-        if any(self.scores[number] is None for number in self.kept):
-            raise ValueError
+    @model_validator(mode="after")
+    def _require_scores(self) -> Self:
+        if not self.kept or any(number >= len(self.scores) or self.scores[number] is None for number in self.kept):
+            raise ValueError(f"kept={self.kept} are no trials with a score")
+        return self
 
     def score(self, number: int) -> float | None:
         """A trial's score."""
         return self.scores[number] if number < len(self.scores) else None
 
 
+class Copy(Model):
+    """One trial that goes on with the weights of another."""
+
+    trial: Count
+    donor: Count
+    source: Count  # number of the donor's checkpoint
+    target: Count  # number of the checkpoint that it becomes in the trial's folder
+    before: dict[str, int | float]  # the trial's settings until now, as far as an exchange changes them
+    settings: dict[str, int | float]  # and from now on
+
+
+class Exchange(Model):
+    """A moment at which population based training compared trials."""
+
+    at: Count  # how far the trial that was least far had come, in the budget's time_attr
+    scores: list[float | None]  # of each trial; None if it had come to its end before
+    copies: list[Copy]
+
+    @model_validator(mode="after")
+    def _require_trials(self) -> Self:
+        if any(number >= len(self.scores) for copy in self.copies for number in (copy.trial, copy.donor)):
+            raise ValueError(f"copies of trials that there are not: {len(self.scores)} have scores")
+        return self
+
+
+class WinnerGames(Model):
+    """How the winner of a sweep plays: an evaluation of its last checkpoint."""
+
+    trial: Count
+    iteration: Count
+    games: Count  # with actions sampled, and as many with the most probable one
+    metrics: dict[str, float]  # of the eval/ family
+
+
 def read_decisions(folder: Path) -> list[Decision]:
     """All decisions of an experiment so far, in order. Raises ConfigError if the file is damaged."""
-    return read_journal(folder / DECISIONS, _decision)
+    return _read(folder / DECISIONS, list[Decision])
 
 
 def write_decisions(folder: Path, decisions: Sequence[Decision]) -> None:
     """Replace the file by one that has all of these."""
-    write_journal(folder / DECISIONS, decisions)
+    _write(folder / DECISIONS, decisions)
+
+
+def read_exchanges(folder: Path) -> list[Exchange]:
+    """All exchanges of an experiment so far, in order. Raises ConfigError if the file is damaged."""
+    return _read(folder / EXCHANGES, list[Exchange])
+
+
+def write_exchanges(folder: Path, exchanges: Sequence[Exchange]) -> None:
+    """Replace the file by one that has all of these."""
+    _write(folder / EXCHANGES, exchanges)
+
+
+def read_winner(folder: Path) -> WinnerGames | None:
+    """None where no winner has played yet. Raises ConfigError if the file is damaged."""
+    return next(iter(_read(folder / WINNER, list[WinnerGames])), None)
+
+
+def write_winner(folder: Path, games: WinnerGames) -> None:
+    """Replace the file."""
+    _write(folder / WINNER, [games])
+
+
+def _read(path: Path, kind: Any) -> Any:
+    return read_model(path, kind) if path.exists() else []
+
+
+def _write(path: Path, entries: Sequence[Model]) -> None:
+    replace_text(path, json.dumps([entry.model_dump() for entry in entries], indent=1))
 
 
 def dropped(decisions: Sequence[Decision], number: int) -> Decision | None:
@@ -55,8 +118,24 @@ def passed(decisions: Sequence[Decision], number: int) -> int:
     return len([*itertools.takewhile(lambda decision: number in decision.kept, decisions)])
 
 
-def _decision(at: Any, scores: Any, kept: Any) -> Decision:
-    found = [None if score is None else float(score) for score in scores]
-    if not all(score is None or math.isfinite(score) for score in found):
-        raise ValueError
-    return Decision(int(at), found, [int(number) for number in kept])
+def with_diverged(
+    scores: Sequence[float | None], diverged: Set[int], configurations: Sequence[Sequence[int]]
+) -> list[float | None]:
+    """Trials' scores, where a seed that diverged counts as much as the worst of all trials.
+
+    To leave it out would favour settings that diverge now and then. Of a configuration none of whose seeds has a score
+    nothing changes: it has none.
+    """
+    found = [*scores]
+    worst = min((score for score in scores if score is not None), default=None)
+    for trials in configurations:
+        if any(scores[trial] is not None for trial in trials):
+            for trial in diverged & {*trials}:
+                found[trial] = worst
+    return found
+
+
+def means(scores: Sequence[float | None], configurations: Sequence[Sequence[int]]) -> list[float | None]:
+    """Each configuration's mean over the seeds that have a score; None where none has."""
+    arrived = [[score for trial in trials if (score := scores[trial]) is not None] for trials in configurations]
+    return [math.fsum(each) / len(each) if each else None for each in arrived]

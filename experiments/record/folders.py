@@ -1,27 +1,33 @@
-"""Experiments as folders: the names of their files, how they are made, found and read."""
+"""The files and folders of an experiment: what they are called, and how a name from a disk or bucket becomes a path.
 
-import json
+What lies in an experiment is where its folder says: a name is one step, and no link is followed. Trials' and
+checkpoints' folders have exactly the names that programs give them; a copy under another name is not one of them.
+"""
+
 import os
-import shutil
-import tempfile
-import time
+import re
 from pathlib import Path
-from typing import Any
 
-from experiments.record.names import is_name
-from experiments.record.provenance import provenance
-from trainables.checks import ConfigError, unknown
-from trainables.files import replace_text
-from trainables.texts import MAX_JSON_BYTES, parse_json, printable, read_text
+from trainables.checkpoints import number
+from trainables.checks import ConfigError
 
 RECORD = "experiment.json"
-"""How the experiment was started; written before anything runs, read by ``--resume``."""
+"""What the experiment was asked to do, and where it comes from (``record/spec.py``)."""
+
+DECISIONS, EXCHANGES, WINNER = "rungs.json", "exchanges.json", "winner.json"
+"""What was decided while it ran (``record/decisions.py``)."""
+
+WINNER_FILM = "winner.gif"
+"""The first of the winner's games."""
 
 RESULTS, PARAMS, ERROR = "result.json", "params.json", "error.txt"
 """In a trial's folder: a row of JSON for each iteration, the settings, and Tune's report of what went wrong."""
 
 TUNE_STATES = "experiment_state-*.json"
 """Pattern of Tune's own accounts of the trials, one file for each time that it was started."""
+
+TRIAL = re.compile(r"(\d{5}|[1-9]\d{5,})(_.*)?", re.ASCII | re.DOTALL)
+"""Names of trials' folders."""
 
 
 def existing(storage_path: Path) -> list[str]:
@@ -33,77 +39,49 @@ def existing(storage_path: Path) -> list[str]:
     return sorted(name for name in names if os.path.isfile(storage_path / name / RECORD))
 
 
-def create(storage_path: Path, name: str | None, learner: str, spec: dict[str, Any]) -> Path:
-    """Make a new experiment's folder with its specification and its origin; return its absolute path.
+def is_name(name: str) -> bool:
+    """Whether this can be the name of a file or folder of ours: one step downwards, and fit to be printed."""
+    return name not in ("", ".", "..") and name.isprintable() and not {"/", "\\"} & {*name}
 
-    Without a name it is called by learner, date and time. Raises ConfigError if the name exists already or is no folder
-    name, or if the storage path cannot be written; then no folder is left behind.
+
+def inside(folder: Path, name: str) -> Path:
+    """The path of what is called so in a folder. Raises ConfigError if it would be anywhere else, or is a link."""
+    if not is_name(name):
+        raise ConfigError(f"{folder} holds {name!r}: accepted are names without / and \\ that can be printed")
+    path = folder / name
+    if path.is_symlink():
+        raise ConfigError(f"{path} is a link: in an experiment none is followed")
+    return path
+
+
+def trial_folders(experiment: Path) -> dict[str, Path]:
+    """The folders of an experiment's trials, by number, in order.
+
+    Raises ConfigError if two have one number, if one is a link, or if the experiment cannot be read.
     """
-    if name and not is_name(name):
-        raise ConfigError(f"--name {name!r} is not a folder name; put the path into --storage-path")
-    text = json.dumps(spec | provenance(), indent=1)
+    found: dict[str, Path] = {}
+    for name in _listed(experiment):
+        if not (match := TRIAL.fullmatch(name)) or not os.path.isdir(experiment / name):
+            continue
+        if earlier := found.get(match[1]):
+            raise ConfigError(
+                f"{earlier.name!r} and {name!r} in {experiment} are two folders of one trial: move the copy away"
+            )
+        found[match[1]] = inside(experiment, name)
+    return found
+
+
+def checkpoint_folders(trial: Path) -> list[Path]:
+    """The folders of a trial's checkpoints, by number. Raises ConfigError if one is a link, or if it cannot be read."""
+    names = [name for name in sorted(_listed(trial), key=number) if number(name) >= 0]
+    return [inside(trial, name) for name in names if os.path.isdir(trial / name)]
+
+
+def _listed(folder: Path) -> list[str]:
     try:
-        storage_path.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=storage_path):
-            folder = _make(storage_path.absolute(), name, learner)
-        try:
-            replace_text(folder / RECORD, text)
-        except OSError:
-            shutil.rmtree(folder)
-            raise
+        return sorted(os.listdir(folder))
     except OSError as error:
-        raise ConfigError(f"--storage-path {storage_path} cannot be written: {error.strerror}") from None
-    return folder
-
-
-def _make(storage_path: Path, name: str | None, learner: str) -> Path:
-    """A new folder; of programs that begin in one second each has its own."""
-    called, count = name or f"{learner}-{time.strftime('%Y%m%d-%H%M%S')}", 1
-    folder = storage_path / called
-    while True:
-        try:
-            folder.mkdir()
-            return folder
-        except FileExistsError:
-            if name:
-                text = f"--name {name!r} exists already in {storage_path}; --resume {name} continues it"
-                raise ConfigError(text) from None
-            count += 1
-            folder = storage_path / f"{called}-{count}"
-
-
-def find(storage_path: Path, name_or_path: str, learner: str | None = None) -> Path:
-    """The folder of an experiment, named within the storage path or by any path.
-
-    Raises ConfigError, listing those that exist, if there is none, if it is not of the ``learner`` asked for, or if its
-    name cannot be printed.
-    """
-    path = Path(name_or_path).absolute()
-    for folder in (storage_path.absolute() / name_or_path, path):
-        if os.path.isfile(folder / RECORD):
-            if not is_name(folder.name):
-                raise ConfigError(f"{printable(str(folder))!r}: accepted are names that can be printed; rename it")
-            found = read_record(folder).get("learner")
-            if learner not in (None, found):
-                raise ConfigError(f"{folder} is an experiment of {found!r}, not of {learner!r}")
-            return folder
-    # Of a path that leads to no experiment, show what lies in that folder, or else beside it.
-    parents = [storage_path] if Path(name_or_path).name == name_or_path else [path, path.parent, storage_path]
-    parent = next((parent for parent in parents if existing(parent)), storage_path)
-    raise ConfigError(f"{unknown('experiment', Path(name_or_path).name, existing(parent))} (in {parent})")
-
-
-def read_record(folder: Path) -> dict[str, Any]:
-    """What ``experiment.json`` says: specification and origin, of any types. Raises ConfigError if it is no JSON."""
-    try:
-        content = parse_json(read_text(folder / RECORD, MAX_JSON_BYTES))
-    except OSError as error:
-        raise ConfigError(f"{folder / RECORD} cannot be read: {error.strerror}") from None
-    except ValueError:
-        content = None
-    if not isinstance(content, dict):
-        raise ConfigError(f"{folder / RECORD} is damaged: it is not valid JSON")
-    return content
+        raise ConfigError(f"{folder} cannot be read: {error.strerror}") from None
 
 
 def display(path: Path) -> str:

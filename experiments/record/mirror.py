@@ -21,13 +21,12 @@ from pyarrow.fs import FileInfo, FileSelector, FileType, copy_files
 
 from experiments.ask.flags import RunFlags
 from experiments.ask.storage import MIRRORS, is_uri, locate
-from experiments.record import folders, names
-from experiments.record.decisions import DECISIONS
-from experiments.record.exchanges import EXCHANGES
-from experiments.record.folders import RECORD
+from experiments.record import folders
+from experiments.record.folders import DECISIONS, EXCHANGES, RECORD, WINNER, WINNER_FILM
 from experiments.record.lock import exclusive, is_held
 from experiments.record.notes import note, noted, synced
-from experiments.record.winner import FILM, WINNER
+from experiments.record.spec import ExperimentSpec
+from experiments.record.spec import find as find_folder
 from trainables.checkpoints import number
 from trainables.checks import ConfigError
 
@@ -42,9 +41,7 @@ class Remote:
     @classmethod
     def of(cls, folder: Path) -> Self | None:
         """What an experiment's folder mirrors, if it is a mirror. Raises ConfigError if its file is damaged."""
-        storage = folders.read_record(folder).get("storage_uri")
-        if storage and not (isinstance(storage, str) and is_uri(storage)):
-            raise ConfigError(f"{folder / RECORD} is damaged: storage_uri={str(storage)[:60]!r} is no URI")
+        storage = ExperimentSpec.read(folder).storage_uri
         return cls(storage, folder) if storage else None
 
     @property
@@ -71,9 +68,9 @@ class Remote:
     def settle(self) -> bool:
         """Send and fetch what is left when an experiment ends; return whether that went well."""
         try:
-            for path in names.trials(self.folder).values():
+            for path in folders.trial_folders(self.folder).values():
                 self.push_trial(path)
-            self.push(*_files(self.folder / name for name in (DECISIONS, EXCHANGES, WINNER, FILM)))
+            self.push(*_files(self.folder / name for name in (DECISIONS, EXCHANGES, WINNER, WINNER_FILM)))
             self.pull()
         except OSError as error:
             print(f"{self.uri} lacks what {self.folder} has: {error}. --resume sends it.", file=sys.stderr)
@@ -121,7 +118,7 @@ class Remote:
         fetched = []
         for info in self._list():
             if info.type is FileType.Directory:
-                folder = names.inside(self.folder, info.base_name)
+                folder = folders.inside(self.folder, info.base_name)
                 fetched += [file for file in self._list(info.base_name) if self._copy(file, folder)]
                 self.pull_checkpoints(info.base_name, whole=True)
             elif self._copy(info, self.folder):
@@ -134,10 +131,10 @@ class Remote:
         With ``whole`` also those that were fetched while they were written, and lack a part here.
         """
         filesystem, _ = locate(self.uri)
-        folder, incoming = names.inside(self.folder, trial), names.inside(self.folder / trial, ".incoming")
+        folder, incoming = folders.inside(self.folder, trial), folders.inside(self.folder / trial, ".incoming")
         infos = self._list(trial)
         there = {i.base_name for i in infos if i.type is FileType.Directory and number(i.base_name) >= 0}
-        here = {old.name: old for old in names.checkpoints(folder)} if folder.is_dir() else {}
+        here = {old.name: old for old in folders.checkpoint_folders(folder)} if folder.is_dir() else {}
         for name in here.keys() - there:
             shutil.rmtree(here[name])
         for name in sorted(there if whole else there - here.keys()):
@@ -147,7 +144,7 @@ class Remote:
             shutil.rmtree(incoming, ignore_errors=True)
             incoming.mkdir(parents=True)
             for file in files:
-                copy_files(file.path, str(names.inside(incoming, file.base_name)), source_filesystem=filesystem)
+                copy_files(file.path, str(folders.inside(incoming, file.base_name)), source_filesystem=filesystem)
             if name in here:
                 shutil.rmtree(here[name])
             incoming.rename(folder / name)
@@ -161,11 +158,11 @@ class Remote:
         if info.type is not FileType.File or info.base_name.startswith("."):
             return False
         filesystem, root = locate(self.uri)
-        target = names.inside(folder, info.base_name)
+        target = folders.inside(folder, info.base_name)
         if target.exists() and synced(self.folder).get(info.path.removeprefix(f"{root}/")) == noted(info):
             return False
         target.parent.mkdir(parents=True, exist_ok=True)
-        incoming = names.inside(folder, f".{info.base_name}.incoming")  # a fetch that fails leaves the target whole
+        incoming = folders.inside(folder, f".{info.base_name}.incoming")  # a fetch that fails leaves the target whole
         copy_files(info.path, str(incoming), source_filesystem=filesystem)
         incoming.replace(target)
         return True
@@ -183,7 +180,7 @@ def _files(paths: Iterable[Path]) -> list[Path]:
 
 def _is_here(folder: Path, file: FileInfo) -> bool:
     """Whether a folder has a file of this name and size."""
-    path = names.inside(folder, file.base_name)
+    path = folders.inside(folder, file.base_name)
     return path.is_file() and path.stat().st_size == file.size
 
 
@@ -196,18 +193,18 @@ def taken(run: RunFlags, name: str) -> bool:
 def find(run: RunFlags, name: str, learner: str) -> Path:
     """The folder of the experiment that a flag names: by its name, a path or a URI. A mirror is fetched first.
 
-    Raises ConfigError as ``folders.find`` does, and if nothing lies at the URI.
+    Raises ConfigError as ``experiment.find`` does, and if nothing lies at the URI.
     """
     remote = None
     if is_uri(name):
         locate(name)  # which refuses a URI that says more than a place
         parts = urlsplit(name)
         path = PurePosixPath(parts.path)
-        folder = names.inside(MIRRORS.absolute(), unquote(path.name))
+        folder = folders.inside(MIRRORS.absolute(), unquote(path.name))
         remote = Remote(parts._replace(path=str(path.parent)).geturl(), folder)
     elif run.uri and name == Path(name).name:
-        remote = Remote(run.uri, names.inside(MIRRORS.absolute(), name))
-    folder = remote.folder if remote else folders.find(run.folder, name, learner)
+        remote = Remote(run.uri, folders.inside(MIRRORS.absolute(), name))
+    folder = remote.folder if remote else find_folder(run.folder, name, learner)
     if remote := remote or Remote.of(folder):
         remote.fetch()
-    return folders.find(run.folder, str(folder), learner)
+    return find_folder(run.folder, str(folder), learner)

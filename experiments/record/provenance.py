@@ -5,27 +5,19 @@ import importlib.metadata
 import os
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from trainables.processor import KERNELS
 from trainables.versions import installed_versions
 
-ORIGIN: dict[str, Any] = {
-    "started": str,
-    "git": dict[str, str | bool] | None,
-    "versions": dict[str, str],
-    "python": str,
-    "platform": str,
-    "blas_kernels": str | None,
-    "cpus": int | None,
-}
-"""The entries of ``provenance`` and their types."""
+IN_WORDS = {"python": "Python {}", "platform": "{}", "blas_kernels": "BLAS kernels {}"}
+"""How the entries of an origin that can differ are said."""
 
 
 def provenance() -> dict[str, Any]:
-    """What ``experiment.json`` says of its origin; ``git`` is None without git or outside of a checkout."""
+    """The origin of what runs here and now; ``git`` is None without git or outside of a checkout."""
     versions = {"pong-experiments": importlib.metadata.version("pong-experiments"), **installed_versions()}
     python = versions.pop("python")
     return {
@@ -57,29 +49,21 @@ def git_revision(file: Path) -> dict[str, Any] | None:
         return None
 
 
-def changes_since(record: Mapping[str, Any]) -> list[str]:
-    """What of an origin that ``experiment.json`` tells is another thing here and now, in words."""
-    here, there = provenance(), dict(record)
-    names: dict[str, tuple[str, ...]] = {f"{name} {{}}": ("versions", name) for name in here["versions"]}
-    names |= {
-        "Python {}": ("python",),
-        "{}": ("platform",),
-        "BLAS kernels {}": ("blas_kernels",),
-        "git revision {}": ("git", "revision"),
-    }
-    found = []
-    for text, path in names.items():
-        old, new = (_entry(origin, path) for origin in (there, here))
-        if old and old != new:
-            length = 12 if path[0] == "git" else 80
-            found.append(f"{text.format(old[:length])} ({(new or 'none')[:length]} here)")
-    for origin, whose in ((there, "there"), (here, "here")):
-        if there.get("git") and _entry(origin, ("git", "dirty")) == "True":
-            found.append(f"uncommitted changes of the code {whose}")
+def changes_since(origin: Mapping[str, Any]) -> list[str]:
+    """What of an origin, as ``experiment.json`` has it, is another thing here and now, in words."""
+    now = provenance()
+    pairs = [(f"{name} {{}}", origin["versions"].get(name), version) for name, version in now["versions"].items()]
+    pairs += [(text, origin[name], now[name]) for name, text in IN_WORDS.items()]
+    found = [
+        f"{text.format(old[:80])} ({(new or 'none')[:80]} here)"
+        for text, old, new in pairs
+        if old not in (None, "unknown", new)
+    ]
+    git, git_here = origin["git"], now["git"]
+    if git and git["revision"] != (revision := git_here["revision"] if git_here else "none"):
+        found.append(f"git revision {git['revision'][:12]} ({revision[:12]} here)")
+    if git and git["dirty"]:
+        found.append("uncommitted changes of the code there")
+    if git and git_here and git_here["dirty"]:
+        found.append("uncommitted changes of the code here")
     return found
-
-
-def _entry(origin: Any, path: Sequence[str]) -> str | None:
-    for name in path:
-        origin = origin.get(name) if isinstance(origin, Mapping) else None
-    return None if origin is None else str(origin)

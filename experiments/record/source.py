@@ -1,6 +1,5 @@
 """The file of a learner of one's own, kept beside the results that came from it."""
 
-import dataclasses
 import hashlib
 import sys
 from pathlib import Path
@@ -25,7 +24,7 @@ def with_source(spec: ExperimentSpec, source: Path | None) -> ExperimentSpec:
         raise ConfigError(f"{source} cannot be read: {error.strerror}") from None
     if spec.learner_sha256[-1:] == [sha256]:
         return spec
-    return dataclasses.replace(spec, learner_sha256=[*spec.learner_sha256, sha256])
+    return spec.but(learner_sha256=[*spec.learner_sha256, sha256])
 
 
 def keep_source(folder: Path, spec: ExperimentSpec, source: Path | None) -> Path | None:

@@ -1,90 +1,154 @@
-"""What an experiment was asked to do: written into its folder before anything runs, and all that ``--resume`` needs."""
+"""What an experiment was asked to do: ``experiment.json``, written before anything runs, and all ``--resume`` needs."""
 
-import dataclasses
+import itertools
 import json
-import typing
-from dataclasses import dataclass, field
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from experiments.ask.budget import Budget
 from experiments.ask.flags import KEEP_BEST
-from experiments.record.folders import RECORD, read_record
-from experiments.record.names import is_name
-from experiments.record.provenance import ORIGIN
-from experiments.record.seeds import is_sound, members
-from experiments.record.sound import wrong_entry
-from trainables.checks import ConfigError
+from experiments.ask.storage import is_uri
+from experiments.ask.sweep_flags import SchedulerName
+from experiments.record.folders import RECORD, existing, is_name
+from experiments.record.provenance import provenance
+from trainables.checks import ConfigError, unknown
 from trainables.files import replace_text
+from trainables.texts import MAX_JSON_BYTES, parse_json, printable, read_text
 
-ALL_DONE, TIME_BUDGET, INTERRUPTED, GAVE_UP = ENDINGS = ("all done", "time budget", "interrupted", "gave up")
+ALL_DONE, TIME_BUDGET, INTERRUPTED, GAVE_UP = "all done", "time budget", "interrupted", "gave up"
 """Why a program stopped to run an experiment. Trials that failed are done; "gave up" is what Ray Tune does."""
 
-SETTINGS = dict[str, str | int | float | bool | None]
+Count = Annotated[int, Field(ge=0)]
+"""A whole number that counts something, from 0."""
+
+Settings = dict[str, str | int | float | bool | None]
 """A trial's settings as text has them."""
 
 
-class Confirm(typing.TypedDict):
+class Model(BaseModel):
+    """What a file of JSON says: entries of exactly the declared types, no others, and all numbers finite."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+
+
+class Git(Model):
+    """The commit that the code is checked out from, and whether a tracked file differs from it."""
+
+    revision: str
+    dirty: bool
+
+
+class Origin(Model):
+    """Where results come from: the code, its libraries, the machine."""
+
+    started: str = "unknown"
+    git: Git | None = None  # None without git, or outside of a checkout
+    versions: dict[str, str] = {}
+    python: str = "unknown"
+    platform: str = "unknown"
+    blas_kernels: str | None = None
+    cpus: Count | None = None
+
+
+class Limits(Model):
+    """A budget as text has it."""
+
+    iterations: Count | None
+    timesteps: Count | None = None
+
+
+class Confirm(Model):
     """What ``--confirm`` asks for: how many of the best run again, and with how many seeds."""
 
-    best: int
-    seeds: int
+    best: Count
+    seeds: Count
 
 
-@dataclass(frozen=True)
-class ExperimentSpec:
-    """The part of ``experiment.json`` that a program acts on; ``provenance`` adds the rest."""
+class ForkOf(Model):
+    """The experiment that this one went on from, and the iteration at which each trial did."""
+
+    name: str
+    iterations: list[Count]
+
+
+class ExperimentSpec(Model):
+    """``experiment.json``."""
 
     learner: str
     command: list[str]  # the program's file name and its arguments as typed
-    iterations: int | None  # of a trial that is not stopped early; None if steps alone are counted
+    iterations: Count | None = None  # of a trial that is not stopped early; None if steps alone are counted
+    timesteps: Count | None = None  # agent steps of such a trial; None if iterations are counted
     swept: list[str]  # settings that differ between trials, and so appear in their names
-    configs: list[dict[str, Any]]  # of every trial, in order
-    checkpoint_frequency: int
-    interval: int  # before asha first cuts, and between pbt's exchanges; in the budget's time_attr
-    keep_checkpoints: int = KEEP_BEST  # the best ones of each trial beside its latest; 0: all
-    scheduler: Literal["halving", "asha", "fifo", "pbt"] = "fifo"
-    rungs: list[int] | None = None  # where halving compares trials, ascending to the budget's end, in its time_attr
-    max_concurrent: int | None = None
+    configs: list[Settings]  # of every trial, in order
+    checkpoint_frequency: Count
+    interval: Count  # before asha first cuts, and between pbt's exchanges; in the budget's time_attr
+    keep_checkpoints: Count = KEEP_BEST  # the best ones of each trial beside its latest; 0: all
+    scheduler: SchedulerName = "fifo"
+    rungs: list[Count] | None = None  # where halving compares trials, ascending to the budget's end, in its time_attr
+    max_concurrent: Count | None = None
     time_budget_s: float | None = None
-    timesteps: int | None = None  # agent steps of a trial that is not stopped early; None if iterations are counted
-    confirm: dict[str, int] | None = None  # how many of the best to run again, and with how many seeds
+    confirm: Confirm | None = None
     confirms: str | None = None  # the sweep that this one confirms
-    extended: list[int | dict[str, int | None]] = field(
-        default_factory=list
-    )  # what the budget was before --extend, once or more
-    ended: str | None = None  # why the last program to run it stopped, one of ENDINGS; None before that
+    extended: list[Limits] = []  # what the budget was before --extend, once or more
+    ended: Literal["all done", "time budget", "interrupted", "gave up"] | None = None  # None before a program stopped
     storage_uri: str | None = None  # beneath which the experiment lies, where its folder here is a mirror
-    learner_sha256: list[str] = field(default_factory=list)  # of the files of a learner of one's own that it ran with
-    fork_of: dict[str, Any] | None = None  # the experiment that this one went on from, and each trial's iteration
-    configuration_of: list[int] | None = None  # each trial's, counted from 0, where configurations have several seeds
+    learner_sha256: list[str] = []  # of the files of a learner of one's own that it ran with
+    fork_of: ForkOf | None = None
+    configuration_of: list[Count] | None = None  # each trial's, counted from 0, where configurations have several seeds
     space: dict[str, str] | None = None  # each swept setting's values in words, where they were drawn from a space
-    preset: dict[str, Any] | None = None  # settings of a preset that came with the space, in a file of the user's own
+    preset: Settings | None = None  # settings of a preset that came with the space, in a file of the user's own
+    origin: Origin = Origin()
+
+    @model_validator(mode="after")
+    def _require_whole(self) -> Self:
+        """Check what entries say together."""
+        if not self.budget.limits:
+            raise ValueError("it has neither iterations nor timesteps")
+        if self.scheduler == "halving" and not self._rungs_lead_to_the_end:
+            raise ValueError(f"rungs={self.rungs} do not lead to {self.budget}")
+        if self.confirms is not None and not is_name(self.confirms):
+            raise ValueError(f"confirms={self.confirms!r} is no name")
+        if self.storage_uri and not is_uri(self.storage_uri):
+            raise ValueError(f"storage_uri={self.storage_uri[:60]!r} is no URI")
+        if self.configuration_of is not None and not counts_from_0(self.configuration_of, len(self.configs)):
+            raise ValueError(f"configuration_of={str(self.configuration_of)[:60]} does not count the configs' from 0")
+        return self
+
+    @property
+    def _rungs_lead_to_the_end(self) -> bool:
+        rungs = self.rungs or [0]
+        ascending = all(before < after for before, after in itertools.pairwise([0, *rungs]))
+        return ascending and rungs[-1] == self.budget.limits[self.budget.time_attr]
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """An experiment's specification. Raises ConfigError if it is damaged or lacks an entry."""
-        content = sound_record(folder)
-        names = {field.name for field in dataclasses.fields(cls)}
-        try:
-            spec = cls(**{name: value for name, value in content.items() if name in names})
-        except TypeError as error:
-            raise ConfigError(f"{folder / RECORD} is damaged or older than this program ({error})") from None
-        if not spec.budget.limits:
-            raise ConfigError(f"{folder / RECORD} is damaged: it has neither iterations nor timesteps")
-        if spec.scheduler == "halving" and not spec.has_sound_rungs:
-            raise ConfigError(f"{folder / RECORD} is damaged: rungs={spec.rungs} do not lead to {spec.budget}")
-        return spec
+        """An experiment's specification. Raises ConfigError if it is damaged."""
+        return read_model(folder / RECORD, cls)
+
+    def write(self, folder: Path) -> None:
+        """Replace the ``experiment.json`` of a folder. Raises OSError."""
+        replace_text(folder / RECORD, json.dumps(self.model_dump(), indent=1))
+
+    def but(self, **changes: Any) -> Self:
+        """The same with some other entries."""
+        return self.model_copy(update=changes)
 
     @property
     def budget(self) -> Budget:
         """How long a trial trains."""
-        return Budget.of_record(vars(self))
+        return Budget(self.iterations, self.timesteps)
 
     @property
-    def budgets_before(self) -> list[Budget]:
+    def earlier_budgets(self) -> list[Budget]:
         """What the budget was before it was extended."""
-        return Budget.before(vars(self))
+        return [Budget(limits.iterations, limits.timesteps) for limits in self.extended]
 
     @property
     def configurations(self) -> list[list[int]]:
@@ -92,38 +156,115 @@ class ExperimentSpec:
         return members(self.configuration_of, len(self.configs))
 
     @property
-    def has_sound_rungs(self) -> bool:
-        """Whether the rungs ascend to the end of the budget."""
-        rungs = self.rungs or []
-        return rungs == sorted({0, *rungs})[1:] and rungs[-1:] == [self.budget.limits[self.budget.time_attr]]
+    def seeds(self) -> list[int]:
+        """Each trial's random seed."""
+        return [int(config.get("seed") or 0) for config in self.configs]
 
-    def with_more(self, more: Budget) -> "ExperimentSpec":
+    def with_more(self, more: Budget) -> Self:
         """What it is to do once its budget is extended. Raises ConfigError as ``Budget.extended`` does."""
         now = self.budget.extended(more)
         rungs = self.rungs and [*self.rungs[:-1], now.limits[now.time_attr]]
-        before = [*self.extended, dataclasses.asdict(self.budget)]
-        return dataclasses.replace(self, **dataclasses.asdict(now), rungs=rungs, extended=before)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain types, for ``experiment.json``."""
-        return dataclasses.asdict(self)
-
-    def update(self, folder: Path) -> None:
-        """Put this specification into the ``experiment.json`` of ``folder``; what else stands there stays."""
-        replace_text(folder / RECORD, json.dumps(read_record(folder) | self.to_dict(), indent=1))
+        before = [*self.extended, Limits(iterations=self.iterations, timesteps=self.timesteps)]
+        return self.but(iterations=now.iterations, timesteps=now.timesteps, rungs=rungs, extended=before)
 
 
-def sound_record(folder: Path) -> dict[str, Any]:
-    """What ``experiment.json`` says, each entry of the type that is declared here. Raises ConfigError otherwise."""
-    content = read_record(folder)
-    hints = typing.get_type_hints(ExperimentSpec) | ORIGIN | {"configs": list[SETTINGS], "confirm": Confirm | None}
-    hints["preset"] = SETTINGS | None
-    wrong = wrong_entry(content, hints)
-    if (sweep := content.get("confirms")) is not None and not (wrong or is_name(sweep)):
-        wrong = f"confirms={sweep!r} is no name"
-    if (of := content.get("configuration_of")) is not None and not wrong:
-        sound = is_sound(of, len(content.get("configs", [])))
-        wrong = None if sound else f"configuration_of={str(of)[:60]} does not count the configs' configurations from 0"
-    if wrong:
-        raise ConfigError(f"{folder / RECORD} is damaged: {wrong}")
-    return content
+def read_model(path: Path, kind: Any) -> Any:
+    """What a file says, of the type ``kind``. Raises ConfigError, in one line, if it is damaged, or cannot be read."""
+    try:
+        content = parse_json(read_text(path, MAX_JSON_BYTES))
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise ConfigError(f"{path} is damaged: it is not valid JSON") from None
+    try:
+        return TypeAdapter(kind).validate_python(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        message = first["msg"].removeprefix("Value error, ")
+        if first["loc"]:  # else it is about several entries, which the message names
+            message = f"{'.'.join(map(str, first['loc']))}={str(first['input'])[:60]!r}: {message}"
+        raise ConfigError(f"{path} is damaged: {printable(message)}") from None
+
+
+def counts_from_0(configuration_of: Sequence[int], trials: int) -> bool:
+    """Whether this gives each of so many trials its configuration, counted without gaps in the order of the trials."""
+    seen = 0
+    for configuration in configuration_of:
+        if configuration not in (seen, seen - 1) or configuration < 0:
+            return False
+        seen = configuration + 1
+    return len(configuration_of) == trials
+
+
+def members(configuration_of: Sequence[int] | None, trials: int) -> list[list[int]]:
+    """The trials of each configuration, in order. Without ``configuration_of`` each trial is one of its own."""
+    found: dict[int, list[int]] = {}
+    for trial, configuration in enumerate(configuration_of or range(trials)):
+        found.setdefault(configuration, []).append(trial)
+    return list(found.values())
+
+
+def of_some(configuration_of: Sequence[int] | None, trials: Sequence[int]) -> list[int] | None:
+    """The configurations of some of the trials, counted anew from 0; None where each trial is one."""
+    if configuration_of is None:
+        return None
+    kept = [configuration_of[trial] for trial in trials]
+    return [sorted({*kept}).index(configuration) for configuration in kept]
+
+
+def create(storage_path: Path, name: str | None, spec: ExperimentSpec) -> Path:
+    """Make a new experiment's folder with its specification and its origin; return its absolute path.
+
+    Without a name it is called by learner, date and time. Raises ConfigError if the name exists already or is no folder
+    name, or if the storage path cannot be written; then no folder is left behind.
+    """
+    if name and not is_name(name):
+        raise ConfigError(f"--name {name!r} is not a folder name; put the path into --storage-path")
+    spec = spec.but(origin=Origin(**provenance()))
+    try:
+        storage_path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=storage_path):
+            folder = _make(storage_path.absolute(), name, spec.learner)
+        try:
+            spec.write(folder)
+        except OSError:
+            shutil.rmtree(folder)
+            raise
+    except OSError as error:
+        raise ConfigError(f"--storage-path {storage_path} cannot be written: {error.strerror}") from None
+    return folder
+
+
+def _make(storage_path: Path, name: str | None, learner: str) -> Path:
+    """A new folder; of programs that begin in one second each has its own."""
+    called = name or f"{learner}-{time.strftime('%Y%m%d-%H%M%S')}"
+    for count in itertools.count(1):
+        folder = storage_path / (called if count == 1 else f"{called}-{count}")
+        try:
+            folder.mkdir()
+            break
+        except FileExistsError:
+            if name:
+                text = f"--name {name!r} exists already in {storage_path}; --resume {name} continues it"
+                raise ConfigError(text) from None
+    return folder
+
+
+def find(storage_path: Path, name_or_path: str, learner: str | None = None) -> Path:
+    """The folder of an experiment, named within the storage path or by any path.
+
+    Raises ConfigError, listing those that exist, if there is none, if it is not of the ``learner`` asked for, or if its
+    name cannot be printed.
+    """
+    path = Path(name_or_path).absolute()
+    for folder in (storage_path.absolute() / name_or_path, path):
+        if os.path.isfile(folder / RECORD):
+            if not is_name(folder.name):
+                raise ConfigError(f"{printable(str(folder))!r}: accepted are names that can be printed; rename it")
+            if learner and learner != (found := ExperimentSpec.read(folder).learner):
+                raise ConfigError(f"{folder} is an experiment of {found!r}, not of {learner!r}")
+            return folder
+    # Of a path that leads to no experiment, show what lies in that folder, or else beside it.
+    parents = [storage_path] if Path(name_or_path).name == name_or_path else [path, path.parent, storage_path]
+    parent = next((parent for parent in parents if existing(parent)), storage_path)
+    raise ConfigError(f"{unknown('experiment', Path(name_or_path).name, existing(parent))} (in {parent})")

@@ -9,10 +9,10 @@ from experiments.ask.command_line import neighbour
 from experiments.ask.flags import RunFlags
 from experiments.plan.learners import Learner
 from experiments.read.configurations import best_configurations, varied
-from experiments.read.confirmations import SUFFIX, confirmations, verdict, wanted
-from experiments.read.trials import Experiment, read_experiment
+from experiments.read.experiments import Experiment, read_experiment
+from experiments.read.luck import SUFFIX, confirmations, verdict, wanted
 from experiments.record import folders, mirror
-from experiments.record.spec import ExperimentSpec
+from experiments.record.spec import Confirm, ExperimentSpec
 from experiments.run import lifecycle
 from experiments.show.table import print_table
 from experiments.show.tables import confirmation_table
@@ -40,7 +40,7 @@ def confirm(learner: Learner, folder: Path, run: RunFlags) -> int:
     again, begun = folder.with_name(folder.name + SUFFIX), _begun(folder, spec, run)
     if not begun and not wanted(sweep):
         raise ConfigError("no trial has a result" if sweep.settled else "the sweep has not come to its end")
-    print(f"\nThe best {asked['best']} again, with fresh seeds: {folders.display(again)}", flush=True)
+    print(f"\nThe best {asked.best} again, with fresh seeds: {folders.display(again)}", flush=True)
     flags = _flags(folder, spec, run)
     if begun:
         status, again = lifecycle.resume(learner, dataclasses.replace(flags, resume=again.name))
@@ -73,16 +73,15 @@ def _flags(folder: Path, spec: ExperimentSpec, run: RunFlags) -> RunFlags:
     )
 
 
-def fresh_seeds(spec: ExperimentSpec, sweep: Experiment, asked: dict[str, int]) -> ExperimentSpec:
+def fresh_seeds(spec: ExperimentSpec, sweep: Experiment, asked: Confirm) -> ExperimentSpec:
     """What the confirmation is to do. All configurations meet the same seeds, new to all of them.
 
     Its trials begin untrained, also those of a fork's confirmation.
     """
-    first = 1 + max(config["seed"] for config in spec.configs)
-    seeds = range(first, first + asked["seeds"])
-    chosen = best_configurations(sweep, asked["best"])
-    return dataclasses.replace(
-        spec,
+    first = 1 + max(spec.seeds)
+    seeds = range(first, first + asked.seeds)
+    chosen = best_configurations(sweep, asked.best)
+    return spec.but(
         swept=[*varied(chosen), "seed"],
         configs=[c.config | {"seed": seed} for c, seed in itertools.product(chosen, seeds)],
         scheduler="fifo",

@@ -1,6 +1,5 @@
 """Tune at work on an experiment: again where it gives up."""
 
-import dataclasses
 import sys
 import time
 from collections.abc import Sequence
@@ -45,7 +44,7 @@ def fit_until(
         if restarts:
             print("Going on from the last checkpoints.", file=sys.stderr, flush=True)
         try:
-            in_time = dataclasses.replace(spec, time_budget_s=spec.time_budget_s and left)
+            in_time = spec.but(time_budget_s=spec.time_budget_s and left)
             _fit(learner, folder, in_time, signals, callbacks, verbose)
             return True
         except (RuntimeError, tune.TuneError, ray.exceptions.RayError) as error:

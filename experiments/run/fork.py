@@ -1,6 +1,5 @@
 """A new experiment that starts where another one stands: ``--fork``."""
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,10 +7,10 @@ from typing import Any
 from experiments.ask.flags import RunFlags
 from experiments.plan.learners import Learner
 from experiments.plan.trial_names import number_of, trial_name
-from experiments.read.loading import copy
+from experiments.read.policies import copy
 from experiments.read.restored import RestoredTrial, restore
 from experiments.record import folders, mirror
-from experiments.record.spec import ExperimentSpec
+from experiments.record.spec import ExperimentSpec, ForkOf
 from experiments.run import lifecycle
 from trainables.checks import ConfigError
 from trainables.config import Config
@@ -78,5 +77,5 @@ def fork(learner: Learner, spec: ExperimentSpec, restored: Sequence[RestoredTria
             copy(source, folder / name / "checkpoint_000000")
             print(f"  {name}: starts from {folders.display(source)}, after iteration {row['training_iteration']}")
 
-    origin = {"name": run.fork, "iterations": [row["training_iteration"] for _, row in starts]}
-    return lifecycle.start(learner, dataclasses.replace(spec, fork_of=origin), run, prepare)
+    origin = ForkOf(name=run.fork or "", iterations=[row["training_iteration"] for _, row in starts])
+    return lifecycle.start(learner, spec.but(fork_of=origin), run, prepare)

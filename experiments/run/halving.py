@@ -18,9 +18,9 @@ from ray.tune.schedulers import TrialScheduler
 from experiments.ask.words import duration
 from experiments.plan.learners import Learner
 from experiments.plan.rungs import trials_of_round
-from experiments.record.decisions import DECISIONS, Decision, dropped, read_decisions, write_decisions
+from experiments.record.decisions import Decision, dropped, means, read_decisions, with_diverged, write_decisions
+from experiments.record.folders import DECISIONS
 from experiments.record.mirror import Remote
-from experiments.record.seeds import means, with_diverged
 from experiments.record.spec import ExperimentSpec
 from experiments.run.lending import Lending
 from experiments.run.ray_session import cluster_resources
@@ -80,7 +80,7 @@ class Halving(Rounds):
         scores = self._scores(trials)
         go_on = best(means(scores, configurations), trials_of_round(len(configurations), len(self._decisions) + 1))
         kept = [index for each in go_on for index in configurations[each] if scores[index] is not None]
-        decision = Decision(self._rungs[len(self._decisions)], scores, kept)
+        decision = Decision(at=self._rungs[len(self._decisions)], scores=scores, kept=kept)
         self._write([*self._decisions, decision])
         steps = (self._rungs[len(self._decisions)] - decision.at) * len({*kept} & {*waiting})
         too_long = len(go_on) > 1 and self._pace.too_long(self._steps(trials), steps)

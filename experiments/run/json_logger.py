@@ -7,7 +7,7 @@ from typing import Any, TextIO
 from ray.tune.experiment import Trial
 from ray.tune.logger import LoggerCallback
 
-from experiments.read.trials import read_rows
+from experiments.read.rows import read_rows
 from experiments.record.folders import PARAMS, RESULTS
 from experiments.run.tune_trials import trial_folder
 from trainables.files import replace_text

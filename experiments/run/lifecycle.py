@@ -1,7 +1,6 @@
 """An experiment from its start or its continuation to its end, for sweeps and single runs alike."""
 
 import contextlib
-import dataclasses
 import itertools
 import math
 import sys
@@ -16,16 +15,16 @@ from experiments.ask.flags import RunFlags
 from experiments.plan.learners import Learner
 from experiments.plan.plan import require_fits
 from experiments.plan.trial_names import number_of
-from experiments.read.confirmations import SUFFIX, state_with_confirmation
+from experiments.read.experiments import read_experiment
+from experiments.read.luck import SUFFIX, state_with_confirmation
 from experiments.read.next_command import next_command
 from experiments.read.restored import RestoredTrial, all_over, describe, restore
-from experiments.read.trials import read_experiment
 from experiments.record import folders, mirror
 from experiments.record.decisions import read_decisions
 from experiments.record.lock import exclusive
 from experiments.record.mirror import Remote
 from experiments.record.source import keep_changed_source, keep_source, with_source
-from experiments.record.spec import ALL_DONE, GAVE_UP, INTERRUPTED, TIME_BUDGET, ExperimentSpec
+from experiments.record.spec import ALL_DONE, GAVE_UP, INTERRUPTED, TIME_BUDGET, ExperimentSpec, create
 from experiments.run.callbacks import factory, made
 from experiments.run.cluster import require_shared
 from experiments.run.disk import require_disk
@@ -73,7 +72,7 @@ def start(
         start_ray(run.address, run.verbose)
         require_shared(run.uri or str(run.folder.absolute()))
     spec = with_source(spec, learner.source)
-    folder = folders.create(run.folder, run.name, learner.name, spec.to_dict())
+    folder = create(run.folder, run.name, spec)
     with exclusive(folder):
         keep_source(folder, spec, learner.source)
         if prepare:
@@ -121,14 +120,14 @@ def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) ->
             require_fits(learner.config_class.from_dict(config | fewest), resources)
         if run.address or home:
             require_shared(home.uri if home else str(folder))
-        spec = with_source(dataclasses.replace(spec, ended=None), learner.source)
+        spec = with_source(spec.but(ended=None), learner.source)
         if spec != before:  # only now that it can begin: a budget cannot be given twice
             try:
                 keep_changed_source(folder, spec, before, learner.source)
                 _write(spec, folder)
             except OSError as error:
                 with contextlib.suppress(OSError):
-                    before.update(folder)
+                    before.write(folder)
                 raise ConfigError(f"{folder / folders.RECORD} cannot be changed: {error}") from None
         return _run(learner, folder, spec, callbacks, run)
 
@@ -154,7 +153,7 @@ def _why_over(restored: Mapping[str, RestoredTrial], spec: ExperimentSpec) -> st
 
 def _write(spec: ExperimentSpec, folder: Path) -> None:
     """Change an experiment's record, also where it lives. Raises OSError if that is out of reach."""
-    spec.update(folder)
+    spec.write(folder)
     if home := Remote.of(folder):
         home.push(folder / folders.RECORD)
 
@@ -164,7 +163,7 @@ def _run(
 ) -> int:
     """Run to the end, note why it ended, and print what came out; return the program's exit status."""
     print(f"Look:    tensorboard --logdir {folders.display(folder)}\n", flush=True)
-    signals = StopSignals(next_command(folder, spec.to_dict(), False, run.again))
+    signals = StopSignals(next_command(folder, spec, False, run.again))
     deadline = time.monotonic() + (spec.time_budget_s or math.inf)
     whole = fit_until(deadline, learner, folder, spec, signals, callbacks, run.verbose)
     spent = time.monotonic() >= deadline
@@ -177,12 +176,12 @@ def _run(
     ending = TIME_BUDGET if not over and (spent or _ended_at_a_rung(folder, spec)) else ALL_DONE
     ending = INTERRUPTED if signals.received else ending if whole else GAVE_UP
     try:
-        _write(dataclasses.replace(spec, ended=ending), folder)
+        _write(spec.but(ended=ending), folder)
     except OSError as error:
         print(f"{folder} cannot be sent: {error}. --resume sends it.", file=sys.stderr)
         settled = False
     over &= state_with_confirmation(read_experiment(folder, running=False)) != "unconfirmed"
-    if command := next_command(folder, spec.to_dict(), over, run.again):
+    if command := next_command(folder, spec, over, run.again):
         print(f"{'Extend' if over else 'Resume'}:  {command}")
     return signals.status or (status if settled else UNFINISHED)
 

@@ -20,9 +20,9 @@ from ray.tune.experiment import Trial
 from experiments.ask.storage import locate
 from experiments.plan.learners import Learner
 from experiments.plan.population import groups, mutated, mutations
-from experiments.read.trials import read_rows
-from experiments.record.exchanges import EXCHANGES, Copy, Exchange, read_exchanges, write_exchanges
-from experiments.record.folders import RESULTS
+from experiments.read.rows import read_rows
+from experiments.record.decisions import Copy, Exchange, read_exchanges, write_exchanges
+from experiments.record.folders import EXCHANGES, RESULTS
 from experiments.record.mirror import Remote
 from experiments.record.spec import ExperimentSpec
 from experiments.run.ray_internals import give_back
@@ -67,17 +67,24 @@ class Population(Rounds):
         scores = [results[index][METRIC] if index in results else None for index in range(len(self._spec.configs))]
         copies = [self._planned(waiting, index, best) for index, best in losers(scores, self._groups)]
         least = min(result[self._time_attr] for result in results.values())
-        self._exchanges.append(Exchange(least, scores, copies))
+        self._exchanges.append(Exchange(at=least, scores=scores, copies=copies))
         self._carry_out(waiting)
 
     def _planned(self, trials: Mapping[int, Trial], index: int, best: Sequence[int]) -> Copy:
         """Draw a donor, and the settings to go on with."""
-        seed = np.random.SeedSequence(self._spec.configs[0]["seed"], spawn_key=(STREAM, len(self._exchanges), index))
+        seed = np.random.SeedSequence(self._spec.seeds[0], spawn_key=(STREAM, len(self._exchanges), index))
         rng = np.random.default_rng(seed)
         donor = best[int(rng.integers(len(best)))]
         settings = {name: mutated(domain, trials[donor].config[name], rng) for name, domain in self._mutations.items()}
         before = {name: trials[index].config[name] for name in settings}
-        return Copy(index, donor, _newest(trials[donor]), _newest(trials[index]) + 1, before, settings)
+        return Copy(
+            trial=index,
+            donor=donor,
+            source=_newest(trials[donor]),
+            target=_newest(trials[index]) + 1,
+            before=before,
+            settings=settings,
+        )
 
     def _carry_out(self, trials: Mapping[int, Trial]) -> None:
         """Write the exchanges down, and make what is missing of the latest one's copies.

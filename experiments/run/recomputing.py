@@ -9,7 +9,7 @@ import ray
 
 from experiments.plan.learners import Learner
 from experiments.plan.resources import local_cpus
-from experiments.read.loading import load, parameters
+from experiments.read.policies import load, parameters
 from experiments.read.stretches import Point
 from experiments.run.ray_session import ship, start_local
 from trainables.checks import ConfigError

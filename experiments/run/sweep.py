@@ -21,8 +21,7 @@ from experiments.plan.seeds import require_means, with_seeds
 from experiments.plan.spaces import Space, own_space, space_around
 from experiments.plan.trial_names import number_in_name
 from experiments.read.restored import RestoredTrial
-from experiments.record.seeds import members, of_some
-from experiments.record.spec import ExperimentSpec
+from experiments.record.spec import Confirm, ExperimentSpec, members, of_some
 from experiments.run.fork import best_checkpoint, changed, forked
 from experiments.run.planning import filled, rounds, show
 from experiments.run.ray_session import resources_for
@@ -59,7 +58,7 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
     sweep, run = arguments.sweep.settled, arguments.run
     mode = require_counted([run, arguments.sweep], words)
     if mode in (RESUME, EXTEND):
-        return continuation(learner, run, Budget(sweep.iterations, sweep.timesteps), sweep.confirmation), None
+        return continuation(learner, run, Budget(sweep.iterations, sweep.timesteps), _confirm(sweep)), None
     resources = resources_for(run)
     settings = sweep.settings(learner.batch_field)
     require_means(sweep.seeds, sweep.scheduler, settings)
@@ -135,6 +134,10 @@ def _drawn(learner: Learner, sweep: SweepFlags, settings: Mapping[str, Any], res
     return Drawn(sweep, capacity, *found, space)
 
 
+def _confirm(sweep: SweepFlags) -> Confirm | None:
+    return Confirm(**sweep.confirmation) if sweep.confirmation else None
+
+
 def _spec(plan: Plan, sweep: SweepFlags, run: RunFlags, start: int) -> ExperimentSpec:
     """What is written down of a plan; ``start`` is where the furthest trial of a fork begins."""
     limit = sweep.budget.limits[sweep.budget.time_attr]
@@ -154,7 +157,7 @@ def _spec(plan: Plan, sweep: SweepFlags, run: RunFlags, start: int) -> Experimen
         max_concurrent=sweep.max_concurrent,
         time_budget_s=sweep.time_budget_s,
         storage_uri=run.uri,
-        confirm=sweep.confirmation,
+        confirm=_confirm(sweep),
         configuration_of=plan.configuration_of,
         space=plan.space,
         preset=plan.preset,

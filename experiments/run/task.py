@@ -1,6 +1,5 @@
 """What a command line asks for, once it is found to be possible: a new experiment, or one that goes on."""
 
-import dataclasses
 import os
 import sys
 from collections.abc import Sequence
@@ -10,10 +9,10 @@ from pathlib import Path
 from experiments.ask.budget import Budget
 from experiments.ask.flags import RunFlags
 from experiments.plan.learners import Learner
-from experiments.read.confirmations import SUFFIX
+from experiments.read.luck import SUFFIX
 from experiments.read.restored import RestoredTrial
 from experiments.record import folders, mirror
-from experiments.record.spec import ExperimentSpec
+from experiments.record.spec import Confirm, ExperimentSpec
 from experiments.run import lifecycle
 from experiments.run.confirm import confirm, due
 from experiments.run.fork import fork, starting_points
@@ -33,7 +32,7 @@ class Task:
     checkpoint_bytes: int = 0  # at most; of a new experiment
 
 
-def continuation(learner: Learner, run: RunFlags, asked: Budget, confirm: dict[str, int] | None = None) -> Task:
+def continuation(learner: Learner, run: RunFlags, asked: Budget, confirm: Confirm | None = None) -> Task:
     """What --resume, with a confirmation or without, or --extend asks for. Raises ConfigError if it cannot be."""
     folder = mirror.find(run, run.resume or run.extend or "", learner.name)
     spec = ExperimentSpec.read(folder)
@@ -42,15 +41,15 @@ def continuation(learner: Learner, run: RunFlags, asked: Budget, confirm: dict[s
     return Task(learner, run, spec.with_more(asked), folder, asked)
 
 
-def _with_confirmation(spec: ExperimentSpec, folder: Path, asked: dict[str, int]) -> ExperimentSpec:
+def _with_confirmation(spec: ExperimentSpec, folder: Path, asked: Confirm) -> ExperimentSpec:
     """What an experiment is to do once a confirmation is asked for that it did not promise when it began."""
     if spec.confirm and spec.confirm != asked:
-        raise ConfigError(f"--confirm: {folder.name} promises the best {spec.confirm['best']} already; leave it out")
+        raise ConfigError(f"--confirm: {folder.name} promises the best {spec.confirm.best} already; leave it out")
     if spec.confirms or spec.scheduler == "pbt":
         raise ConfigError(f"--confirm: {folder.name} is {'a confirmation' if spec.confirms else 'a sweep of pbt'}")
     if not spec.confirm and os.path.lexists(again := folder.with_name(folder.name + SUFFIX)):
         raise ConfigError(f"--confirm needs the name {again.name!r}, which exists already in {again.parent}")
-    return dataclasses.replace(spec, confirm=asked)
+    return spec.but(confirm=asked)
 
 
 def beginning(learner: Learner, run: RunFlags, spec: ExperimentSpec, origin: Sequence[RestoredTrial] = ()) -> Task:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from experiments.ask.words import duration
 from experiments.plan.learners import learner_named
-from experiments.read.loading import load
+from experiments.read.experiments import Experiment
+from experiments.read.policies import load
 from experiments.read.recomputed import compare_arrays, compare_rows, compare_states
 from experiments.read.stretches import Stretch, kept
-from experiments.read.trials import Experiment
 from experiments.record.provenance import changes_since
 from experiments.run.recomputing import Player, player, require_workers
 from experiments.show.text import line
@@ -26,7 +26,7 @@ def verify(experiment: Experiment, iterations: int, seed: int, num_workers: int)
     wrong = [f"{each.trial.name}: {text}" for each in found for text in each.wrong]
     for text in (f"{each.trial.name}: {text}" for each in found for text in each.notes):
         line(f"Not verified: {text}")
-    changes = changes_since(experiment.record)
+    changes = changes_since(experiment.spec.origin.model_dump())
     if changes:
         line(f"Made by something else than runs here: {', '.join(changes)}")
     for text in wrong:

@@ -5,9 +5,10 @@ from functools import partial
 from pathlib import Path
 
 from experiments.read import policies
-from experiments.read.trials import read_experiment
+from experiments.read.experiments import read_experiment
+from experiments.record.decisions import WinnerGames, write_winner
+from experiments.record.folders import WINNER, WINNER_FILM
 from experiments.record.mirror import Remote
-from experiments.record.winner import FILM, WINNER, WinnerGames, write_winner
 from experiments.run.ray_session import cluster_resources
 from trainables.checkpoints import CheckpointError
 from trainables.sampling.evaluation import play_evaluation
@@ -36,9 +37,9 @@ def play_winner(folder: Path) -> None:
         games, film = _play(checkpoint, best.number)
         write_winner(folder, games)
         if film:
-            (folder / FILM).write_bytes(film)
+            (folder / WINNER_FILM).write_bytes(film)
         if home := Remote.of(folder):
-            home.push(folder / WINNER, *[folder / FILM] * (film is not None))
+            home.push(folder / WINNER, *[folder / WINNER_FILM] * (film is not None))
     except (CheckpointError, RuntimeError, OSError) as error:
         print(f"The winner's games were left out: {error}", file=sys.stderr)
 
@@ -53,4 +54,4 @@ def _play(checkpoint: policies.CheckpointRef, trial: int) -> tuple[WinnerGames, 
         metrics, film = play_evaluation(play, settings.seed, checkpoint.iteration, GAMES)
     finally:
         pool.close()
-    return WinnerGames(trial, checkpoint.iteration, GAMES, metrics), film
+    return WinnerGames(trial=trial, iteration=checkpoint.iteration, games=GAMES, metrics=metrics), film

@@ -8,8 +8,8 @@ import numpy as np
 from experiments.ask.words import short
 from experiments.read.comparison import Comparison, Pair
 from experiments.read.configurations import SPEED_ONLY, varied
-from experiments.read.differences import MAX_SEEDS, POWER, Estimate, interquartile_mean
-from experiments.read.trials import Experiment
+from experiments.read.experiments import Experiment
+from experiments.read.statistics import MAX_SEEDS, POWER, Estimate, interquartile_mean
 from experiments.show.comparison_figures import curves_figure, differences_figure
 from experiments.show.origin import origin
 from experiments.show.page import Page, add_arrivals

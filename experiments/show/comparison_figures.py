@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.read.comparison import Comparison, Pair, Side
-from experiments.read.differences import mean_interval
+from experiments.read.statistics import mean_interval
 from experiments.show.figures import (
     COLOURS,
     GRID_POINTS,

@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.ask.budget import Budget
 from experiments.ask.words import short
-from experiments.read.trials import Experiment, TrialResult
+from experiments.read.experiments import Experiment
+from experiments.read.trial import Trial
 from experiments.show.figures import COLOURS, INK, RETURN, STYLE, new_figure
 from experiments.show.scales import in_order, is_logarithmic, is_range, short_tick
 from trainables.texts import printable
@@ -40,7 +40,7 @@ def marginal_means(values: Sequence[float], scores: Sequence[float]) -> list[Mea
     return [Mean(value_n[p].min(), value_n[p].max(), float(score_n[p].mean()), int(p.sum())) for p in parts]
 
 
-def comparable(trials: Sequence[TrialResult]) -> tuple[int, list[TrialResult], list[float]]:
+def comparable(trials: Sequence[Trial]) -> tuple[int, list[Trial], list[float]]:
     """Agent steps to compare trials at, the trials that have a return there, and their mean returns then.
 
     As a rule that is as far as all ended trials came. One that ended before another one's first result cannot be
@@ -57,8 +57,8 @@ def comparable(trials: Sequence[TrialResult]) -> tuple[int, list[TrialResult], l
 
 
 def at_first_rung(
-    experiments: Sequence[Experiment], trials: Sequence[TrialResult]
-) -> tuple[int, list[TrialResult], list[float]] | None:
+    experiments: Sequence[Experiment], trials: Sequence[Trial]
+) -> tuple[int, list[Trial], list[float]] | None:
     """What ``comparable`` gives, of trials of one halved sweep: where all of them were first compared.
 
     A trial ends the iteration in which it comes to a rung, so its first result can be later than another one's last.
@@ -66,7 +66,7 @@ def at_first_rung(
     """
     folders = {trial.folder.parent for trial in trials}
     sweep = next((experiment for experiment in experiments if {experiment.folder} == folders), None)
-    if not sweep or not sweep.decisions or Budget.of_record(sweep.record).unit != "timesteps":
+    if not sweep or not sweep.decisions or sweep.spec.budget.unit != "timesteps":
         return None
     first = sweep.decisions[0]
     scores = [first.score(trial.number) for trial in trials]
@@ -75,11 +75,11 @@ def at_first_rung(
     return first.at, [trial for trial, _ in found], [score for _, score in found]
 
 
-def _has_score(trial: TrialResult, steps: int) -> bool:
+def _has_score(trial: Trial, steps: int) -> bool:
     return trial.rows[0]["timesteps_total"] <= steps <= trial.rows[-1]["timesteps_total"]
 
 
-def effects_figure(trials: Sequence[TrialResult], scores: Sequence[float], names: Sequence[str]) -> Figure:
+def effects_figure(trials: Sequence[Trial], scores: Sequence[float], names: Sequence[str]) -> Figure:
     """The score of every trial against each of the settings ``names``, with marginal means as bars."""
     columns = min(2, len(names))
     rows = math.ceil(len(names) / columns)

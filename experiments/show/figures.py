@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MultipleLocator
 
 from experiments.read.configurations import Configuration
-from experiments.read.differences import mean_interval
+from experiments.read.statistics import mean_interval
 from trainables.metrics import METRIC
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")

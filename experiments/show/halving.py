@@ -4,16 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from experiments.ask.budget import Budget
 from experiments.ask.words import short
 from experiments.plan.seeds import in_words
 from experiments.read.configurations import SPEED_ONLY
-from experiments.read.differences import mean_interval
-from experiments.read.lead import Lead, lead
+from experiments.read.experiments import Experiment
+from experiments.read.luck import Lead, lead
 from experiments.read.next_command import confirm_command, plan_command
-from experiments.read.seeds import arrived, mean_last
-from experiments.read.trials import AT_END, Experiment, TrialResult
-from experiments.record.seeds import means, members
+from experiments.read.statistics import mean_interval
+from experiments.read.trial import AT_END, Trial, arrived, mean_last
+from experiments.record.decisions import means
+from experiments.record.spec import members
 from experiments.show.table import Rows
 from experiments.show.text import number
 
@@ -26,7 +26,7 @@ def rung_table(experiment: Experiment) -> Rows:
 
     Of configurations with several seeds these are means, and counts are of configurations.
     """
-    rows, configuration_of = [], experiment.record.get("configuration_of")
+    rows, configuration_of = [], experiment.spec.configuration_of
     for decision in experiment.decisions:
         trials_of = members(configuration_of, len(decision.scores))
         scores = {index: score for index, score in enumerate(means(decision.scores, trials_of)) if score is not None}
@@ -57,9 +57,9 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
     best = experiment.best
     if best is None or not experiment.decisions:
         return []
-    several = bool(experiment.record.get("configuration_of"))
+    several = bool(experiment.spec.configuration_of)
     leading = [trial for trial in experiment.trials if trial.rung == best.rung]
-    swept = experiment.record.get("swept", [])
+    swept = experiment.spec.swept
     hidden = {*SPEED_ONLY, "seed"} if several else SPEED_ONLY
     settings = ", ".join(
         f"{name}={short(best.config.get(name))}" for name in swept if name in best.config and name not in hidden
@@ -73,12 +73,12 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
     lines.append(_play(experiment, best, mark))
     if found := lead(experiment):
         lines.append(_certainty(found, experiment, mark))
-    if command := plan_command(experiment.record):
+    if command := plan_command(experiment.spec):
         lines.append(f"The same plan on any machine: {mark(command)}")
     return lines
 
 
-def seeds_in_words(trials: Sequence[TrialResult]) -> str:
+def seeds_in_words(trials: Sequence[Trial]) -> str:
     """How each seed of a configuration plays by its training games, and their mean with its interval."""
     seeds = arrived(trials)
     steps = sorted({trial.rows[-1]["timesteps_total"] for trial in seeds})
@@ -91,7 +91,7 @@ def seeds_in_words(trials: Sequence[TrialResult]) -> str:
     return f"{text}: {mean_last(seeds):.1f} on average (95% interval {low:.1f} to {high:.1f})."
 
 
-def _play(experiment: Experiment, best: TrialResult, mark: Callable[[str], str]) -> str:
+def _play(experiment: Experiment, best: Trial, mark: Callable[[str], str]) -> str:
     """How the best plays: in its games at the sweep's end, else by its last evaluation, else by training alone.
 
     Of several seeds the best one has played.
@@ -99,7 +99,7 @@ def _play(experiment: Experiment, best: TrialResult, mark: Callable[[str], str])
     row, played = best.rows[-1], experiment.played
     text = f"After {row['timesteps_total']:,} agent steps its last 100 training games returned {best.last:.1f}."
     it, its = "it", "Its"
-    if experiment.record.get("configuration_of"):
+    if experiment.spec.configuration_of:
         text, it, its = seeds_in_words(experiment.best_seeds), mark(best.name), f"The best seed's ({mark(best.name)})"
     if played and (played.trial, played.iteration) == (best.number, best.iterations):
         return f"{text} Then {it} played {played.games} games each way: {_returns(played.metrics)}; 95% intervals."
@@ -123,7 +123,7 @@ def _returns(metrics: Mapping[str, object]) -> str:
 
 
 def _certainty(found: Lead, experiment: Experiment, mark: Callable[[str], str]) -> str:
-    several = bool(experiment.record.get("configuration_of"))
+    several = bool(experiment.spec.configuration_of)
     what = f"{found.compared} {'configurations' if several else 'trials'}"
     other = in_words([trial.number for trial in found.next]) if several else found.next[0].name
     compared = f"How sure: when {what} were last compared, at {found.at:,} {_unit(experiment)}, it"
@@ -139,7 +139,7 @@ def _certainty(found: Lead, experiment: Experiment, mark: Callable[[str], str]) 
         text += " It was chosen for the luck of these seeds, too; to play the best again with others:"
     else:
         text += " Each had one random seed, and its luck is larger still; to play the best again with others:"
-    return f"{text} {mark(confirm_command(experiment.folder, experiment.record))}"
+    return f"{text} {mark(confirm_command(experiment.folder, experiment.spec))}"
 
 
 def _number(value: object) -> str:
@@ -147,4 +147,4 @@ def _number(value: object) -> str:
 
 
 def _unit(experiment: Experiment) -> str:
-    return "agent steps" if Budget.of_record(experiment.record).unit == "timesteps" else "iterations"
+    return "agent steps" if experiment.spec.budget.unit == "timesteps" else "iterations"

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from experiments.read.differences import Estimate
-from experiments.read.importance import MIN_CONFIGURATIONS
+from experiments.read.statistics import MIN_CONFIGURATIONS, Estimate
 from experiments.show.figures import COLOURS, GREY, INK, STYLE, new_figure
 from experiments.show.text import code
 from trainables.texts import printable

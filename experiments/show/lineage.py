@@ -1,22 +1,21 @@
 """Who copied whom under population based training."""
 
+from collections.abc import Sequence
+
 from experiments.ask.words import short
-from experiments.read.trials import Experiment
-from experiments.record.exchanges import Exchange, read_exchanges
+from experiments.read.experiments import Experiment
+from experiments.record.decisions import Exchange
 from experiments.show.table import Rows, to_markdown
 from experiments.show.text import code, number
 
 
 def lineage(experiment: Experiment) -> str:
-    """A section of a report in Markdown; empty where nobody was compared.
-
-    Raises ConfigError if the file of exchanges is damaged.
-    """
-    exchanges = read_exchanges(experiment.folder)
+    """A section of a report in Markdown; empty where nobody was compared."""
+    exchanges = experiment.exchanges
     rows = exchange_table(exchanges)
     if not exchanges:
         return ""
-    unit = "agent steps" if experiment.record.get("timesteps") else "iterations"
+    unit = "agent steps" if experiment.spec.timesteps else "iterations"
     text = f"Trials were compared {len(exchanges)} times, the last time after {exchanges[-1].at:,} {unit}. "
     if rows:
         text += (
@@ -29,7 +28,7 @@ def lineage(experiment: Experiment) -> str:
     return f"## Who copied whom in {code(experiment.name)}\n\n{text}\n\n{to_markdown(rows)}\n"
 
 
-def exchange_table(exchanges: list[Exchange]) -> Rows:
+def exchange_table(exchanges: Sequence[Exchange]) -> Rows:
     """A row for each copy: who, of whom, and each setting that was changed, from what to what."""
     return [
         {

@@ -12,10 +12,10 @@ from experiments.ask.words import duration
 from experiments.read import policies
 from experiments.read.comparison import Side, arrivals, side
 from experiments.read.configurations import SPEED_ONLY, Configuration, by_configuration, varied
-from experiments.read.confirmations import confirmations, verdict
-from experiments.read.importance import importances
-from experiments.read.seeds import rank
-from experiments.read.trials import Experiment, TrialResult
+from experiments.read.experiments import Experiment
+from experiments.read.luck import confirmations, verdict
+from experiments.read.statistics import importances
+from experiments.read.trial import Trial, rank
 from experiments.read.windows import window_size
 from experiments.show import tables
 from experiments.show.effects import at_first_rung, comparable, effects_figure
@@ -159,7 +159,7 @@ def _settings(page: Page, configurations: Sequence[Configuration], experiments: 
             " of them came; a bar is the mean over the trials at or around that value."
         )
         page.show(**{f"{learner}_effects": effects_figure(fair, scores, names)})
-        if any(e.record.get("scheduler") == "pbt" and e.learner == learner for e in experiments):
+        if any(e.spec.scheduler == "pbt" and e.learner == learner for e in experiments):
             page.add("How important each setting is cannot be said: settings changed while trials played.")
         elif decisive:
             count, estimates = importances(swept, fair, scores, decisive)
@@ -168,7 +168,7 @@ def _settings(page: Page, configurations: Sequence[Configuration], experiments: 
                 page.show(**{f"{learner}_importance": importance_figure(estimates)})
 
 
-def _trials_and_settings(page: Page, learner: str, trials: Sequence[TrialResult], names: Sequence[str]) -> None:
+def _trials_and_settings(page: Page, learner: str, trials: Sequence[Trial], names: Sequence[str]) -> None:
     """Combinations of settings. Of a single setting the effects show all."""
     shown = [trial for trial in trials if math.isfinite(trial.last)]
     if len(names) < 2 or len(shown) < MIN_TRIALS:
@@ -221,7 +221,7 @@ def add_arrivals(page: Page, labels: Sequence[str], sides: Sequence[Side], windo
 def _confirmations(page: Page, experiments: Sequence[Experiment]) -> None:
     named = {experiment.name: experiment for experiment in experiments}
     for experiment in experiments:
-        sweep = named.get(experiment.record.get("confirms", ""))
+        sweep = named.get(experiment.spec.confirms or "")
         if sweep and (found := confirmations(sweep, experiment)):
             page.add(f"## Was {code(sweep.name)} lucky?")
             page.add(
@@ -240,7 +240,7 @@ def _halvings(page: Page, experiments: Sequence[Experiment]) -> None:
             page.add("\n\n".join(lines))
 
 
-def _failures(page: Page, trials: Sequence[TrialResult]) -> None:
+def _failures(page: Page, trials: Sequence[Trial]) -> None:
     for trial in trials:
         if trial.error:
             page.add(f"{code(trial.name)} failed:\n\n{block(trial.error)}")

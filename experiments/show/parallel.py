@@ -18,7 +18,7 @@ from matplotlib.path import Path
 from matplotlib.ticker import LogLocator, MaxNLocator
 
 from experiments.ask.words import short
-from experiments.read.trials import TrialResult
+from experiments.read.trial import Trial
 from experiments.show.figures import INK, STYLE, new_figure
 from experiments.show.scales import in_order, is_logarithmic, is_range
 from trainables.texts import printable
@@ -50,12 +50,12 @@ def colours() -> Colormap:
     return LinearSegmentedColormap.from_list("returns", [tuple(map(float, shade)) for shade in shades])
 
 
-def is_early(trial: TrialResult, furthest: int) -> bool:
+def is_early(trial: Trial, furthest: int) -> bool:
     """Whether the trial's latest return is of fewer agent steps than another's, because it did not play to its end."""
     return trial.state != "finished" and trial.rows[-1]["timesteps_total"] < furthest
 
 
-def parallel_figure(trials: Sequence[TrialResult], names: Sequence[str]) -> Figure:
+def parallel_figure(trials: Sequence[Trial], names: Sequence[str]) -> Figure:
     """Trials that have a return, through the settings ``names`` to their latest returns."""
     furthest = max(trial.rows[-1]["timesteps_total"] for trial in trials)
     # The best last: lines that come later lie above others. Under halving who went further is better; failed is not.

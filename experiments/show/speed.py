@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
-from experiments.read.trials import TrialResult
+from experiments.read.trial import Trial
 from experiments.show.figures import COLOURS, GREY, INK, STYLE, new_figure
 
 
@@ -23,7 +23,7 @@ class Speed(NamedTuple):
     efficiency: float  # parallel efficiency: the speed-up divided by the ratio of the numbers of workers
 
 
-def speeds(trials: Sequence[TrialResult]) -> list[Speed]:
+def speeds(trials: Sequence[Trial]) -> list[Speed]:
     """Throughput by number of workers; empty if they are the same in all trials."""
     by_workers: dict[int, list[float]] = {}
     for workers, rate in itertools.chain(*map(_rates, trials)):
@@ -39,7 +39,7 @@ def speeds(trials: Sequence[TrialResult]) -> list[Speed]:
     return found
 
 
-def speed_figure(trials: Sequence[TrialResult], found: Sequence[Speed]) -> Figure:
+def speed_figure(trials: Sequence[Trial], found: Sequence[Speed]) -> Figure:
     """Agent steps per second against workers: trials, their means with the parallel efficiency, linear speed-up."""
     points = [*itertools.chain(*map(_rates, trials))]
     workers = [speed.workers for speed in found]
@@ -73,7 +73,7 @@ def speed_figure(trials: Sequence[TrialResult], found: Sequence[Speed]) -> Figur
     return figure
 
 
-def _rates(trial: TrialResult) -> list[tuple[int, float]]:
+def _rates(trial: Trial) -> list[tuple[int, float]]:
     """Numbers of workers that a trial had, as its scheduler lent it some, and its median steps a second with each."""
     had, rates = trial.curve("perf/workers"), trial.curve("perf/steps_per_s")
     had = np.where(np.isfinite(had), had, trial.config.get("num_workers", 1))  # older rows do not say

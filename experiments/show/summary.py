@@ -7,10 +7,9 @@ from pathlib import Path
 from experiments.ask.command_line import neighbour
 from experiments.read import policies
 from experiments.read.configurations import best_configurations, varied
+from experiments.read.experiments import Experiment, read_experiment
 from experiments.read.next_command import watch_command
-from experiments.read.trials import Experiment, read_experiment
-from experiments.record.folders import display
-from experiments.record.winner import FILM
+from experiments.record.folders import WINNER_FILM, display
 from experiments.show.halving import rung_table, seeds_in_words, winner_lines
 from experiments.show.table import print_table, without
 from experiments.show.tables import configuration_table, trial_table
@@ -28,7 +27,7 @@ def summarise(folder: Path) -> int:
     print_table(without(trial_table(experiment.trials), "experiment", "steps/s", "best", "area"))
     line()
     found = winner_lines(experiment)
-    if experiment.record.get("configuration_of"):
+    if experiment.spec.configuration_of:
         _show_seeds(experiment, compared=bool(found))
     if found:
         print_table(rung_table(experiment))
@@ -37,7 +36,7 @@ def summarise(folder: Path) -> int:
             say(text)
     if best := experiment.best:
         if not found:
-            if len(experiment.record.get("rungs") or []) > 1:
+            if len(experiment.spec.rungs or []) > 1:
                 line("Not all trials came to the first rung, so they are not compared at equal steps yet.")
             line(f"Best trial: {best.name}, mean return of its last 100 games {best.last:.1f}")
         if checkpoints := policies.of_trial(best.folder):
@@ -50,8 +49,8 @@ def summarise(folder: Path) -> int:
     line(f"Look:    tensorboard --logdir {where}")
     line(f"Report:  {neighbour('results.py')} report {where}")
     line(f"Play:    {watch_command(folder, experiment.learner)}")
-    if (folder / FILM).is_file():
-        line(f"Film:    {display(folder / FILM)}")
+    if (folder / WINNER_FILM).is_file():
+        line(f"Film:    {display(folder / WINNER_FILM)}")
     return 1 if failed else 0
 
 

@@ -14,20 +14,20 @@ from experiments.ask.words import duration, short
 from experiments.plan.capacity import Round
 from experiments.plan.plan import Plan
 from experiments.plan.seeds import in_words
-from experiments.read.arrivals import Arrivals
 from experiments.read.configurations import Configuration, varied
-from experiments.read.confirmations import Confirmation, state_with_confirmation
-from experiments.read.differences import mean_interval
-from experiments.read.seeds import mean_last, together
-from experiments.read.trials import ENDED, Experiment, TrialResult
+from experiments.read.experiments import Experiment
+from experiments.read.luck import Confirmation, state_with_confirmation
+from experiments.read.statistics import mean_interval
+from experiments.read.trial import ENDED, Trial, mean_last, together
+from experiments.read.windows import Arrivals
 from experiments.record import folders
-from experiments.record.seeds import members
+from experiments.record.spec import members
 from experiments.show.speed import Speed
 from experiments.show.table import Rows
 from experiments.show.text import number
 
 
-def trial_table(trials: Sequence[TrialResult]) -> Rows:
+def trial_table(trials: Sequence[Trial]) -> Rows:
     """Every trial, the best latest return first; seeds of one configuration stand together, in order of their mean."""
     return [
         {
@@ -127,7 +127,7 @@ def experiment_table(experiments: Sequence[Experiment], damaged: Iterable[str]) 
     for experiment in experiments:
         failed = sum(trial.state == "failed" for trial in experiment.trials)
         done = sum(trial.state in ENDED for trial in experiment.trials) - failed
-        planned = len(experiment.record.get("configs", experiment.trials))
+        planned = len(experiment.spec.configs)
         row = {
             "experiment": experiment.name,
             "state": state_with_confirmation(experiment),
@@ -145,8 +145,8 @@ def experiment_table(experiments: Sequence[Experiment], damaged: Iterable[str]) 
 def age(experiment: Experiment) -> float:
     """Seconds since the experiment was started."""
     try:
-        started = datetime.datetime.fromisoformat(experiment.record["started"]).timestamp()
-    except (KeyError, ValueError, OverflowError):
+        started = datetime.datetime.fromisoformat(experiment.spec.origin.started).timestamp()
+    except (ValueError, OverflowError):
         started = (experiment.folder / folders.RECORD).stat().st_mtime
     return time.time() - started
 

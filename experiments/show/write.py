@@ -8,8 +8,7 @@ from pathlib import Path
 import markdown
 from rich import filesize
 
-from experiments.record.folders import display
-from experiments.record.names import inside
+from experiments.record.folders import display, inside
 from experiments.show.page import Page
 from experiments.show.text import line
 from trainables.checks import ConfigError

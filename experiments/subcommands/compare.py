@@ -7,7 +7,7 @@ from typing import Annotated
 import tyro
 
 from experiments.read.comparison import compare
-from experiments.read.named import read_group
+from experiments.read.experiments import read_group
 from experiments.show.text import line
 from experiments.subcommands.storage import Several
 from trainables.checks import Bounds, check_fields

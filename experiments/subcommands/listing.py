@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from experiments.read.confirmations import state_with_confirmation
-from experiments.read.named import read_all
+from experiments.read.experiments import read_all
+from experiments.read.luck import state_with_confirmation
 from experiments.read.next_command import next_command
 from experiments.show.table import print_table
 from experiments.show.tables import age, experiment_table
@@ -33,7 +33,7 @@ class List(Storage):
             line(f"Damaged {name}:  {reason}")
         for experiment in experiments:
             if state_with_confirmation(experiment) in ("interrupted", "failed", "unconfirmed") and (
-                command := next_command(experiment.folder, experiment.record, over=False)
+                command := next_command(experiment.folder, experiment.spec, over=False)
             ):
                 line()
                 line(f"Resume {experiment.name}:  {command}")

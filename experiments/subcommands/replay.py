@@ -9,8 +9,9 @@ import tyro
 from experiments.ask.own_code import OwnCode
 from experiments.plan.own import import_typed
 from experiments.plan.resources import local_cpus
+from experiments.read.experiments import Experiment
 from experiments.read.stretches import kept
-from experiments.read.trials import Experiment, TrialResult
+from experiments.read.trial import Trial
 from experiments.record.folders import display
 from experiments.show.film_file import require_film_name, require_writable, write_film
 from experiments.show.text import line
@@ -92,7 +93,7 @@ class Replay(One, OwnCode):
         write_film(out, found.game.film.gif([score, str(wanted), "what the network sees:"]))
         line(f"Film: {display(out.absolute())}")
 
-    def _chosen(self, experiment: Experiment) -> TrialResult:
+    def _chosen(self, experiment: Experiment) -> Trial:
         """The trial. Raises ConfigError, with those that there are, if it is not there or has no results."""
         found = {trial.number: trial for trial in experiment.trials}
         trial = experiment.best if self.trial is None else found.get(self.trial)

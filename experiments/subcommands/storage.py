@@ -6,8 +6,8 @@ from typing import Annotated
 
 import tyro
 
-from experiments.read.trials import Experiment, read_experiment
-from experiments.record import folders
+from experiments.read.experiments import Experiment, read_experiment
+from experiments.record.spec import find
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Storage:
 
     def read(self, name_or_path: str) -> Experiment:
         """An experiment by name or path. Raises ConfigError, listing what there is, if it is not there."""
-        return read_experiment(folders.find(self.storage_path, name_or_path))
+        return read_experiment(find(self.storage_path, name_or_path))
 
 
 @dataclass(frozen=True)

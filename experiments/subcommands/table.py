@@ -6,7 +6,7 @@ from typing import Annotated
 
 import tyro
 
-from experiments.read.frames import Frames
+from experiments.read.frame import Frames
 from experiments.show.frame import Format, format_of, put
 from experiments.subcommands.storage import Several
 from trainables.checks import ConfigError

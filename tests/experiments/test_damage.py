@@ -155,7 +155,7 @@ def test_an_environment_that_cannot_be_made_is_named_in_one_line():
 
 
 def test_what_lies_beside_a_checkpoints_own_files_is_not_copied(tmp_path):
-    from experiments.read.loading import copy
+    from experiments.read.policies import copy
 
     make_sound(tmp_path)
     folder = next(tmp_path.glob("trpo/*/checkpoint_000001"))

@@ -13,7 +13,7 @@ from experiments.ask.sweep_flags import SweepFlags
 from experiments.plan import capacity
 from experiments.plan.learners import PG
 from experiments.plan.resources import ClusterResources
-from experiments.record.folders import create
+from experiments.record.spec import create
 from experiments.run import lifecycle, sweep
 from tests.helpers.small_experiments import small_spec
 from trainables.checks import ConfigError
@@ -135,9 +135,9 @@ def storage(tmp_path, monkeypatch):
     config = PGConfig(slots=0, batch_size=2, hidden_size=10, num_workers=3)
     learner = PG.trainable.untrained(config)
     learner.iterations, learner.episodes.recent_returns = 2, [-20.0]
-    spec = small_spec("pg", [config], iterations=5, timesteps=9000).to_dict()
+    spec = small_spec("pg", [config], iterations=5, timesteps=9000)
     for place in ("results", "elsewhere"):
-        checkpoint = create(RunFlags(storage_path=place).folder, "first", "pg", spec) / "00000/checkpoint_000000"
+        checkpoint = create(RunFlags(storage_path=place).folder, "first", spec) / "00000/checkpoint_000000"
         checkpoint.mkdir(parents=True)
         learner.save_checkpoint(str(checkpoint))
     for program in (sweep, train):
@@ -149,7 +149,7 @@ def storage(tmp_path, monkeypatch):
 
 def facts(task):
     """All that a program is going to do, as what it acts on says it."""
-    spec = task.spec.to_dict() | {"command": None}
+    spec = task.spec.model_dump() | {"command": None}
     starts = [trial.checkpoints for trial in task.origin]
     where = None if task.folder else (task.run.name, task.run.storage_path)
     return spec, task.folder, starts, where, task.run.address, task.run.callback, task.run.verbose
@@ -227,7 +227,7 @@ def test_a_fork_with_dry_run_really_started_and_did_not_look_whether_its_names_a
     assert "gamma=0.9" in output.out
     assert "in results/mine" in output.out
     for name in ("mine-confirm", "mine"):
-        create(RunFlags().folder, name, "pg", {"learner": "pg"})
+        create(RunFlags().folder, name, small_spec("pg", [PGConfig()]))
         code, output = call("--name", "mine", "--confirm", "1")
         assert code == 2
         assert f"{name!r}" in output.err

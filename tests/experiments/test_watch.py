@@ -11,7 +11,7 @@ from PIL import Image
 from experiments import results, watch
 from experiments.read import policies
 from experiments.read.policies import CheckpointRef
-from experiments.record.folders import create
+from experiments.record.spec import create
 from tests.helpers.trials import CARTPOLE, arrays_of
 from trainables.checkpoints import State
 from trainables.config import PGConfig, TRPOConfig

@@ -40,7 +40,7 @@ def fit(learner, folder, spec, *callbacks):
     """Run or continue an experiment in ``folder``, without a program round it."""
     folder.mkdir(exist_ok=True)
     if not (folder / RECORD).exists():
-        (folder / RECORD).write_text(json.dumps(spec.to_dict()))
+        spec.write(folder)
     return make_tuner(learner, folder, spec, restore(folder, spec), callbacks).fit()
 
 

@@ -5,8 +5,7 @@ import json
 import numpy as np
 
 from experiments.plan.learners import LEARNERS
-from experiments.record import folders
-from experiments.record.spec import ExperimentSpec
+from experiments.record.spec import ExperimentSpec, create
 from trainables.checkpoints import State, save
 from trainables.metrics import EpisodeStats
 
@@ -30,10 +29,9 @@ def write_experiment(storage, name, learner, trials, planned=None, **record):
     configs = [LEARNERS[learner].config_class.from_dict(settings).to_dict() for settings, *_ in trials]
     command = ["train.py", learner, "--name", name] if len(trials) == 1 else ["sweep_pong.py", "--name", name]
     configs_planned = configs + [configs[0]] * ((planned or len(trials)) - len(trials))
-    whole = (
-        ExperimentSpec(learner, command, 10, [], configs_planned, checkpoint_frequency=1, interval=1).to_dict() | record
-    )
-    folder = folders.create(storage, name, learner, whole)
+    entries = {"learner": learner, "command": command, "iterations": 10, "swept": [], "configs": configs_planned}
+    entries |= {"checkpoint_frequency": 1, "interval": 1}
+    folder = create(storage, name, ExperimentSpec.model_validate(entries | record))
     for index, (config, (_, returns, ending)) in enumerate(zip(configs, trials, strict=True)):
         trial = folder / f"{index:05d}_seed={config['seed']}"
         trial.mkdir()

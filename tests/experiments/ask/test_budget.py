@@ -59,13 +59,3 @@ def test_of_both_limits_any_can_be_extended_where_only_the_steps_could():
 def test_what_is_no_extension_is_refused_with_what_would_be(more, message):
     with pytest.raises(ConfigError, match=message):
         Budget(10).extended(more)
-
-
-def test_what_a_budget_was_is_read_from_records_of_before_and_of_now():
-    now = {"iterations": 20, "timesteps": None}
-    assert Budget.before(now) == []
-    assert Budget.before(now | {"extended": [5, {"iterations": 10, "timesteps": None}]}) == [Budget(5), Budget(10)]
-
-
-def test_a_record_with_an_extension_and_no_limits_ended_results_list_in_a_traceback():
-    assert Budget.before({"extended": [5]}) == [Budget(5)]

@@ -9,12 +9,19 @@ from experiments import sweep_pong, train
 from experiments.ask.command_line import clean_exit
 from experiments.ask.flags import RunFlags
 from experiments.plan.learners import PG
-from experiments.record.folders import create
-from experiments.record.spec import ExperimentSpec
+from experiments.record.spec import ExperimentSpec, create
 from experiments.run import sweep
 from tests.helpers.programs import ROOT, command
 
-RECORD = ExperimentSpec("pg", ["sweep_pong.py"], 5, [], [], checkpoint_frequency=1, interval=1).to_dict()
+SPEC = ExperimentSpec(
+    learner="pg",
+    command=["sweep_pong.py"],
+    iterations=5,
+    swept=[],
+    configs=[],
+    checkpoint_frequency=1,
+    interval=1,
+)
 CASES = {
     "unknown flag": ("--num-sample 3", "--num-sample, 3; did you mean --num-samples?"),
     "not a number": ("--iterations many", "--iterations"),
@@ -97,7 +104,7 @@ CASES = {
 def storage(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("first", "second"):
-        create(RunFlags().folder, name, "pg", RECORD)
+        create(RunFlags().folder, name, SPEC)
     (tmp_path / "file").touch()
     return tmp_path
 
@@ -216,7 +223,7 @@ def test_a_presets_name_and_the_run_to_be_forked_exclude_each_other(storage, mon
 
 
 def test_the_run_to_be_forked_is_looked_for_in_the_storage_path_however_it_is_written(storage, monkeypatch, capsys):
-    create(storage / "elsewhere", "third", "pg", {"learner": "trpo"})
+    create(storage / "elsewhere", "third", SPEC.but(learner="trpo"))
     for flag in ("--storage-path", "--storage_path"):
         code, output = run(monkeypatch, capsys, train.main, "train.py", "pg", "--fork", "third", flag, "elsewhere")
         assert code == 2

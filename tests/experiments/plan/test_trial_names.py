@@ -1,7 +1,7 @@
 """Trials' names, which are folders' names."""
 
 from experiments.plan.trial_names import LONGEST, trial_name
-from experiments.record.names import is_name
+from experiments.record.folders import is_name
 
 
 def test_a_name_says_what_is_swept():

@@ -7,8 +7,7 @@ import pytest
 from scipy import stats
 
 from experiments.read.comparison import compare
-from experiments.read.named import read_group
-from experiments.read.trials import read_experiment
+from experiments.read.experiments import read_experiment, read_group
 from tests.helpers.written_experiments import write_experiment
 from trainables.checks import ConfigError
 
@@ -153,7 +152,7 @@ def test_too_few_and_too_many_configurations_are_refused(tmp_path):
         compare([[a]] * 7)
 
 
-def test_a_seed_of_which_no_game_had_ended_was_left_out_and_not_named(tmp_path):
+def test_a_seed_of_which_no_game_ended_is_named_as_left_out(tmp_path):
     a, b = written(tmp_path, "a", range(3)), written(tmp_path, "b", range(3), {"gamma": 0.9})
     path = b.trials[1].folder / "result.json"
     rows = [json.loads(text) | {"episodes_this_iter": 0} for text in path.read_text().splitlines()]
@@ -163,7 +162,7 @@ def test_a_seed_of_which_no_game_had_ended_was_left_out_and_not_named(tmp_path):
     assert [trial.name for trial in found.left_out] == ["00001_seed=1"]
 
 
-def test_the_best_configuration_of_an_experiment_was_one_that_had_failed(tmp_path):
+def test_the_best_configuration_of_an_experiment_is_none_that_failed(tmp_path):
     trials = [({"gamma": 0.9}, [-5.0] * 8, "RuntimeError: no luck"), ({"gamma": 0.8}, [-12.0] * 8, None)]
     sweep = read_experiment(write_experiment(tmp_path, "sweep", "pg", trials))
     found = compare([[sweep], [written(tmp_path, "other", range(2))]], best=1)

@@ -3,7 +3,7 @@
 import pytest
 
 from experiments.read.configurations import Configuration, best_configurations, by_configuration, varied
-from experiments.read.trials import read_experiment
+from experiments.read.experiments import read_experiment
 from tests.helpers.written_experiments import write_experiment
 
 
@@ -40,20 +40,20 @@ def test_a_label_names_the_settings_that_differ_in_the_order_of_trial_names(tmp_
         ([(16, 512, 4), (16, 512, [4])], ["updates_per_iteration"]),  # of a foreign folder
     ],
 )
-def test_a_setting_that_followed_from_the_length_of_segments_had_a_share_of_their_importance(sizes, named):
+def test_a_setting_that_follows_from_the_length_of_segments_is_not_named_as_varied(sizes, named):
     names = ("slots", "segment_length", "updates_per_iteration")
     found = [Configuration("pg", dict(zip(names, size, strict=True)), [], fresh=False) for size in sizes]
     assert varied(found) == named
 
 
-def test_a_configuration_that_only_failed_was_the_best_one(tmp_path):
+def test_a_configuration_that_only_failed_ranks_behind_others(tmp_path):
     trials = [({"gamma": 0.9}, [-20, -5.0], "RuntimeError: no luck"), ({"gamma": 0.8}, [-20, -12.0], None)]
     experiment = read_experiment(write_experiment(tmp_path, "sweep", "pg", trials))
     for found in (by_configuration([experiment]), best_configurations(experiment, 2)):
         assert [configuration.config["gamma"] for configuration in found] == [0.8, 0.9]
 
 
-def test_settings_that_the_first_configuration_lacked_were_said_to_be_the_same(tmp_path):
+def test_settings_that_only_some_configurations_have_are_varied(tmp_path):
     learners = [
         by_configuration([read_experiment(write_experiment(tmp_path, learner, learner, [({}, [-20], None)]))])[0]
         for learner in ("pg", "trpo")

@@ -35,7 +35,7 @@ def test_a_trial_without_a_checkpoint_is_said_to_have_none_yet(trial):
         policies.find(trial.parent, trial.name)
 
 
-def test_a_policy_that_had_ended_no_game_was_said_to_score_minus_infinity(trial, tmp_path):
+def test_a_policy_that_ended_no_game_has_no_score(trial, tmp_path):
     checkpoint = write_checkpoint(trial, "pg", 1, -20.0, evaluated=1)
     assert policies.find(tmp_path, "first")[0].in_training == "-20.0 in training (last 100 games)"
     with edited_state(checkpoint) as state:

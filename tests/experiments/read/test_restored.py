@@ -1,6 +1,5 @@
 """What of an experiment's trials can be gone on with, from rows and checkpoints written here: without Ray."""
 
-import dataclasses
 import shutil
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 
 from experiments.plan.learners import LEARNERS
 from experiments.read.restored import all_over, describe, restore
-from experiments.record.spec import ExperimentSpec
+from experiments.record.spec import ExperimentSpec, ForkOf, Limits
 from tests.helpers.trials import CARTPOLE
 from tests.helpers.written_experiments import write_experiment
 from trainables.checks import ConfigError
@@ -40,11 +39,11 @@ def test_a_trial_that_ended_with_its_last_checkpoint_is_over(trained):
     assert (restored["00000"].iteration, restored["00000"].newest_index) == (2, 1)
     assert all_over(restored, spec)
     assert not describe(restored)
-    assert not all_over(restore(folder, dataclasses.replace(spec, iterations=4, extended=[2])), spec)
+    assert not all_over(restore(folder, spec.but(iterations=4, extended=[Limits(iterations=2)])), spec)
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-def test_of_a_trial_whose_first_games_had_not_ended_numpy_complained_of_an_empty_mean(trained):
+def test_a_checkpoint_from_before_the_first_game_ended_can_be_gone_on_with(trained):
     folder, spec = trained(None)
     learner = LEARNERS["trpo"].trainable.untrained(TRPOConfig.from_dict(SETTINGS))
     learner.iterations = 1
@@ -64,7 +63,7 @@ def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_it_used(trained
     assert goes_on.endswith("goes on after iteration 1 (1 later ones had no checkpoint, and are played again)")
 
 
-def test_resume_took_the_weights_that_a_trial_had_given_up_to_copy_another_one(trained):
+def test_a_trial_that_copied_another_one_goes_on_from_the_copy_and_not_from_a_later_iteration_of_its_own(trained):
     """It sorted by iteration, and an exchange may go back to a lower one. Its settings are in the checkpoint."""
     folder, spec = trained("running", scheduler="pbt", swept=["max_kl", "seed"])
     copy = next(folder.glob("00000*")) / "checkpoint_000002"
@@ -79,7 +78,7 @@ def test_resume_took_the_weights_that_a_trial_had_given_up_to_copy_another_one(t
     assert trial.config == spec.configs[0] | {"max_kl": 0.05}, "all else is its own"
 
 
-def test_a_users_copy_of_a_checkpoint_ended_a_resume(trained):
+def test_a_users_copy_of_a_checkpoint_is_left_alone(trained):
     folder, spec = trained("running")
     checkpoint = next(folder.glob("*/checkpoint_000001"))
     shutil.copytree(checkpoint, checkpoint.with_name("checkpoint_000001.bak"))
@@ -97,20 +96,20 @@ def test_rows_that_are_missing_are_named_and_made_from_the_checkpoints_counters(
     assert any("lacks iterations 1 to 1" in line for line in describe({"00000": trial}))
 
 
-def test_a_fork_that_went_on_said_that_it_had_lost_the_rows_of_its_origin(trained):
+def test_a_fork_does_not_lack_the_rows_of_its_origin(trained):
     folder, spec = trained("running")
     result = next(folder.glob("*/result.json"))
     result.write_text(result.read_text(encoding="utf-8").splitlines(keepends=True)[-1], encoding="utf-8")
     restored = restore(folder, spec)
     assert any("lacks iterations 1 to 1" in line for line in describe(restored))
-    assert not any("lacks" in line for line in describe(restored, {"name": "origin", "iterations": [1]}))
+    assert not any("lacks" in line for line in describe(restored, ForkOf(name="origin", iterations=[1])))
 
 
 def test_folders_that_contradict_the_experiments_file_are_refused(trained):
     folder, spec = trained("running")
     with pytest.raises(ConfigError, match=r"gamma=0\.98 for 0\.5"):
-        restore(folder, dataclasses.replace(spec, configs=[spec.configs[0] | {"gamma": 0.5}]))
+        restore(folder, spec.but(configs=[spec.configs[0] | {"gamma": 0.5}]))
     with pytest.raises(ConfigError, match="belongs to no trial"):
-        restore(folder, dataclasses.replace(spec, configs=[]))
+        restore(folder, spec.but(configs=[]))
     with pytest.raises(ConfigError, match="lacks a checkpoint that it was forked from"):
-        restore(folder, dataclasses.replace(spec, configs=spec.configs * 2, fork_of={"name": "origin"}))
+        restore(folder, spec.but(configs=spec.configs * 2, fork_of=ForkOf(name="origin", iterations=[1, 1])))

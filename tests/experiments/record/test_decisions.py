@@ -1,39 +1,93 @@
-"""The file of what was decided at rungs."""
+"""The files of what was decided: written, read, and checked like all data."""
 
 import json
 
 import pytest
 
-from experiments.record.decisions import DECISIONS, Decision, dropped, passed, read_decisions, write_decisions
+from experiments.record.decisions import (
+    Copy,
+    Decision,
+    Exchange,
+    WinnerGames,
+    dropped,
+    means,
+    passed,
+    read_decisions,
+    read_exchanges,
+    read_winner,
+    with_diverged,
+    write_decisions,
+    write_exchanges,
+    write_winner,
+)
+from experiments.record.folders import DECISIONS, EXCHANGES, WINNER
 from trainables.checks import ConfigError
 
-TWO = [Decision(2, [1.0, 3.0, None, 2.0], [1, 3]), Decision(8, [None, 3.0, None, 4.0], [3])]
+TWO = [
+    Decision(at=2, scores=[1.0, 3.0, None, 2.0], kept=[1, 3]),
+    Decision(at=8, scores=[None, 3.0, None, 4.0], kept=[3]),
+]
+COPY = {"trial": 0, "donor": 2, "source": 3, "target": 4, "before": {"gamma": 0.98}, "settings": {"gamma": 0.99}}
+EXCHANGED = [Exchange(at=100, scores=[-20.5, None, -18.0], copies=[Copy(**COPY)])]
+GAMES = WinnerGames(trial=3, iteration=120, games=10, metrics={"eval/return_greedy_mean": 18.5})
 
 
 def test_what_was_decided_is_read_back(tmp_path):
-    assert read_decisions(tmp_path) == []
+    assert (read_decisions(tmp_path), read_exchanges(tmp_path), read_winner(tmp_path)) == ([], [], None)
     write_decisions(tmp_path, TWO)
-    assert read_decisions(tmp_path) == TWO
-    assert [passed(TWO, number) for number in range(4)] == [0, 1, 0, 2]
-    assert passed(TWO[::-1], 1) == 0, "who was stopped does not come back"
-    assert [dropped(TWO, number) for number in range(4)] == [TWO[0], TWO[1], TWO[0], None]
+    write_exchanges(tmp_path, EXCHANGED)
+    write_winner(tmp_path, GAMES)
+    assert (read_decisions(tmp_path), read_exchanges(tmp_path), read_winner(tmp_path)) == (TWO, EXCHANGED, GAMES)
 
 
 @pytest.mark.parametrize(
-    "damage",
+    ("name", "damage"),
     [
-        "no JSON",
-        "{}",
-        "[3]",
-        json.dumps([{"at": 2, "scores": [1.0], "kept": [1]}]),
-        json.dumps([{"at": 2, "scores": [None], "kept": [0]}]),
-        json.dumps([{"at": 2, "scores": [1.0], "kept": []}]),
-        json.dumps([{"at": 2, "scores": ["x"], "kept": [0]}]),
-        '[{"at": 2, "scores": [1e999], "kept": [0]}]',
-        json.dumps([{"at": 2, "scores": [1.0]}]),
+        *((DECISIONS, text) for text in ("no JSON", "{}", "[3]", "[" * 100_000, '[{"at": 2, "scores": [1.0]}]')),
+        *((DECISIONS, {"at": 2, "scores": scores, "kept": [0]}) for scores in ([None], ["x"], [float("inf")], [])),
+        *((DECISIONS, {"at": 2, "scores": [1.0], "kept": kept}) for kept in ([], [1], [-1], ["0"])),
+        (DECISIONS, {"at": 1.5, "scores": [1.0], "kept": [0]}),
+        *(
+            (EXCHANGES, {"at": 1, "scores": [1.0, None, 2.0], "copies": [COPY | change]})
+            for change in (
+                {"donor": 3},
+                {"donor": "../../elsewhere"},
+                {"settings": {"gamma": float("nan")}},
+                {"settings": {"gamma": "<img>"}},
+                {"more": 1},
+            )
+        ),
+        (EXCHANGES, {"at": 1, "scores": [float("nan")], "copies": []}),
+        *(
+            (WINNER, GAMES.model_dump() | change)
+            for change in ({"metrics": {"a": "b"}}, {"metrics": {"a": float("nan")}}, {"trial": None}, {"more": 1})
+        ),
     ],
 )
-def test_damage_is_named(tmp_path, damage):
-    (tmp_path / DECISIONS).write_text(damage)
-    with pytest.raises(ConfigError, match=r"rungs\.json is damaged"):
-        read_decisions(tmp_path)
+def test_a_damaged_file_is_refused_in_one_line(tmp_path, name, damage):
+    (tmp_path / name).write_text(damage if isinstance(damage, str) else json.dumps([damage]))
+    read = {DECISIONS: read_decisions, EXCHANGES: read_exchanges, WINNER: read_winner}[name]
+    with pytest.raises(ConfigError, match=rf"{name} is damaged") as caught:
+        read(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_trial_that_was_stopped_does_not_come_back():
+    assert [passed(TWO, number) for number in range(4)] == [0, 1, 0, 2]
+    assert passed(TWO[::-1], 1) == 0
+    assert [dropped(TWO, number) for number in range(4)] == [TWO[0], TWO[1], TWO[0], None]
+
+
+def test_the_score_of_a_configuration_is_the_mean_of_the_seeds_that_arrived():
+    assert means([1.0, 3.0, None, -4.0], [[0, 1], [2, 3]]) == [2.0, -4.0]
+    assert means([1.0, 3.0, None, None], [[0, 1], [2, 3]]) == [2.0, None]
+    scores = [0.1, 0.2, 0.7]
+    assert means(scores, [[0], [1], [2]]) == scores, "of one seed to the last bit"
+    assert means([0.1, 0.2, 0.7], [[0, 1, 2]]) == means([0.7, 0.1, 0.2], [[0, 1, 2]]), "in whatever order"
+
+
+def test_a_seed_that_diverged_counts_as_the_worst_of_all_trials():
+    two_of_two = [[0, 1], [2, 3]]
+    assert with_diverged([5.0, None, 3.0, 1.0], {1}, two_of_two) == [5.0, 1.0, 3.0, 1.0]
+    assert with_diverged([None, None, 3.0, 1.0], {1}, two_of_two) == [None, None, 3.0, 1.0], "none has arrived"
+    assert with_diverged([None, 2.0], {0}, [[0], [1]]) == [None, 2.0], "of one seed nothing changes"

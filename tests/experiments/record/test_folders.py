@@ -1,42 +1,42 @@
-"""New experiments' folders: each program has its own, and what cannot be recorded leaves nothing."""
-
-import time
-from concurrent.futures import ThreadPoolExecutor
+"""Names from folders and buckets, before they become paths."""
 
 import pytest
 
-from experiments.record import folders
-from experiments.record.spec import ExperimentSpec
+from experiments.record.folders import checkpoint_folders, inside, trial_folders
 from trainables.checks import ConfigError
 
-SPEC = ExperimentSpec("pg", ["train.py"], 1, [], [{}], checkpoint_frequency=1, interval=1).to_dict()
+
+def test_a_name_is_one_step_downwards_and_can_be_printed(tmp_path):
+    for name in ("", ".", "..", "a/b", "/etc", "a\\b", "..\\b", "a\x00", "\x1b[31m", "a\nb", "\udcff", "\u202e"):
+        with pytest.raises(ConfigError, match="accepted are names"):
+            inside(tmp_path, name)
+    for name in ("00003_lr=2e-3_h=64-64", "some sweep", "a#b%41?", "...", "\N{SNOWMAN}", "`x`[red]"):
+        assert inside(tmp_path, name) == tmp_path / name
 
 
-def test_of_programs_that_began_in_one_second_all_but_one_ended_in_an_error(tmp_path, monkeypatch):
-    monkeypatch.setattr(time, "strftime", lambda form: "20261124-031500")
-    with ThreadPoolExecutor(8) as threads:
-        made = [*threads.map(lambda _: folders.create(tmp_path, None, "pg", SPEC), range(8))]
-    assert len({*made}) == 8
-    assert folders.existing(tmp_path) == sorted(folder.name for folder in made)
-    assert "pg-20261124-031500-2" in folders.existing(tmp_path)
+def test_a_link_in_an_experiment_is_not_followed(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "first").mkdir()
+    (tmp_path / "first" / "00000_x").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ConfigError, match="00000_x is a link"):
+        trial_folders(tmp_path / "first")
+    (tmp_path / "elsewhere" / "checkpoint_000000").symlink_to(tmp_path / "first")
+    with pytest.raises(ConfigError, match="checkpoint_000000 is a link"):
+        checkpoint_folders(tmp_path / "elsewhere")
 
 
-def test_a_name_that_is_taken_is_refused_and_what_lies_there_stays(tmp_path):
-    folder = folders.create(tmp_path, "mine", "pg", SPEC)
-    before = (folder / folders.RECORD).read_bytes()
-    with pytest.raises(ConfigError, match=r"--name 'mine' exists already .* --resume mine continues it"):
-        folders.create(tmp_path, "mine", "pg", SPEC)
-    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
-    with pytest.raises(ConfigError, match="--name 'link' exists already"):
-        folders.create(tmp_path, "link", "pg", SPEC)
-    assert (folder / folders.RECORD).read_bytes() == before
+def test_a_copy_of_a_trials_folder_is_no_trial_and_two_of_one_number_are_refused(tmp_path):
+    for name in ("00000_x", "00001", "Copy of 00000_x", "000002_y", "\u0663" * 5, "00001-old"):
+        (tmp_path / name).mkdir()
+    found = {number: path.name for number, path in trial_folders(tmp_path).items()}
+    assert found == {"00000": "00000_x", "00001": "00001"}
+    (tmp_path / "00000_x.bak").mkdir()
+    with pytest.raises(ConfigError, match=r"'00000_x' and '00000_x.bak' in .* are two folders of one trial"):
+        trial_folders(tmp_path)
 
 
-def test_a_record_that_could_not_be_written_left_a_folder_of_its_name(tmp_path, monkeypatch):
-    def full(path, text):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(folders, "replace_text", full)
-    with pytest.raises(ConfigError, match="cannot be written: No space left on device"):
-        folders.create(tmp_path, "mine", "pg", SPEC)
-    assert [*tmp_path.iterdir()] == []
+def test_a_copy_of_a_checkpoints_folder_is_no_checkpoint(tmp_path):
+    copies = ("checkpoint_000000.bak", "checkpoint_x", "checkpoint_00000\u0661")
+    for name in ("checkpoint_000010", "checkpoint_000002", *copies):
+        (tmp_path / name).mkdir()
+    assert [path.name for path in checkpoint_folders(tmp_path)] == ["checkpoint_000002", "checkpoint_000010"]

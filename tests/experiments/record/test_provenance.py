@@ -1,14 +1,10 @@
 """An experiment's record says where its results come from, in a checkout, outside of one, and without git."""
 
-import json
 import subprocess
-from datetime import UTC, datetime
 
-import numpy as np
 import pytest
 
-from experiments.record.folders import create
-from experiments.record.provenance import git_revision
+from experiments.record.provenance import changes_since, git_revision, provenance
 
 
 @pytest.fixture
@@ -43,13 +39,16 @@ def test_there_is_no_revision_of_untracked_code_outside_of_a_checkout_or_without
     assert git_revision(checkout / "code.py") is None
 
 
-def test_the_record_of_an_experiment_holds_its_origin(tmp_path):
-    before = datetime.now(UTC).replace(microsecond=0)
-    record = json.loads((create(tmp_path, "first", "pg", {"learner": "pg"}) / "experiment.json").read_text())
-    assert record["learner"] == "pg"
-    assert before <= datetime.fromisoformat(record["started"]) <= datetime.now(UTC)
-    assert record["versions"]["numpy"] == np.__version__
-    assert record["cpus"] >= 1
-    assert record["git"] is None or len(record["git"]["revision"]) == 40
-    assert record["platform"]
-    assert record["python"]
+def test_what_has_changed_since_is_named(checkout):
+    there = provenance()
+    assert [text for text in changes_since(there) if "uncommitted" not in text] == []
+    there |= {
+        "python": "2.7",
+        "versions": there["versions"] | {"numpy": "1.0"},
+        "git": {"revision": "0" * 40, "dirty": True},
+    }
+    found = changes_since(there)
+    assert any(text.startswith("numpy 1.0 (") for text in found)
+    assert any(text.startswith("Python 2.7 (") for text in found)
+    assert any(text.startswith("git revision 000000000000 (") for text in found)
+    assert "uncommitted changes of the code there" in found

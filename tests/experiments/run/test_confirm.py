@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from experiments.plan.learners import PG
-from experiments.read.trials import read_experiment
-from experiments.record.spec import ExperimentSpec
+from experiments.read.experiments import read_experiment
+from experiments.record.spec import ExperimentSpec, ForkOf
 from experiments.run.confirm import fresh_seeds
 from experiments.run.lifecycle import require_possible
 from tests.helpers.programs import ROOT, SWEEPS, command, run
@@ -89,7 +89,7 @@ def test_a_name_that_the_confirmation_would_find_taken_is_refused_at_the_start(t
 
 
 def test_the_confirmation_of_a_fork_said_that_it_began_at_the_forks_checkpoints(tmp_path):
-    origin = {"name": "other", "iterations": [4, 4]}
+    origin = ForkOf(name="other", iterations=[4, 4])
     trials = [({"seed": 1}, [-20, -19], None), ({"seed": 2}, [-20, -18], None)]
     folder = write_experiment(tmp_path, "fork", "pg", trials, fork_of=origin, confirm={"best": 1, "seeds": 2})
     spec = ExperimentSpec.read(folder)

@@ -1,6 +1,5 @@
 """Experiments that go on: interrupted, damaged, moved, extended, forked. TRPO on CartPole plays in milliseconds."""
 
-import dataclasses
 import json
 import shutil
 
@@ -8,11 +7,11 @@ import pytest
 
 from experiments.ask.budget import Budget
 from experiments.plan.learners import TRPO
+from experiments.read.experiments import read_experiment
 from experiments.read.restored import all_over, describe, restore
-from experiments.read.trials import read_experiment
 from experiments.record.folders import RECORD, TUNE_STATES
 from experiments.record.lock import exclusive
-from experiments.record.spec import ExperimentSpec
+from experiments.record.spec import ExperimentSpec, ForkOf, Limits
 from experiments.run import lifecycle
 from experiments.run.fork import changed, fork, forked
 from experiments.run.json_logger import JsonLogger
@@ -151,7 +150,7 @@ def test_when_tune_gives_up_in_mid_run_the_experiment_goes_on_from_its_checkpoin
 
 
 def test_trials_with_both_limits_go_on_without_a_gap_where_no_extend_was_accepted(ray_cluster, undisturbed, tmp_path):
-    spec = dataclasses.replace(SIX_ITERATIONS, iterations=3, timesteps=10**6)
+    spec = SIX_ITERATIONS.but(iterations=3, timesteps=10**6)
     _, folder = lifecycle.start(TRPO, spec, flags(tmp_path, name="short"))
     assert ExperimentSpec.read(folder).ended == "all done"
     with pytest.raises(ConfigError, match="its trials ended by their other limit; give more --iterations"):
@@ -171,7 +170,7 @@ def test_trials_with_both_limits_go_on_without_a_gap_where_no_extend_was_accepte
 def test_steps_are_a_budget_too_and_can_be_extended(ray_cluster, undisturbed, tmp_path):
     ends = [[row["timesteps_total"] for row in rows(trial)] for trial in trial_folders(undisturbed)]
     first, last = max(end[1] for end in ends), min(end[5] for end in ends)
-    spec = dataclasses.replace(SIX_ITERATIONS, iterations=None, timesteps=first)
+    spec = SIX_ITERATIONS.but(iterations=None, timesteps=first)
     _, folder = lifecycle.start(TRPO, spec, flags(tmp_path, name="steps"))
     assert all_over(restore(folder, spec), spec)
     for trial, end in zip(trial_folders(folder), ends, strict=True):
@@ -191,7 +190,7 @@ def test_steps_are_a_budget_too_and_can_be_extended(ray_cluster, undisturbed, tm
 
 def test_an_extension_that_was_cut_off_before_it_began_is_not_forgotten(undisturbed):
     assert all_over(restore(undisturbed, SIX_ITERATIONS), SIX_ITERATIONS)
-    extended = dataclasses.replace(SIX_ITERATIONS, iterations=9, extended=[6])
+    extended = SIX_ITERATIONS.but(iterations=9, extended=[Limits(iterations=6)])
     assert not all_over(restore(undisturbed, extended), extended)
 
 
@@ -207,7 +206,7 @@ def test_a_fork_with_the_same_settings_ends_where_its_origin_would(interrupted, 
     for trial, expected, start in zip(trial_folders(folder), trial_folders(undisturbed), starts, strict=True):
         assert iterations(trial) == list(range(start + 1, 7))
         assert_same(last_arrays(trial)[1], last_arrays(expected)[1])
-    assert ExperimentSpec.read(folder).fork_of == {"name": "interrupted", "iterations": starts}
+    assert ExperimentSpec.read(folder).fork_of == ForkOf(name="interrupted", iterations=starts)
     assert restore(folder, ExperimentSpec.read(folder)).keys() == {"00000"}
 
 

@@ -1,6 +1,5 @@
 """What makes an experiment wait, or keeps it from starting: a disk that is nearly full."""
 
-import dataclasses
 import shutil
 
 import pytest
@@ -89,9 +88,9 @@ def test_the_estimate_is_what_a_trial_writes(ray_cluster, tmp_path, monkeypatch)
 
 def test_an_experiment_that_keeps_all_checkpoints_was_reckoned_with_those_of_one_that_keeps_the_best(free, tmp_path):
     one = small_spec("trpo", [TRPOConfig(**CARTPOLE | {"eval_interval": 5})], iterations=20, keep_checkpoints=0)
-    size = checkpoint_bytes(TRPO, dataclasses.replace(one, keep_checkpoints=2)) // 4
+    size = checkpoint_bytes(TRPO, one.but(keep_checkpoints=2)) // 4
     assert checkpoint_bytes(TRPO, one) == (20 // 2 + 20 // 5 + 1 + 2) * size
-    halved = dataclasses.replace(one, configs=one.configs * 9, scheduler="halving", rungs=[4, 10, 20])
+    halved = one.but(configs=one.configs * 9, scheduler="halving", rungs=[4, 10, 20])
     begin, middle, end = 9 * (2 + 1 + 1), 3 * (3 + 2 + 1), 1 * (5 + 2 + 1)
     assert checkpoint_bytes(TRPO, halved) == (begin + middle + end + 9 * 2) * size
     free += [RESERVE_BYTES + 16 * size]

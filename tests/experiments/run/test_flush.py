@@ -1,6 +1,5 @@
 """What is on disk itself, not in the system's memory alone, when Tune deletes a checkpoint."""
 
-import dataclasses
 import os
 from pathlib import Path
 
@@ -28,7 +27,7 @@ def test_a_checkpoint_was_deleted_while_the_newer_one_was_in_memory_alone(ray_cl
 
     monkeypatch.setattr(os, "fsync", noting_fsync)
     monkeypatch.setattr(checkpoint_manager, "_delete_fs_path", noting_delete)
-    fit(TRPO, tmp_path / "s", dataclasses.replace(SIX_ITERATIONS, checkpoint_frequency=1))
+    fit(TRPO, tmp_path / "s", SIX_ITERATIONS.but(checkpoint_frequency=1))
     (trial,) = trial_folders(tmp_path / "s")
     assert iterations(trial) == [1, 2, 3, 4, 5, 6]
     assert len(missing) >= 3, "so many were deleted"

@@ -6,7 +6,7 @@ import pytest
 
 from experiments.ask.budget import Budget
 from experiments.plan.learners import PG, TRPO
-from experiments.read.trials import read_experiment
+from experiments.read.experiments import read_experiment
 from experiments.record.decisions import read_decisions
 from experiments.record.spec import ExperimentSpec
 from experiments.run import lifecycle

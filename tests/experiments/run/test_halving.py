@@ -9,7 +9,7 @@ import pytest
 from ray import tune
 
 from experiments.plan.learners import TRPO
-from experiments.read.trials import read_experiment
+from experiments.read.experiments import read_experiment
 from experiments.record.decisions import read_decisions
 from experiments.run.halving import best
 from tests.helpers.halvings import same, three

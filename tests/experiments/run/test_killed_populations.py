@@ -9,7 +9,7 @@ import uuid
 import numpy as np
 import pytest
 
-from experiments.record.exchanges import read_exchanges
+from experiments.record.decisions import read_exchanges
 from tests.helpers.populations import newest_arrays
 from tests.helpers.programs import SWEEPS, begin, marked, run
 from tests.helpers.small_experiments import rows, trial_folders

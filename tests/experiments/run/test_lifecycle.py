@@ -1,6 +1,5 @@
 """How an experiment ends: its time budget, Tune's giving up, and what is noted of it. Without Ray."""
 
-import dataclasses
 import signal
 
 import pytest
@@ -47,7 +46,7 @@ def test_each_of_three_restarts_had_a_whole_time_budget(interrupted, clock, monk
     assert ExperimentSpec.read(folder).ended == "time budget"
     assert ExperimentSpec.read(folder).time_budget_s == 100, "a later --resume has a whole one"
     given.clear()
-    lifecycle._run(PG, folder, dataclasses.replace(spec, time_budget_s=None), [], RunFlags())
+    lifecycle._run(PG, folder, spec.but(time_budget_s=None), [], RunFlags())
     assert given == [None] * 4
     assert ExperimentSpec.read(folder).ended == "gave up"
     assert "Ray Tune gave up: Caught unexpected exception" in capsys.readouterr().err
@@ -76,7 +75,7 @@ def test_an_extension_whose_home_is_out_of_reach_is_not_recorded(tmp_path, monke
     before = ExperimentSpec.read(folder)
 
     def write(spec, folder):
-        spec.update(folder)
+        spec.write(folder)
         raise OSError("no route")
 
     monkeypatch.setattr(lifecycle, "_write", write)

@@ -1,6 +1,5 @@
 """Trials that copy each other: real Ray, and TRPO on CartPole, which plays in milliseconds."""
 
-import dataclasses
 import json
 import math
 import shutil
@@ -10,7 +9,7 @@ import pytest
 from ray.tune.experiment import Trial
 
 from experiments.plan.learners import TRPO
-from experiments.record.exchanges import Exchange, read_exchanges, write_exchanges
+from experiments.record.decisions import Exchange, read_exchanges, write_exchanges
 from experiments.run.population import Population, losers
 from tests.helpers.populations import PAIR, newest_arrays
 from tests.helpers.small_experiments import fit, iterations, rows, trial_folders
@@ -27,20 +26,22 @@ def test_the_worst_quarter_of_each_group_copies_one_of_its_best_that_has_more():
 
 
 def test_trials_meet_at_the_next_multiple_of_the_interval_beyond_the_one_that_was_least_far(tmp_path):
-    spec = dataclasses.replace(PAIR, iterations=None, timesteps=1000, interval=100)
+    spec = PAIR.but(iterations=None, timesteps=1000, interval=100)
     trial = Trial("stub", stub=True)
     assert Population(TRPO, tmp_path, spec).round_end(trial) == 100
-    write_exchanges(tmp_path, [Exchange(100, [1.0, 2.0], []), Exchange(350, [1.0, 2.0], [])])
+    write_exchanges(
+        tmp_path, [Exchange(at=100, scores=[1.0, 2.0], copies=[]), Exchange(at=350, scores=[1.0, 2.0], copies=[])]
+    )
     assert Population(TRPO, tmp_path, spec).round_end(trial) == 400
     strangers = [spec.configs[0], spec.configs[1] | {"hidden_sizes": "4"}]
-    alone = Population(TRPO, tmp_path, dataclasses.replace(spec, configs=strangers))
+    alone = Population(TRPO, tmp_path, spec.but(configs=strangers))
     assert alone.round_end(trial) == math.inf, "nobody waits where nobody can copy"
 
 
 @pytest.fixture(scope="module")
 def pair(ray_cluster, tmp_path_factory):
     folder = tmp_path_factory.mktemp("storage") / "pair"
-    assert fit(TRPO, folder, dataclasses.replace(PAIR, keep_checkpoints=0)).num_errors == 0
+    assert fit(TRPO, folder, PAIR.but(keep_checkpoints=0)).num_errors == 0
     return folder
 
 

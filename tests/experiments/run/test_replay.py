@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from experiments.plan.learners import PG, TRPO
+from experiments.read.experiments import read_experiment
 from experiments.read.stretches import kept
-from experiments.read.trials import read_experiment
 from experiments.run.replay import Wanted, replay
 from tests.helpers.small_experiments import fit, rows, small_spec, trial_folders
 from tests.helpers.trials import CARTPOLE, SEGMENTS

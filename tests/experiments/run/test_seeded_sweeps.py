@@ -5,9 +5,8 @@ import subprocess
 
 import pytest
 
-from experiments.read.trials import read_experiment
-from experiments.record.decisions import read_decisions
-from experiments.record.seeds import means
+from experiments.read.experiments import read_experiment
+from experiments.record.decisions import means, read_decisions
 from experiments.record.spec import ExperimentSpec
 from tests.helpers.halvings import same
 from tests.helpers.populations import newest_arrays

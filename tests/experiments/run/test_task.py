@@ -4,14 +4,14 @@ import pytest
 
 from experiments.ask.budget import Budget
 from experiments.plan.learners import PG
-from experiments.record.spec import ExperimentSpec
+from experiments.record.spec import Confirm, ExperimentSpec
 from experiments.run import confirm, lifecycle
 from experiments.run.task import continuation, perform
 from tests.helpers.small_experiments import flags
 from tests.helpers.written_experiments import write_experiment
 from trainables.checks import ConfigError
 
-ASKED = {"best": 1, "seeds": 2}
+ASKED = Confirm(best=1, seeds=2)
 
 
 def resumed(storage, name):

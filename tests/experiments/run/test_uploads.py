@@ -1,6 +1,5 @@
 """Experiments that run with their home at a URI: on a second file system, and on a real S3 server."""
 
-import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -9,10 +8,10 @@ import pytest
 
 from experiments.ask.budget import Budget
 from experiments.plan.learners import TRPO
+from experiments.read.experiments import read_experiment
 from experiments.read.policies import find
-from experiments.read.trials import read_experiment
 from experiments.record import mirror
-from experiments.record.exchanges import read_exchanges
+from experiments.record.decisions import read_exchanges
 from experiments.record.mirror import Remote
 from experiments.run import lifecycle, population
 from experiments.run.fork import fork, forked
@@ -59,7 +58,7 @@ def lose_the_machine():
 def test_an_interrupted_experiment_goes_on_from_its_uri_on_another_machine(storage, undisturbed):
     folder = Path("results/interrupted").absolute()
     folder.mkdir(parents=True)
-    spec = dataclasses.replace(SIX_ITERATIONS, storage_uri=storage)
+    spec = SIX_ITERATIONS.but(storage_uri=storage)
     (folder / "experiment.json").write_text(json.dumps(spec.to_dict()))
     home = Remote(storage, folder)
     home.publish()
@@ -72,7 +71,7 @@ def test_an_interrupted_experiment_goes_on_from_its_uri_on_another_machine(stora
 @pytest.mark.slow
 def test_the_mirror_shows_what_lies_there_and_extends_it(storage, undisturbed):
     run = flags(storage, name="short")
-    spec = dataclasses.replace(SIX_ITERATIONS, iterations=3, storage_uri=storage)
+    spec = SIX_ITERATIONS.but(iterations=3, storage_uri=storage)
     status, folder = lifecycle.start(TRPO, spec, run)
     assert (status, folder) == (0, Path("results/short").absolute())
     assert read_experiment(folder).state == "finished"
@@ -89,12 +88,12 @@ def test_the_mirror_shows_what_lies_there_and_extends_it(storage, undisturbed):
 
 @pytest.mark.slow
 def test_a_fork_starts_from_checkpoints_that_lie_there(storage, undisturbed):
-    spec = dataclasses.replace(SIX_ITERATIONS, iterations=3, storage_uri=storage)
+    spec = SIX_ITERATIONS.but(iterations=3, storage_uri=storage)
     lifecycle.start(TRPO, spec, flags(storage, name="origin"))
     lose_the_machine()
     run = flags(storage, fork="origin", name="fork")
     spec, restored = forked(TRPO, run)
-    status, folder = fork(TRPO, dataclasses.replace(spec, iterations=6), restored, run)
+    status, folder = fork(TRPO, spec.but(iterations=6), restored, run)
     assert status == 0
     for trial, expected in zip(trial_folders(folder), trial_folders(undisturbed), strict=True):
         assert_same(last_arrays(trial)[1], last_arrays(expected)[1])
@@ -103,7 +102,7 @@ def test_a_fork_starts_from_checkpoints_that_lie_there(storage, undisturbed):
 @pytest.mark.slow
 def test_a_population_exchanges_weights_there(storage, ray_cluster, tmp_path):
     fit(TRPO, tmp_path / "here", PAIR)
-    spec = dataclasses.replace(PAIR, storage_uri=storage)
+    spec = PAIR.but(storage_uri=storage)
     status, folder = lifecycle.start(TRPO, spec, flags(storage, name="there"))
     assert status == 0
     lose_the_machine()
@@ -127,7 +126,7 @@ def test_a_copy_that_was_sent_in_part_was_not_sent_again(ray_cluster, tmp_path, 
         raise OSError("connection reset")
 
     monkeypatch.setattr(population, "copy_files", breaks)
-    spec = dataclasses.replace(PAIR, storage_uri=(tmp_path / "home").as_uri())
+    spec = PAIR.but(storage_uri=(tmp_path / "home").as_uri())
     status, folder = lifecycle.start(TRPO, spec, flags((tmp_path / "home").as_uri(), name="there"))
     assert status == 0
     assert "An exchange cannot be written: connection reset" in capsys.readouterr().err

@@ -1,6 +1,5 @@
 """Experiments that are played again: one that is as it was recorded, and what somebody has changed in others."""
 
-import dataclasses
 import json
 import shutil
 
@@ -8,8 +7,8 @@ import numpy as np
 import pytest
 
 from experiments.plan.learners import PG, TRPO
+from experiments.read.experiments import read_experiment
 from experiments.read.stretches import Point, Stretch, kept
-from experiments.read.trials import read_experiment
 from experiments.run.verify import draw, verify
 from tests.helpers.populations import PAIR
 from tests.helpers.small_experiments import fit, small_spec, trial_folders
@@ -124,7 +123,7 @@ def test_a_checkpoint_that_was_damaged_and_one_that_was_cut_off(folder, capsys):
 
 def test_a_change_of_code_or_library_is_named_as_a_possible_reason(folder, capsys):
     record = json.loads((folder / "experiment.json").read_text(encoding="utf-8"))
-    record |= {"versions": {"numpy": "1.0.0"}, "git": {"revision": "0123456789abcdef", "dirty": False}}
+    record["origin"] |= {"versions": {"numpy": "1.0.0"}, "git": {"revision": "0123456789abcdef", "dirty": False}}
     (folder / "experiment.json").write_text(json.dumps(record), encoding="utf-8")
     rewrite(state_of(folder, 0, 2), arrays_of(state_of(folder, 0, 1)))
     same, said = verified(folder, capsys)
@@ -136,7 +135,7 @@ def test_a_change_of_code_or_library_is_named_as_a_possible_reason(folder, capsy
 @pytest.mark.slow
 def test_what_a_copy_took_over_is_not_verified_and_what_it_played_since_is(ray_cluster, home, tmp_path, capsys):
     folder = tmp_path / "pair"
-    assert fit(TRPO, folder, dataclasses.replace(PAIR, keep_checkpoints=0)).num_errors == 0
+    assert fit(TRPO, folder, PAIR.but(keep_checkpoints=0)).num_errors == 0
     same, said = verified(folder, capsys)
     assert same
     assert "iterations up to 2 cannot be played again: they are those of trial 1, which it copied" in said

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.read.comparison import compare
-from experiments.read.trials import read_experiment
+from experiments.read.experiments import read_experiment
 from experiments.show.comparison import comparison_page, verdict
 from experiments.show.comparison_figures import curves_figure
 from tests.helpers.markdown import table

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from experiments.read.trials import read_experiment
+from experiments.read.experiments import read_experiment
 from experiments.record.decisions import Decision, write_decisions
 from experiments.show.effects import at_first_rung, comparable, marginal_means
 from tests.helpers.written_experiments import write_experiment
@@ -52,7 +52,7 @@ def test_half_of_a_halved_sweep_was_not_compared_where_iterations_end_at_differe
     late = folder / "00002_seed=2" / "result.json"
     late.write_text(late.read_text(encoding="utf-8").replace('"timesteps_total": 1000', '"timesteps_total": 2000'))
     assert at_first_rung([read_experiment(folder)], read_experiment(folder).trials) is None, "nothing is decided"
-    write_decisions(folder, [Decision(900, [-20.0, -19.0, -18.0], [2])])
+    write_decisions(folder, [Decision(at=900, scores=[-20.0, -19.0, -18.0], kept=[2])])
     experiment = read_experiment(folder)
     steps, shown, scores = at_first_rung([experiment], experiment.trials)
     assert (steps, len(shown), scores) == (900, 3, [-20, -19, -18])
@@ -71,7 +71,7 @@ def test_a_trial_that_diverged_late_is_compared_where_the_others_are(tmp_path):
     found = read_experiment(folder).trials
     assert [trial.diverged for trial in found] == [False, True, True]
     assert comparable(found)[::2] == (2000, [-19, -10, -21]), "one that diverged before has its latest"
-    write_decisions(folder, [Decision(2000, [-19.0, -10.0, None], [1])])
+    write_decisions(folder, [Decision(at=2000, scores=[-19.0, -10.0, None], kept=[1])])
     folder_record = json.loads((folder / "experiment.json").read_text(encoding="utf-8"))
     halved = folder_record | {"scheduler": "halving", "rungs": [2000, 9000], "timesteps": 9000, "iterations": None}
     (folder / "experiment.json").write_text(json.dumps(halved), encoding="utf-8")

@@ -6,7 +6,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from experiments.read.configurations import by_configuration
-from experiments.read.trials import read_experiment
+from experiments.read.experiments import read_experiment
 from experiments.show.figures import draw_band, learning_curves, mean_curve
 from tests.helpers.written_experiments import write_experiment
 

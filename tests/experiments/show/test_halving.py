@@ -6,9 +6,8 @@ import shutil
 import pytest
 
 from experiments.read.configurations import best_configurations
-from experiments.read.trials import read_experiment
-from experiments.record.decisions import Decision, write_decisions
-from experiments.record.winner import WinnerGames, write_winner
+from experiments.read.experiments import read_experiment
+from experiments.record.decisions import Decision, WinnerGames, write_decisions, write_winner
 from experiments.show.halving import rung_table, winner_lines
 from experiments.show.page import report
 from experiments.show.summary import summarise
@@ -27,7 +26,7 @@ def halved(tmp_path):
     trials.append(({"gamma": 0.98, "seed": 2}, [-20, -19], "running"))
     record = {"scheduler": "halving", "rungs": [2, 10], "swept": ["seed"], "iterations": 10}
     folder = write_experiment(tmp_path / "results", "halved", "pg", trials, **record)
-    write_decisions(folder, [Decision(2, [-15.0, -12.0, -19.0], [1])])
+    write_decisions(folder, [Decision(at=2, scores=[-15.0, -12.0, -19.0], kept=[1])])
     result = folder / "00001_seed=1" / "result.json"
     rows = [json.loads(line) for line in result.read_text().splitlines()]
     rows[-1] |= GREEDY | {"eval/iteration": 2}
@@ -62,7 +61,7 @@ def test_the_end_says_who_won_how_it_plays_and_how_sure_that_is(halved, capsys):
 def test_games_at_the_sweeps_end_say_how_the_winner_plays_and_those_of_another_policy_do_not(halved):
     metrics = {name.replace("greedy", how): 18.0 for name in GREEDY for how in ("sampled", "greedy")}
     for iteration, shown in ((3, True), (2, False)):
-        write_winner(halved, WinnerGames(1, iteration, 10, metrics))
+        write_winner(halved, WinnerGames(trial=1, iteration=iteration, games=10, metrics=metrics))
         play = winner_lines(read_experiment(halved))[1]
         assert (
             "Then it played 10 games each way: 18.0 with actions sampled (18.0 to 18.0), 18.0 with" in play
@@ -91,7 +90,7 @@ def test_a_trial_that_had_failed_was_counted_among_those_that_have_more_to_play(
     trials = [({"seed": 0}, [-20, -12.0], "RuntimeError: no luck"), ({"seed": 1}, [-20, -15, -14], "running")]
     record = {"scheduler": "halving", "rungs": [2, 9], "swept": ["seed"], "iterations": 9}
     folder = write_experiment(tmp_path / "results", "halved", "pg", trials, **record)
-    write_decisions(folder, [Decision(2, [-12.0, -15.0], [0, 1])])
+    write_decisions(folder, [Decision(at=2, scores=[-12.0, -15.0], kept=[0, 1])])
     first, *_ = winner_lines(read_experiment(folder, running=False))
     assert first.endswith("The sweep is not finished: 1 trial has more to play.")
 
@@ -101,7 +100,7 @@ def test_a_winner_was_said_to_lead_by_less_than_nothing(tmp_path):
     trials = [({"seed": 0}, [-20, -12.0], "RuntimeError: no luck"), ({"seed": 1}, [-20, -15, -14], None)]
     record = {"scheduler": "halving", "rungs": [2, 3], "swept": ["seed"], "iterations": 3}
     folder = write_experiment(tmp_path / "results", "halved", "pg", trials, **record)
-    write_decisions(folder, [Decision(2, [-12.0, -15.0], [0, 1])])
+    write_decisions(folder, [Decision(at=2, scores=[-12.0, -15.0], kept=[0, 1])])
     write_checkpoint(folder / "00001_seed=1", "pg", 3, -14.0, 1)
     experiment = read_experiment(folder)
     assert experiment.best is experiment.trials[1]
@@ -121,7 +120,7 @@ def test_a_leader_was_compared_at_the_end_while_others_still_played(tmp_path):
     trials.append(({"seed": 2}, [-20, -14.0], "running"))
     record = {"scheduler": "halving", "rungs": [2, 3], "swept": ["seed"], "iterations": 3}
     folder = write_experiment(tmp_path / "results", "halved", "pg", trials, **record)
-    write_decisions(folder, [Decision(2, [-12.0, -13.0, -14.0], [0, 1, 2])])
+    write_decisions(folder, [Decision(at=2, scores=[-12.0, -13.0, -14.0], kept=[0, 1, 2])])
     for seed in (0, 1):
         write_checkpoint(folder / f"0000{seed}_seed={seed}", "pg", 3, -14.0, 1)
     experiment = read_experiment(folder, running=True)
@@ -134,7 +133,7 @@ def test_trials_that_a_time_budget_stopped_were_said_to_have_nothing_more_to_pla
     trials = [({"seed": seed}, [-20, -12.0 - seed], None) for seed in range(2)]
     record = {"scheduler": "halving", "rungs": [2, 9], "swept": ["seed"], "iterations": 9}
     folder = write_experiment(tmp_path / "results", "halved", "pg", trials, **record)
-    write_decisions(folder, [Decision(2, [-12.0, -13.0], [0, 1])])
+    write_decisions(folder, [Decision(at=2, scores=[-12.0, -13.0], kept=[0, 1])])
     experiment = read_experiment(folder)
     assert [trial.state for trial in experiment.trials] == ["stopped", "stopped"]
     assert winner_lines(experiment)[0].endswith("The sweep is not finished: 2 trials have more to play.")

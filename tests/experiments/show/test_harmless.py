@@ -35,8 +35,9 @@ def evil(tmp_path):
         trials = [({"gamma": gamma}, [-20, -19], "running") for gamma in (0.9, 0.8)]
         folder = write_experiment(tmp_path, name, "pg", trials, **extra)
         record = json.loads((folder / RECORD).read_text())
-        texts = {"git": {"revision": IMG, "dirty": IMG}, "started": IMG, "platform": IMG, "python": IMG}
-        texts |= {"versions": {IMG: EVIL[1], EVIL[2]: "$x^{$"}, "command": [IMG, *EVIL, 'src="{figures}/x"', "{body}"]}
+        origin = {"git": {"revision": IMG, "dirty": True}, "started": IMG, "platform": IMG, "python": IMG}
+        origin |= {"versions": {IMG: EVIL[1], EVIL[2]: "$x^{$"}}
+        texts = {"origin": origin, "command": [IMG, *EVIL, 'src="{figures}/x"', "{body}"]}
         (folder / RECORD).write_text(json.dumps(record | texts))
         for index, trial in enumerate(sorted(folder.glob("0*"))):
             params = json.loads((trial / "params.json").read_text())

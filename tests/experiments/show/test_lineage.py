@@ -1,13 +1,16 @@
 """A report says who copied whom."""
 
-from experiments.read.trials import read_experiment
-from experiments.record.exchanges import EXCHANGES, Copy, Exchange, write_exchanges
+from experiments.read.experiments import read_experiment
+from experiments.record.decisions import Copy, Exchange, write_exchanges
+from experiments.record.folders import EXCHANGES
 from experiments.show.lineage import lineage
 from tests.helpers.written_experiments import write_experiment
 
+COPY = {"trial": 0, "donor": 1, "source": 3, "target": 4}
+COPY |= {"before": {"learning_rate": 1e-3}, "settings": {"learning_rate": 8e-4}}
 EXCHANGED = [
-    Exchange(101_000, [-20.5, -18.0], [Copy(0, 1, 3, 4, {"learning_rate": 1e-3}, {"learning_rate": 8e-4})]),
-    Exchange(203_500, [-17.0, -17.5], []),
+    Exchange(at=101_000, scores=[-20.5, -18.0], copies=[Copy(**COPY)]),
+    Exchange(at=203_500, scores=[-17.0, -17.5], copies=[]),
 ]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.patches import PathPatch
 
-from experiments.read.trials import read_experiment
+from experiments.read.experiments import read_experiment
 from experiments.record.decisions import Decision, write_decisions
 from experiments.show.page import report
 from experiments.show.parallel import parallel_figure, setting_scale
@@ -50,7 +50,7 @@ def test_whoever_went_further_is_thick_and_whoever_has_fewer_steps_is_dashed(tmp
     trials[2] = (*trials[2][:2], None)
     record = {"scheduler": "halving", "rungs": [2000, 3000], "timesteps": 3000, "iterations": None}
     folder = write_experiment(tmp_path, "halved", "pg", trials, **record)
-    write_decisions(folder, [Decision(2000, [-15.0 + i for i in range(6)], [2])])
+    write_decisions(folder, [Decision(at=2000, scores=[-15.0 + i for i in range(6)], kept=[2])])
     lines = lines_of(parallel_figure(read_experiment(folder).trials, ["gamma"]))
     assert [width == 3 for _, width, _ in lines] == [False] * 4 + [True] * 2, "a third of six is thick"
     assert [dashed for *_, dashed in lines] == [True] * 5 + [False]

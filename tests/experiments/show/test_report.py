@@ -6,6 +6,7 @@ import statistics
 
 import pytest
 
+from experiments.record.spec import ExperimentSpec
 from tests.helpers.markdown import table
 from tests.helpers.written_experiments import row, write_checkpoint, write_experiment
 
@@ -86,7 +87,7 @@ def test_the_html_stands_alone_and_shows_all_figures_failures_and_the_best_game(
     assert "<code>00000_seed=0</code> diverged at iteration 3" in html
     assert "python experiments/sweep_pong.py --name pg-sweep" in html
     assert "sticky actions 0.25, frame skip 4" in html
-    assert json.loads((store / "killed" / "experiment.json").read_text(encoding="utf-8"))["versions"]["numpy"] in html
+    assert ExperimentSpec.read(store / "killed").origin.versions["numpy"] in html
 
 
 def test_a_report_of_experiments_without_results_says_so(tmp_path, run_results):

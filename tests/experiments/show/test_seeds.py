@@ -3,9 +3,9 @@
 import pytest
 
 from experiments.read.configurations import best_configurations
-from experiments.read.lead import lead
+from experiments.read.experiments import read_experiment
+from experiments.read.luck import lead
 from experiments.read.next_command import best_command
-from experiments.read.trials import read_experiment
 from experiments.record.decisions import Decision, write_decisions
 from experiments.show.halving import rung_table, winner_lines
 from experiments.show.page import report
@@ -63,7 +63,7 @@ def halved(tmp_path):
     trials[2:4] = [(config, [-20, -18 + config["seed"], -9 + config["seed"]], None) for config, *_ in trials[2:4]]
     record = {"scheduler": "halving", "rungs": [2, 3], "iterations": 3, "configuration_of": [0, 0, 1, 1, 2, 2]}
     folder = write_experiment(tmp_path / "results", "halved", "pg", trials, **RECORD | record)
-    write_decisions(folder, [Decision(2, [-20.0, -19.0, -18.0, -17.0, -20.0, None], [2, 3])])
+    write_decisions(folder, [Decision(at=2, scores=[-20.0, -19.0, -18.0, -17.0, -20.0, None], kept=[2, 3])])
     return folder
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from experiments import read
-from experiments.read.trials import read_experiment
+from experiments.read.experiments import read_experiment
 from experiments.show.frame import format_of, to_bytes
 from tests.helpers.trials import CARTPOLE
 from tests.helpers.written_experiments import write_experiment
@@ -118,18 +118,18 @@ def test_a_format_is_the_one_that_the_files_name_says():
 
 
 def test_frames_take_experiments_that_were_read_before(first):
-    from experiments.read.frames import Frames
+    from experiments.read.frame import Frames
 
     assert Frames(read_experiment(first)).trials().equals(read.experiment(first).trials())
 
 
-def test_runs_that_are_too_short_for_a_window_had_a_table_without_a_header(first):
+def test_runs_that_are_too_short_for_a_window_have_a_table_with_a_header(first):
     frame = read.experiment(first).windows()
     assert len(frame) == 0
     assert [*frame.columns[:6]] == ["experiment", "trial", "configuration", "learner", "window_end", "return_mean"]
 
 
-def test_a_metric_that_was_infinite_ended_the_table_in_a_traceback(first):
+def test_a_metric_that_is_infinite_is_null_in_json(first):
     path = next(first.glob("00000*")) / "result.json"
     *rows, last = [json.loads(line) for line in path.read_text().splitlines()]
     path.write_text("".join(json.dumps(row) + "\n" for row in (*rows, last | {"policy/kl": np.inf})))
@@ -139,6 +139,6 @@ def test_a_metric_that_was_infinite_ended_the_table_in_a_traceback(first):
     assert "inf" in to_bytes(frame, "csv").decode()
 
 
-def test_an_experiment_without_results_had_a_table_of_rows_without_a_header(tmp_path):
+def test_an_experiment_without_results_has_a_table_of_rows_with_a_header(tmp_path):
     folder = write_experiment(tmp_path, "new", "pg", [({}, [], "running")])
     assert to_bytes(read.experiment(folder).rows(), "csv") == b"experiment,trial,configuration,learner\n"

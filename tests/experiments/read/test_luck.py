@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from experiments.read.configurations import best_configurations
-from experiments.read.confirmations import confirmations, state_with_confirmation, verdict, wanted
-from experiments.read.trials import read_experiment
+from experiments.read.experiments import read_experiment
+from experiments.read.luck import confirmations, state_with_confirmation, verdict, wanted
 from experiments.record.folders import display
+from experiments.record.spec import Confirm
 from experiments.show.origin import origin
 from tests.helpers.written_experiments import write_experiment
 
@@ -32,8 +33,7 @@ def test_a_drop_is_counted_at_the_iteration_where_the_sweeps_trial_ended(tmp_pat
     assert "one seed does not say" in verdict([first._replace(final=first.final[:1]), second])
 
 
-def test_seeds_with_one_iteration_were_compared_with_a_whole_sweep(tmp_path):
-    """A report during a confirmation claimed a drop of 20."""
+def test_only_fresh_seeds_that_came_as_far_are_compared_with_the_sweep(tmp_path):
     sweep = write_experiment(tmp_path, "sweep", "pg", [({}, [-20, -10, 0], None)])
 
     def compared(name, *curves):
@@ -63,9 +63,8 @@ def test_a_sweep_that_went_on_is_compared_where_its_fresh_seeds_ended(tmp_path):
     ("ended", "can_begin"),
     [("time budget", True), ("all done", True), ("interrupted", False), ("gave up", False), (None, False)],
 )
-def test_a_time_budget_that_ended_a_sweep_before_all_trials_were_made_cost_its_confirmation(tmp_path, ended, can_begin):
-    """It was left out in silence."""
-    asked = {"best": 1, "seeds": 2}
+def test_a_confirmation_can_begin_once_the_sweep_is_settled(tmp_path, ended, can_begin):
+    asked = Confirm(best=1, seeds=2)
     trials = [({}, [-20, -19], "running")]
     folder = write_experiment(tmp_path, "sweep", "pg", trials, planned=3, confirm=asked, ended=ended)
     experiment = read_experiment(folder, running=False)
@@ -73,7 +72,7 @@ def test_a_time_budget_that_ended_a_sweep_before_all_trials_were_made_cost_its_c
     assert state_with_confirmation(experiment) == ("unconfirmed" if can_begin else "interrupted")
 
 
-def test_a_confirmation_was_said_to_be_made_by_the_command_of_its_sweep(tmp_path):
+def test_a_confirmations_origin_is_the_command_that_confirms(tmp_path):
     fresh = [({"gamma": gamma, "seed": seed}, [-20], None) for gamma in (0.9, 0.8) for seed in (1, 2, 3)]
     record = {"command": ["sweep_pong.py", "--seed", "0"], "confirms": "sweep"}
     page = origin(read_experiment(write_experiment(tmp_path, "sweep-confirm", "pg", fresh, **record)))

@@ -1,13 +1,18 @@
 """Experiments as they lie on disk: how a trial ended, and what state an experiment is in."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 
-from experiments.read.trials import read_experiment
+from experiments.ask.budget import Budget
+from experiments.read.experiments import read_experiment
+from experiments.read.restored import all_over, restore
 from experiments.record.decisions import Decision, write_decisions
 from experiments.record.lock import exclusive
+from experiments.record.spec import ExperimentSpec
+from tests.helpers.foreign_experiments import make_sound
 from tests.helpers.written_experiments import write_checkpoint, write_experiment
 
 
@@ -55,7 +60,7 @@ def test_a_score_is_the_one_at_a_step_or_the_last_before_it(tmp_path):
     assert np.isnan(trial.score_at("timesteps_total", 999))
 
 
-def test_a_trial_that_failed_won_the_sweep(tmp_path):
+def test_a_trial_that_failed_is_best_only_where_there_is_no_other(tmp_path):
     trials = [({"seed": 0}, [-20, -5], "RuntimeError: no luck"), ({"seed": 1}, [-20, -12], None)]
     experiment = read_experiment(write_experiment(tmp_path, "sweep", "pg", trials))
     assert [trial.state for trial in experiment.trials] == ["failed", "stopped"]
@@ -64,11 +69,50 @@ def test_a_trial_that_failed_won_the_sweep(tmp_path):
     assert alone.best is alone.trials[0], "there is no other"
 
 
-def test_a_trial_that_had_failed_led_a_halved_sweep_of_which_others_go_on(tmp_path):
+def test_a_failed_trial_does_not_lead_a_halved_sweep_of_which_others_go_on(tmp_path):
     trials = [({"seed": 0}, [-20, -12.0], "RuntimeError: no luck"), ({"seed": 1}, [-20, -15, -14], "running")]
     record = {"scheduler": "halving", "rungs": [2, 9], "iterations": 9}
     folder = write_experiment(tmp_path, "halved", "pg", trials, **record)
-    write_decisions(folder, [Decision(2, [-12.0, -15.0], [0, 1])])
+    write_decisions(folder, [Decision(at=2, scores=[-12.0, -15.0], kept=[0, 1])])
     experiment = read_experiment(folder, running=True)
     assert [trial.state for trial in experiment.trials] == ["failed", "running"]
     assert experiment.best is experiment.trials[1]
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    make_sound(folder := tmp_path_factory.mktemp("sound"))
+    return folder / "trpo"
+
+
+@pytest.fixture
+def ended(original, tmp_path):
+    """An experiment whose one trial came to its end, after two iterations, with a checkpoint of the last one."""
+    folder = shutil.copytree(original, tmp_path / "trpo")
+    shutil.rmtree(sorted(folder.glob("0*"))[1])
+    spec = ExperimentSpec.read(folder)
+    spec.but(configs=spec.configs[:1]).write(folder)
+    return folder
+
+
+def is_over(folder):
+    """What is listed, and what goes on."""
+    spec = ExperimentSpec.read(folder)
+    return read_experiment(folder).state == "finished", all_over(restore(folder, spec), spec)
+
+
+def test_what_is_listed_as_finished_is_what_does_not_go_on(ended):
+    assert is_over(ended) == (True, True)
+    spec = ExperimentSpec.read(ended)
+    spec.with_more(Budget(4)).write(ended)
+    assert is_over(ended) == (False, False), "extended, and killed before it went on"
+    state = {"trial_data": [[json.dumps({"trial_id": "x_00000", "status": "TERMINATED"}), ""]]}
+    (ended / "experiment_state-1.json").write_text(json.dumps(state))
+    assert is_over(ended) == (False, False), "whatever an earlier session's Tune says"
+
+
+def test_a_trial_at_its_end_needs_its_last_checkpoint_and_one_that_was_stopped_early_does_not(ended):
+    next(ended.glob("*/checkpoint_000001/state.json")).unlink()
+    assert is_over(ended) == (False, False)
+    ExperimentSpec.read(ended).but(iterations=9).write(ended)
+    assert is_over(ended) == (True, True)

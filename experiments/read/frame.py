@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.plan.learners import IMPORTED, LEARNERS, config_class_of
-from experiments.read.trials import Experiment, TrialResult
+from experiments.read.experiments import Experiment
+from experiments.read.trial import Trial
 from experiments.read.windows import WINDOW_STEPS, windows
 from trainables.checks import ConfigError
 from trainables.texts import printable
@@ -41,7 +42,7 @@ class Frames:
         """A row for each trial: how it ended and what it came to."""
         return _frame(
             _names(experiment, trial)
-            | {"state": trial.state, "git_revision": (experiment.record.get("git") or {}).get("revision")}
+            | {"state": trial.state, "git_revision": getattr(experiment.spec.origin.git, "revision", None)}
             | {name: trial.rows[-1].get(name) for name in _TOTALS if trial.rows}
             | {"return_last": trial.last, "return_best": trial.best, "return_area": trial.area}
             | {"steps_per_s": trial.speed}
@@ -68,19 +69,19 @@ class Frames:
         )
         return _frame(found, ("window_end", "return_mean", "games", "time_total_s"))
 
-    def _trials(self) -> Iterable[tuple[Experiment, TrialResult]]:
+    def _trials(self) -> Iterable[tuple[Experiment, Trial]]:
         return ((experiment, trial) for experiment in self.experiments for trial in experiment.trials)
 
 
 _TOTALS = ("training_iteration", "timesteps_total", "episodes_total", "time_total_s")
 
 
-def _names(experiment: Experiment, trial: TrialResult) -> dict[str, Any]:
+def _names(experiment: Experiment, trial: Trial) -> dict[str, Any]:
     values = (experiment.name, printable(trial.name), trial.configuration, trial.learner)
     return dict(zip(NAMES, values, strict=True))
 
 
-def _settings(trial: TrialResult) -> dict[str, Any]:
+def _settings(trial: Trial) -> dict[str, Any]:
     """The settings that the learner has, as far as its code is imported; what else stands in a trial's file is none."""
     known = [field.name for field in dataclasses.fields(config_class_of(trial.learner))]
     if trial.learner not in LEARNERS | IMPORTED:

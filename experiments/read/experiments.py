@@ -1,0 +1,132 @@
+"""Experiments as they lie on disk, running, killed or finished: only text is read, and nothing is unpickled."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from experiments.plan.learners import LEARNERS, is_learner
+from experiments.read.rows import tune_statuses
+from experiments.read.trial import AT_END, ENDED, OVER, Trial, rank, read_trial, together
+from experiments.record import folders, lock
+from experiments.record.decisions import Decision, Exchange, WinnerGames, read_decisions, read_exchanges, read_winner
+from experiments.record.spec import ALL_DONE, TIME_BUDGET, ExperimentSpec, find
+from trainables.checks import ConfigError, unknown
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment's specification, its trials, and what was decided about them."""
+
+    folder: Path
+    spec: ExperimentSpec
+    trials: list[Trial]
+    running: bool  # a program holds its lock
+    over: bool  # every trial has come to its end
+    decisions: Sequence[Decision] = ()  # of halving
+    exchanges: Sequence[Exchange] = ()  # of population based training
+    played: WinnerGames | None = None  # what the winner's last games returned
+
+    @property
+    def name(self) -> str:
+        """The experiment's name, which is also its folder's."""
+        return self.folder.name
+
+    @property
+    def learner(self) -> str:
+        """The learner's name."""
+        return self.spec.learner
+
+    @property
+    def state(self) -> str:
+        """Running now, interrupted, failed (ended, with a failed trial) or finished."""
+        if self.running:
+            return "running"
+        if not self.settled:
+            return "interrupted"
+        return "failed" if any(trial.state == "failed" for trial in self.trials) else "finished"
+
+    @property
+    def settled(self) -> bool:
+        """Whether it has come to its end: that of all its trials, or of its time budget."""
+        return self.over or (not self.running and self.spec.ended in (ALL_DONE, TIME_BUDGET))
+
+    @cached_property
+    def furthest(self) -> list[Trial]:
+        """Of the trials that have results those that went on at most rungs; all of them without halving."""
+        played = [trial for trial in self.trials if trial.rows]
+        most = max((trial.rung for trial in played), default=0)
+        return [trial for trial in played if trial.rung == most]
+
+    @property
+    def compared_at_end(self) -> bool:
+        """Whether all that went furthest have ended, so that the best is chosen there, and not at their last rung."""
+        return all(trial.state in AT_END for trial in self.furthest)
+
+    @cached_property
+    def best_seeds(self) -> list[Trial]:
+        """The seeds of the best configuration, by the mean of their latest returns; under halving of those that went
+        furthest, which are compared where they last met."""
+        leading = self.furthest
+        if self.compared_at_end or not leading[0].rung:
+            return max(together(leading), key=rank, default=[])
+        kept = self.decisions[leading[0].rung - 1].kept  # the best first
+        first = min(leading, key=lambda trial: (trial.state == "failed", kept.index(trial.number)))
+        return [trial for trial in leading if trial.configuration == first.configuration]
+
+    @property
+    def best(self) -> Trial | None:
+        """The best seed of the best configuration. A trial that failed is behind all others."""
+        return max(self.best_seeds, key=lambda trial: rank([trial]), default=None)
+
+    @property
+    def winner(self) -> Trial | None:
+        """The best trial of a halved sweep, once only one configuration is left, or none that is has more to play."""
+        leading = [trial for trial in self.trials if self.best and trial.rung == self.best.rung]
+        over = len(together(leading)) == 1 or all(trial.state in AT_END for trial in leading)
+        return self.best if self.decisions and over else None
+
+
+def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
+    """Read an experiment; ``running`` says whether a program runs it, by its lock if left out.
+
+    Raises ConfigError if one of its own files is damaged, if its learner is none of ours, if a setting is impossible,
+    or if there are two folders of one trial; everything else may be half there.
+    """
+    spec = ExperimentSpec.read(folder)
+    if not is_learner(spec.learner):
+        raise ConfigError(f"{folder / folders.RECORD}: {unknown('learner', spec.learner, LEARNERS)}")
+    running = lock.is_held(folder) if running is None else running
+    statuses, decisions = tune_statuses(folder), read_decisions(folder)
+    trials = [
+        read_trial(path, spec, running, statuses.get(number), decisions)
+        for number, path in folders.trial_folders(folder).items()
+    ]
+    planned = len(spec.configs)
+    known = len(statuses) >= planned and all(status in OVER for status in statuses.values())
+    over = all(trial.state in ENDED for trial in trials) and (known or len(trials) >= planned > 0)
+    return Experiment(folder, spec, trials, running, over, decisions, read_exchanges(folder), read_winner(folder))
+
+
+def read_group(storage_path: Path, names: str) -> list[Experiment]:
+    """An experiment by name or path, or several whose names are joined by commas.
+
+    Raises ConfigError, listing what there is, if one is not there.
+    """
+    try:
+        return [read_experiment(find(storage_path, names))]
+    except ConfigError:
+        if "," not in names:
+            raise
+    return [read_experiment(find(storage_path, name)) for name in names.split(",")]
+
+
+def read_all(storage_path: Path) -> tuple[list[Experiment], dict[str, str]]:
+    """The experiments in a storage folder, and by name what is wrong with those that cannot be understood."""
+    experiments, damaged = [], {}
+    for name in folders.existing(storage_path):
+        try:
+            experiments.append(read_experiment(find(storage_path, name)))
+        except ConfigError as error:
+            damaged[name] = str(error)
+    return experiments, damaged

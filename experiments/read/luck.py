@@ -1,0 +1,179 @@
+"""How much of what a sweep found is luck: by how much its best led, and what fresh random seeds say of it."""
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from experiments.read import policies
+from experiments.read.configurations import Configuration, best_configurations, by_configuration, varied
+from experiments.read.experiments import Experiment, read_experiment
+from experiments.read.statistics import Estimate, difference
+from experiments.read.trial import Trial, together
+from experiments.record.folders import RECORD
+from experiments.record.spec import Confirm
+from trainables.checks import ConfigError
+
+INTERVAL = 1.96
+"""Standard errors of a 95% interval."""
+
+SUFFIX = "-confirm"
+"""What the confirmation's name adds to its sweep's."""
+
+UNITS = {"timesteps_total": "steps", "training_iteration": "iterations"}
+"""What the metrics count by which trials are compared."""
+
+
+class Lead(NamedTuple):
+    """The best configuration of a halved sweep beside the next one, where they last met.
+
+    One seed of each says no more than what the luck of the games does; several say how much seeds differ.
+    """
+
+    next: list[Trial]  # a trial for each seed
+    at: int  # in the budget's time_attr
+    compared: int  # configurations
+    points: float  # difference of their mean returns
+    spread: float  # half the 95% interval of such a difference by the luck of the games alone; NaN if unknown
+    seeds: Estimate | None  # the difference with its 95% interval by their seeds, where both have several
+
+
+def lead(experiment: Experiment) -> Lead | None:
+    """None where nobody was compared with the best configuration."""
+    winner = experiment.best_seeds
+    if not winner or not experiment.decisions:
+        return None
+    at, scores = _last_compared(experiment)
+    means = [(mean, trials) for trials in together(experiment.trials) if (mean := _mean(scores, trials)) is not None]
+    others = [(mean, trials) for mean, trials in means if trials[0].configuration != winner[0].configuration]
+    mine = _mean(scores, winner)
+    if not others or mine is None:
+        return None
+    score, runner_up = max(others, key=lambda item: (item[0], -item[1][0].number))
+    return Lead(runner_up, at, len(means), mine - score, _spread(runner_up[0]), _over_seeds(scores, runner_up, winner))
+
+
+def _last_compared(experiment: Experiment) -> tuple[int, dict[int, float]]:
+    """Where several configurations were last compared, and the score of each trial there, by its number."""
+    last = [trial for trial in experiment.furthest if trial.state != "failed"]
+    ended = {trial.configuration for trial in last} if experiment.compared_at_end else set()
+    if len(ended) > 1 and experiment.best_seeds[0].configuration in ended:  # several went to the end
+        return (experiment.spec.rungs or [0])[-1], {trial.number: trial.last for trial in last}
+    for decision in reversed(experiment.decisions):
+        scores = {number: score for number, score in enumerate(decision.scores) if score is not None}
+        if sum(_mean(scores, trials) is not None for trials in together(experiment.trials)) > 1:
+            return decision.at, scores
+    return 0, {}
+
+
+def _mean(scores: Mapping[int, float], trials: Sequence[Trial]) -> float | None:
+    """Over the seeds of a configuration that have a score."""
+    arrived = [scores[trial.number] for trial in trials if trial.number in scores]
+    return math.fsum(arrived) / len(arrived) if arrived else None
+
+
+def _over_seeds(scores: Mapping[int, float], first: Sequence[Trial], second: Sequence[Trial]) -> Estimate | None:
+    """By how much the ``second`` configuration is better, with its interval: paired where they have the same seeds."""
+    one, two = ({t.seed: scores[t.number] for t in each if t.number in scores} for each in (first, second))
+    if min(len(one), len(two)) < 2:
+        return None
+    paired = one.keys() == two.keys()
+    if paired:
+        two = {seed: two[seed] for seed in one}  # in one order
+    return difference(np.array([*one.values()]), np.array([*two.values()]), paired)
+
+
+def _spread(trial: Trial) -> float:
+    """Of the difference of two means, each of as many games as this trial's newest checkpoint has, and as various."""
+    found = policies.of_trial(trial.folder)
+    returns = found[-1].state.episodes.recent_returns if found else []
+    if len(returns) < 2:
+        return math.nan
+    return INTERVAL * math.sqrt(2 / len(returns)) * float(np.std(returns, ddof=1))
+
+
+class Confirmation(NamedTuple):
+    """A configuration's score in a sweep, and with fresh seeds. Scores are mean returns of the last 100 games."""
+
+    chosen: Configuration  # as the sweep has it
+    end: int  # where the sweep's trial ended; ``sweep`` and ``fresh`` are taken there
+    unit: str  # steps or iterations
+    sweep: float
+    fresh: np.ndarray  # one score for each fresh seed that came so far (n,)
+    final: np.ndarray  # where the fresh seeds ended (n,), NaN until all did; later if the sweep's trial was cut short
+
+    @property
+    def where(self) -> str:
+        """The end in words."""
+        return f"{self.end / 1e6:.2f} M steps" if self.unit == "steps" else f"{self.end} {self.unit}"
+
+    @property
+    def drop(self) -> float:
+        """How much higher the sweep's score is: an estimate of its selection bias."""
+        return self.sweep - float(self.fresh.mean())
+
+
+def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
+    """Scores in the sweep beside those of fresh seeds at equal steps (or iterations), the sweep's best first.
+
+    They are compared where the sweep's trial ended, or at the fresh seeds' budget if the sweep was extended beyond it.
+    A seed that has not come so far is left out, and so is a configuration without any that has.
+    """
+    budget, time_attr = confirm.spec.budget, sweep.spec.budget.time_attr
+    limit = budget.limits.get(time_attr, math.inf) if budget != sweep.spec.budget else math.inf
+    fresh = {repr(sorted(again.config.items())): again for again in by_configuration([confirm])}
+    found = []
+    for chosen in best_configurations(sweep, len(sweep.trials)):
+        again = fresh.get(repr(sorted(chosen.config.items())))
+        end = min(limit, *(trial.rows[-1][time_attr] for trial in chosen.arrived))
+        trials = [trial for trial in again.trials if trial.rows] if again else []
+        arrived = [t for t in trials if t.state in ("finished", "diverged") or t.rows[-1][time_attr] >= end]
+        after = np.array([trial.score_at(time_attr, end) for trial in arrived])
+        after = after[np.isfinite(after)]  # a first result can come after the end
+        if len(after):
+            before = float(chosen.scores_at(time_attr, end).mean())
+            final = [trial.last if confirm.over else math.nan for trial in trials if trial.state != "failed"]
+            found.append(Confirmation(chosen, int(end), UNITS[time_attr], before, after, np.array(final or [math.nan])))
+    return found
+
+
+def verdict(found: Sequence[Confirmation], mark: Callable[[str], str] = str) -> str:
+    """Which of the configurations is best by its fresh seeds, and how sure that is.
+
+    Empty unless there are two, all of whose seeds have come to their end. ``mark`` makes of a configuration's label
+    what is shown of it.
+    """
+    if len(found) < 2 or not all(np.isfinite(c.final).all() for c in found):
+        return ""
+    best, next_best = sorted(found, key=lambda c: float(c.final.mean()), reverse=True)[:2]
+    names = varied(c.chosen for c in found)
+    ahead = difference(next_best.final, best.final, paired=False)
+    text = (
+        f"By the end of its fresh seeds {mark(best.chosen.label(names))} is best: by {ahead.value:.1f} points over"
+        f" {mark(next_best.chosen.label(names))}"
+    )
+    if math.isnan(ahead.low):
+        return f"{text}, and one seed does not say how much of that is luck."
+    told = "which is more than luck" if ahead.excludes(0) else "so the two cannot be told apart"
+    return f"{text} (95% interval {ahead.low:.1f} to {ahead.high:.1f}), {told}."
+
+
+def wanted(sweep: Experiment) -> Confirm | None:
+    """The confirmation that a sweep was started with, once it can begin."""
+    return sweep.spec.confirm if sweep.settled and best_configurations(sweep, 1) else None
+
+
+def state_with_confirmation(experiment: Experiment) -> str:
+    """An experiment's state; "confirming" or "unconfirmed" while it is over, but not the confirmation it promised."""
+    if experiment.running or not wanted(experiment):
+        return experiment.state
+    again = experiment.folder.with_name(experiment.name + SUFFIX)
+    try:
+        confirm = read_experiment(again) if os.path.isfile(again / RECORD) else None
+    except ConfigError:  # which its own line says
+        confirm = None
+    if confirm and confirm.running:
+        return "confirming"
+    return experiment.state if confirm and confirm.over else "unconfirmed"

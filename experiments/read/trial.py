@@ -1,0 +1,210 @@
+"""A trial as it lies on disk: its settings, its rows, how it ended, and how it ranks among others."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from experiments.ask.budget import Budget
+from experiments.plan.learners import config_class_of
+from experiments.plan.trial_names import number_in_name
+from experiments.read.rows import lines, read_json, read_rows
+from experiments.read.windows import area_under
+from experiments.record.decisions import Decision, dropped, passed
+from experiments.record.folders import ERROR, PARAMS, RESULTS, checkpoint_folders
+from experiments.record.spec import ExperimentSpec, Settings
+from trainables import checkpoints
+from trainables.checks import ConfigError, check_settings
+from trainables.metrics import METRIC
+
+OVER = ("TERMINATED", "ERROR")
+"""What Tune calls trials that it will not touch again unless it is told to."""
+
+ENDED = ("finished", "stopped", "diverged", "failed")
+"""States of trials that have come to their end: that of the budget, or before it."""
+
+AT_END = ("finished", "diverged", "failed")
+"""Those of trials that have no more to play; one that a time budget stopped has."""
+
+_SETTINGS: TypeAdapter[Settings] = TypeAdapter(Settings, config=ConfigDict(strict=True, allow_inf_nan=False))
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A trial's settings and results."""
+
+    folder: Path
+    learner: str
+    config: dict[str, Any]
+    rows: list[dict[str, Any]]  # one per iteration, in order
+    state: str  # waiting, paused (at a rung), running, interrupted, or one of ENDED
+    error: str | None  # the last line of what went wrong
+    rung: int = 0  # rungs of halving at which it was among those that go on
+    configuration: int = 0  # in its experiment, counted from 0; several seeds have the same one
+
+    @property
+    def name(self) -> str:
+        """The trial's name, which is also its folder's."""
+        return self.folder.name
+
+    @property
+    def number(self) -> int:
+        """Its place in the experiment, counted from 0."""
+        return int(number_in_name(self.name))
+
+    @property
+    def seed(self) -> int:
+        """The random seed."""
+        return self.config.get("seed", 0)
+
+    @property
+    def iterations(self) -> int:
+        """Iterations made."""
+        return self.rows[-1]["training_iteration"] if self.rows else 0
+
+    @property
+    def steps(self) -> int:
+        """Agent steps made."""
+        return self.rows[-1]["timesteps_total"] if self.rows else 0
+
+    def curve(self, key: str) -> np.ndarray:
+        """A metric of every iteration (n,); NaN where a row lacks it."""
+        return np.array([row.get(key, math.nan) for row in self.rows], float)
+
+    @property
+    def best(self) -> float:
+        """The highest mean return of the last 100 games."""
+        return float(self.curve(METRIC).max()) if self.rows else math.nan
+
+    @property
+    def last(self) -> float:
+        """The latest mean return of the last 100 games."""
+        return float(self.rows[-1][METRIC]) if self.rows else math.nan
+
+    @property
+    def area(self) -> float:
+        """Mean over agent steps of the learning curve; see ``area_under``."""
+        return area_under(self.curve(METRIC), self.curve("timesteps_total")) if self.rows else math.nan
+
+    @property
+    def speed(self) -> float:
+        """Median agent steps per second of an iteration, rollouts and update."""
+        return float(np.median(self.curve("perf/steps_per_s"))) if self.rows else math.nan
+
+    @property
+    def diverged(self) -> bool:
+        """Whether an update gave up on figures that were not finite."""
+        return self.state == "diverged"
+
+    def score_at(self, time_attr: str, value: float) -> float:
+        """The mean return of the last 100 games in the last row whose ``time_attr`` (iterations, steps) is at most
+        ``value``; NaN if there is none."""
+        return next((float(row[METRIC]) for row in self.rows[::-1] if row[time_attr] <= value), math.nan)
+
+
+def read_trial(
+    folder: Path, spec: ExperimentSpec, running: bool, status: str | None, decisions: Sequence[Decision]
+) -> Trial:
+    """A trial of an experiment. ``status`` is what Tune called it last. Raises ConfigError for impossible settings."""
+    rows, number = read_rows(folder / RESULTS), int(number_in_name(folder.name))
+    errors = lines(folder / ERROR)
+    error = errors[-1].strip() if errors else None
+    done = bool(rows and rows[-1].get("done"))
+    out = dropped(decisions, number)
+    if error and not done and (status in (None, "ERROR") if out is None else out.score(number) is None):
+        state = "failed"  # else it failed once, and went on
+    elif out and not done:
+        state = "stopped"
+    elif is_over(rows, spec, saved_iteration(folder)) if done else status in OVER:
+        state = _ending(rows, spec.budget)
+    elif running and status == "PENDING" and not rows:
+        state = "waiting"
+    elif running and status == "PAUSED":
+        state = "paused" if rows else "waiting"
+    else:
+        state = "running" if running else "interrupted"
+    of = spec.configuration_of or []
+    return Trial(
+        folder,
+        spec.learner,
+        _config(folder, spec, number),
+        rows,
+        state,
+        error if state == "failed" else None,
+        passed(decisions, number),
+        of[number] if number < len(of) else number,
+    )
+
+
+def _config(folder: Path, spec: ExperimentSpec, number: int) -> dict[str, Any]:
+    """A trial's settings: what ``params.json`` says, or if it is damaged what was planned."""
+    try:
+        config = _SETTINGS.validate_python(read_json(folder / PARAMS))
+    except ValidationError:
+        config = spec.configs[number] if number < len(spec.configs) else {}
+    try:
+        check_settings(config_class_of(spec.learner), config)
+    except ConfigError as error:
+        raise ConfigError(f"{folder / PARAMS}: {error}") from None
+    return config
+
+
+def is_over(rows: Sequence[dict[str, Any]], spec: ExperimentSpec, saved: int) -> bool:
+    """Whether a trial has come to its end, and needs nothing more.
+
+    Its last row says that it is done; not if that row ends one of the budgets that it had before it was extended,
+    and not its present one. At the end of its budget a trial saves once more, so its newest checkpoint, of the
+    iteration ``saved`` (0 without one), is that of its last row. A trial that diverged ends anyway.
+    """
+    if not rows or not rows[-1].get("done"):
+        return False
+    if spec.budget.share(rows[-1]) == 1:
+        return saved >= rows[-1]["training_iteration"]
+    return bool(rows[-1].get("diverged")) or not any(earlier.ended(rows) for earlier in spec.earlier_budgets)
+
+
+def _ending(rows: Sequence[dict[str, Any]], budget: Budget) -> str:
+    """How a trial that did not fail came to its end; a scheduler or a sweep's time budget can stop it early."""
+    if rows and rows[-1].get("diverged"):
+        return "diverged"
+    return "finished" if rows and budget.share(rows[-1]) == 1 else "stopped"
+
+
+def saved_iteration(folder: Path) -> int:
+    """The iteration of a trial's newest whole checkpoint; 0 without one."""
+    for path in reversed(checkpoint_folders(folder)):
+        try:
+            return checkpoints.load_state(path).iteration
+        except checkpoints.CheckpointError:
+            continue
+    return 0
+
+
+def together(trials: Iterable[Trial]) -> list[list[Trial]]:
+    """Trials of one experiment or of several, those of a configuration together."""
+    found: dict[tuple[Path, int], list[Trial]] = {}
+    for trial in trials:
+        found.setdefault((trial.folder.parent, trial.configuration), []).append(trial)
+    return list(found.values())
+
+
+def arrived(trials: Iterable[Trial]) -> list[Trial]:
+    """Those seeds of a configuration that have results; of these none that failed, unless all of them did."""
+    played = [trial for trial in trials if trial.rows]
+    return [trial for trial in played if trial.state != "failed"] or played
+
+
+def rank(trials: Iterable[Trial]) -> tuple[bool, float]:
+    """By this the best configuration is the greatest: those whose seeds all failed are behind others, then the mean."""
+    seeds = arrived(trials)
+    return any(trial.state != "failed" for trial in seeds), mean_last(seeds)
+
+
+def mean_last(trials: Iterable[Trial]) -> float:
+    """The mean of the latest returns of the seeds of a configuration that ``arrived``; minus infinity without any."""
+    scores = [trial.last for trial in arrived(trials)]
+    return math.fsum(scores) / len(scores) if scores else -math.inf
