@@ -1,17 +1,17 @@
 """Experiments on disk, the program that looks at them, and a cluster to run them on."""
 
+import functools
 import json
 import pickle
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from experiments import results
-from tests.helpers.programs import command
+from tests.helpers.programs import call, command
 from tests.helpers.ray_nodes import Nodes
-from tests.helpers.written_experiments import Bomb, row, write_experiment
+from tests.helpers.trials import Trap
+from tests.helpers.written_experiments import row, write_experiment
 
 FAST, SLOW = {"learning_rate": 3e-3, "num_workers": 2}, {"learning_rate": 1e-3, "num_workers": 1}
 WIDE, NARROW = {"hidden_sizes": "64-64", "num_workers": 2}, {"hidden_sizes": "32-32", "num_workers": 2}
@@ -37,25 +37,15 @@ def store(tmp_path, monkeypatch):
     rows = [json.dumps(row(i, value, {"num_workers": 2})) for i, value in ((2, -17.0), (3, -14.0))]
     lines = result.read_text(encoding="utf-8").splitlines()
     result.write_text("\n".join([*lines[:3], *rows, lines[3]]))
-    (next(pg.glob("00000*")) / "params.pkl").write_bytes(pickle.dumps(Bomb(tmp_path / "exploded")))
-    (pg / "tuner.pkl").write_bytes(pickle.dumps(Bomb(tmp_path / "exploded")))
+    (next(pg.glob("00000*")) / "params.pkl").write_bytes(pickle.dumps(Trap(tmp_path / "exploded")))
+    (pg / "tuner.pkl").write_bytes(pickle.dumps(Trap(tmp_path / "exploded")))
     return folder
 
 
 @pytest.fixture
-def run_results(monkeypatch, capsys):
-    """Call the program; return its exit status, output and complaint."""
-
-    def call(*argv):
-        monkeypatch.setattr(sys, "argv", ["results.py", *map(str, argv)])
-        try:
-            results.main()
-            status = 0
-        except SystemExit as stop:
-            status = stop.code
-        return status, *capsys.readouterr()
-
-    return call
+def run_results():
+    """Call ``results.py``; return its exit status, output and complaint."""
+    return functools.partial(call, "results.py")
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,17 @@
-"""Fuzzing: whatever somebody has done to experiments' files, each program ends well or with one line.
+"""What a folder holds that somebody else could write to: no program runs, imports, unpickles, follows or obeys it.
 
-By default a few examples, always the same. ``FUZZ_MINUTES=10 pytest -m slow`` with this file makes new ones for
-ten minutes, and then says all that it found.
+``FUZZ_MINUTES=10 pytest -m slow`` with this file damages experiments by chance for ten minutes, and then says all that
+it found; by default for one.
 """
 
 import itertools
+import json
 import os
+import pickle
+import random
+import re
 import resource
 import shutil
-import sys
 import time
 import traceback
 from collections import Counter
@@ -16,171 +19,282 @@ from pathlib import Path
 
 import pytest
 import ray
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
 
-from experiments import results, sweep_pong, sweep_trpo, train, watch
-from experiments.plan.learners import PG, TRPO
-from experiments.run import sweep
-from tests.helpers.audit import watched
-from tests.helpers.foreign_experiments import damage, make_sound
+from experiments.read.policies import copy
+from experiments.record.folders import RECORD
+from experiments.show.film_file import require_writable
+from tests.helpers.foreign_experiments import DEEP, common_folder, damage, make_sound, unprivileged, watched
+from tests.helpers.programs import call, refused
+from tests.helpers.trials import Trap, edited_state
+from tests.helpers.written_experiments import write_experiment
+from trainables.checkpoints import ARRAYS, STATE
+from trainables.checks import ConfigError
+from trainables.config import PGConfig
+from trainables.sampling.environments import BoxEnvironment, flat_environment
 
 pytestmark = pytest.mark.ray  # runs whole programs for seconds
 
 FUZZ_MINUTES = float(os.environ.get("FUZZ_MINUTES", "1"))
-
 CPU_S, MEMORY = 30, 4 * 2**30
 """What a program may take: seconds of a core, and bytes beyond what it has."""
-
-SWEEPS = {"pg": (PG, sweep_pong.DESCRIPTION, "sweep_pong.py"), "trpo": (TRPO, sweep_trpo.DESCRIPTION, "sweep_trpo.py")}
+EVIL = "evil_module:Evil-v0"
+ONE = [({}, [-20.0, -19.0], "running")]
 
 
 class RayBegins(BaseException):
     """The program came as far as Ray."""
 
 
-@pytest.fixture(scope="module")
-def sound(tmp_path_factory):
-    """Sound experiments; every program has run on them once, so that all modules are there."""
-    folder = tmp_path_factory.mktemp("sound")
-    make_sound(folder / "results")
-    with pytest.MonkeyPatch.context() as patch:
-        work = tmp_path_factory.mktemp("warm") / "work"
-        shutil.copytree(folder, work)
-        patch.chdir(work)
-        stop_before_ray(patch)
-        for learner in SWEEPS:
-            for argv in calls(learner):
-                assert run(patch, argv) in (0, None), argv
-    return folder
-
-
-def stop_before_ray(patch):
-    """Have programs end where they would start a Ray, also where this process has one for other tests."""
-    patch.setattr(ray, "init", begin)
-    patch.setattr(ray, "is_initialized", lambda: False)
-
-
 def begin(*args, **options):
     raise RayBegins
 
 
-def calls(name):
-    """The command lines that read an experiment."""
-    yield ["results.py", "list"]
-    yield ["results.py", "report", name]
-    yield ["results.py", "compare", name, name]
-    for what in ([], ["--rows"], ["--windows", "--format", "json"]):
-        yield ["results.py", "table", name, *what]
-    yield ["results.py", "best", name]
-    yield ["results.py", "best", name, "--json"]
-    yield ["results.py", "export", name, "--out", f"{name}-policy"]
-    yield ["watch.py", name, "--episodes", "1"]
-    for flag in (["--resume", name], ["--extend", name, "--iterations", "4"], ["--fork", name, "--iterations", "4"]):
-        yield [SWEEPS["trpo" if name == "trpo" else "pg"][2], *flag]
-    yield ["train.py", "trpo" if name == "trpo" else "pg", "--resume", f"results/{name}"]
-
-
-def run(patch, argv):
-    """Run a program as far as Ray; return its exit status, None if it came so far or to its end."""
-    patch.setattr(sys, "argv", argv)
-    programs = {"results.py": results.main, "watch.py": watch.main, "train.py": train.main}
-    try:
-        if argv[0] in programs:
-            programs[argv[0]]()
-        else:
-            learner, description, _ = SWEEPS["trpo" if "trpo" in argv[0] else "pg"]
-            sweep.main(learner, description)
-    except RayBegins:
-        return None
-    except SystemExit as stop:
-        return stop.code
-    return None
-
-
-@st.composite
-def foreign(draw, sound, work, outside):
-    """Make a damaged copy in ``work``; returns what was done, and the experiments' names."""
-    shutil.rmtree(work, ignore_errors=True)
-    shutil.copytree(sound, work)
-    name = draw(st.sampled_from([*SWEEPS]))
-    done = [damage(draw, work / "results" / name, outside) for _ in range(draw(st.integers(1, 8)))]
-    return done, draw(st.sampled_from([*calls(name)]))
-
-
-def check(data, sound, tmp_path, patch, capsys):
-    """One example: damage, a program, and what it did; returns the program and its status."""
-    work, outside = tmp_path / "work", tmp_path / "outside"
-    done, argv = data.draw(foreign(sound, work, outside))
-    patch.chdir(work)
-    before, began = sorted(outside.iterdir()), time.process_time()
-    limit = resource.getrlimit(resource.RLIMIT_AS)
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    capsys.readouterr()
-    try:
-        resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, limit[1]))
-        with watched(work) as found:
-            status = run(patch, argv)
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, limit)
-    output, complaint = capsys.readouterr()
-    assert not found, (done, argv, found)
-    assert sorted(outside.iterdir()) == before, (done, argv)
-    assert (outside / "precious").read_text() == "precious", (done, argv)
-    assert time.process_time() - began < CPU_S, (done, argv)
-    assert "Traceback" not in output + complaint, (done, argv)
-    assert (output + complaint).replace("\n", "").isprintable(), (done, argv, output, complaint)
-    if status == 2:
-        assert complaint.strip(), (done, argv)
-        assert complaint.count("\n") == 1, (done, argv, complaint)
-    else:
-        assert status in (None, 0), (done, argv, status)
-    return argv[0], status
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    make_sound(tmp_path_factory.mktemp("sound") / "results")
+    return tmp_path_factory.getbasetemp() / "sound0"
 
 
 @pytest.fixture
-def ready(sound, tmp_path, monkeypatch, capsys):
+def work(sound, tmp_path, monkeypatch):
+    """The folder that programs work in, with sound experiments; beside it is all that nobody may touch."""
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "precious").write_text("precious")
     (tmp_path / "evil_module.py").write_text("raise SystemExit('imported')")
     monkeypatch.syspath_prepend(tmp_path)
-    stop_before_ray(monkeypatch)
-    return sound, tmp_path, monkeypatch, capsys
+    monkeypatch.setattr(ray, "init", begin)  # programs end where they would start a Ray
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)  # also where this process has one for other tests
+    shutil.copytree(sound, tmp_path / "work")
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path / "work"
 
 
-OPTIONS = {"deadline": None, "database": None, "suppress_health_check": [*HealthCheck]}
+def commands(name):
+    """The command lines that read an experiment."""
+    learner, sweep = ("trpo", "sweep_trpo.py") if name == "trpo" else ("pg", "sweep_pong.py")
+    yield from (["results.py", *words] for words in (["list"], ["report", name], ["compare", name, name]))
+    yield from (["results.py", "table", name, *what] for what in ([], ["--rows"], ["--windows", "--format", "json"]))
+    yield from (["results.py", "best", name, *what] for what in ([], ["--json"]))
+    yield ["results.py", "export", name, "--out", f"{name}-policy"]
+    yield ["watch.py", name, "--episodes", "1"]
+    yield from ([sweep, way, name, "--iterations", "4"] for way in ("--extend", "--fork"))
+    yield [sweep, "--resume", name]
+    yield ["train.py", learner, "--resume", f"results/{name}"]
 
 
-def test_whatever_was_done_to_an_experiments_files_a_program_ends_with_one_line(ready):
-    @settings(max_examples=15, derandomize=True, **OPTIONS)
-    @given(st.data())
-    def examples(data):
-        check(data, *ready)
+def harmless(work, argv, done=()):
+    """Run a program, and see that it does no harm and ends well or in one line; returns what it says."""
+    outside = work.parent / "outside"
+    before, began = sorted(outside.iterdir()), time.process_time()
+    limit = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    status, output, complaint = None, "", ""
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, limit[1]))
+        with watched(work) as found:
+            status, output, complaint = call(*argv)
+    except RayBegins:
+        pass
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limit)
+    case = (done, argv, status, complaint)
+    assert not found, (case, found)
+    assert sorted(outside.iterdir()) == before, case
+    assert (outside / "precious").read_text() == "precious", case
+    assert time.process_time() - began < CPU_S, case
+    assert "Traceback" not in output + complaint, case
+    assert (output + complaint).replace("\n", "").isprintable(), (case, output)
+    assert status in (None, 0) or (status == 2 and complaint.strip() and complaint.count("\n") == 1), case
+    return status, output + complaint
 
-    examples()
+
+# What stays unread: every program ends as if it were not there
+
+
+def test_what_lies_in_an_experiment_beside_its_own_files_is_neither_run_nor_opened(work):
+    trap, folder = pickle.dumps(Trap(work.parent / "outside" / "sprung")), work / "results" / "trpo"
+    trial = next(folder.glob("0*"))
+    for place in (folder / "tuner.pkl", folder / "error.pkl", trial / "params.pkl"):
+        place.write_bytes(trap)
+    for name in ("learner-1.py", "evil.py", "mine.yaml"):
+        (folder / name).write_text("raise SystemExit('run')")
+    (trial / "error.txt").write_text("<script>\x1b]52;c;aGk=\x07 <img src=x onerror=alert(1)>")
+    for name in ("report.md.tmp", "experiment.json.tmp", ".lock.tmp"):
+        (folder / name).symlink_to(work.parent / "outside" / "precious")
+    (trial / "checkpoint_000007.bak").symlink_to("/")
+    os.mkfifo(trial / "pipe")
+    origin = {"git": {"revision": "<script>", "dirty": False}, "platform": "<script>"}
+    change(folder / RECORD, command=["../../evil.py", "\x1b[31m", "$(evil)"], origin=origin)
+    for argv in commands("trpo"):
+        status, said = harmless(work, argv)
+        assert status in (None, 0), (argv, said)
+        assert "evil.py" not in said, argv
+    html = (folder / "report.html").read_text()
+    assert not re.search("<script>|<img src=x", re.sub(r"<code[^>]*>.*?</code>", "", html, flags=re.DOTALL))
+    (folder / "report.html").unlink()
+    (folder / "report.html").symlink_to(work.parent / "outside" / "precious")
+    assert "is a link" in harmless(work, ["results.py", "report", "trpo"])[1]
+    pickle.loads(trap)
+    assert (work.parent / "outside" / "sprung").exists(), "the trap is a real one"
+
+
+# What is read and believed: it is refused in one line, or left out
+
+
+def change(path, **entries):
+    path.write_text(json.dumps(json.loads(path.read_text()) | entries))
+
+
+def in_record(**entries):
+    return lambda experiment: change(experiment / RECORD, **entries)
+
+
+def in_settings(checkpoints=True, **settings):
+    """Settings in each file that has some."""
+
+    def attack(experiment):
+        record = json.loads((experiment / RECORD).read_text())
+        change(experiment / RECORD, configs=[config | settings for config in record["configs"]])
+        for path in experiment.glob("0*/params.json"):
+            change(path, **settings)
+        for path in experiment.glob("0*/checkpoint_*") if checkpoints else []:
+            with edited_state(path) as state:
+                state["config"] |= settings
+
+    return attack
+
+
+def each(pattern, act):
+    """Something that is done to each file or folder of a name."""
+    return lambda experiment: [act(path) for path in sorted(experiment.glob(pattern))]
+
+
+def rewrite(content):
+    return lambda path: path.write_bytes(content)
+
+
+def link(path):
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    path.symlink_to(Path("../outside/precious" if path.suffix else "../outside").resolve())
+
+
+def pipe(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
+def put_pickle(path):
+    (path / "x.pkl" if path.is_dir() else path).write_bytes(pickle.dumps(Trap(Path("../outside/sprung"))))
+
+
+HUGE = {"hidden_sizes": "1000000-1000000-1000000"}
+ATTACKS = {
+    # what somebody did to an experiment, and what a program says about it, where one says anything
+    "a module as environment": (in_settings(env_id=EVIL), "unknown to Gymnasium"),
+    "a module as learner": (in_record(learner="evil_module.Evil"), "--learner evil_module:Evil imports it"),
+    "a path as learner": (in_record(learner="../../escaped"), "unknown learner"),
+    "control characters": (in_record(learner="\x1b]52;c;aGk=\x07"), "unknown learner"),
+    "a network of 10^12 weights": (in_settings(**HUGE), "its configuration needs (2000009000002,)"),
+    "and smaller checkpoints": (in_settings(checkpoints=False, **HUGE), "no trial of it has a checkpoint yet"),
+    "a bucket with credentials": (in_record(storage_uri="s3://KEY:SECRET@bucket/x"), "belong into the environment"),
+    "types": (in_record(iterations="x", configs=3), "is damaged"),
+    "a number without end": (each(RECORD, rewrite(b'{"iterations": ' + b"9" * 5000 + b"}")), "is damaged"),
+    "brackets without end": (each(RECORD, rewrite(DEEP.encode())), "is damaged"),
+    "states of brackets": (each("0*/*/" + STATE, rewrite(DEEP.encode())), "no whole checkpoint"),
+    "states without end": (each("0*/*/" + STATE, lambda path: os.truncate(path, 3 * 10**10)), "no whole checkpoint"),
+    "settings that are no text": (each("0*/params.json", rewrite(b"\xff\xfe\x00")), ""),
+    "a copy of a trial": (lambda experiment: (experiment / "00000_copy").mkdir(), "two folders of one trial"),
+    "pickles as arrays": (each("0*/*/" + ARRAYS, put_pickle), "damaged or incomplete"),
+    "pickles beside arrays": (each("0*/check*", put_pickle), "holds a pickle"),
+    "trials that are links": (each("0*", link), "is a link"),
+    "checkpoints that are links": (each("0*/check*", link), "is a link"),
+    "rows that are links": (each("0*/result.json", link), ""),
+    "arrays that are links": (each("0*/*/" + ARRAYS, link), "damaged or incomplete"),
+    "pipes": (each("0*/*.json", pipe), ""),
+    "a pipe for a record": (each(RECORD, pipe), "unknown experiment"),
+}
+PROGRAMS = ["list", "best trpo", "table trpo", "export trpo --out policy"]
+PROGRAMS = [*(f"results.py {command}" for command in PROGRAMS), "watch.py trpo"]
+PROGRAMS += ["sweep_trpo.py --resume trpo", "sweep_trpo.py --fork trpo --iterations 9"]
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_what_somebody_wrote_into_an_experiment_does_no_harm(name, work):
+    attack, words = ATTACKS[name]
+    attack(Path("results/trpo"))
+    said = [harmless(work, program.split(), name) for program in PROGRAMS]
+    assert said[0][0] == 0, "it is listed"
+    assert words in "".join(text for _, text in said)
+
+
+def test_no_flag_or_setting_has_a_module_imported(work):
+    for name in (EVIL, "evil_module:CartPole-v1", "evil_module:ALE/Pong-v5", "evil_module:"):
+        for make in (lambda name: PGConfig(env_id=name), flat_environment, BoxEnvironment):
+            with watched(work) as found, pytest.raises(ValueError, match="unknown to Gymnasium"):
+                make(name)
+            assert not found
+        _, said = harmless(work, ["train.py", "trpo", "--preset", "cartpole", "--env-id", name])
+        assert "unknown to Gymnasium" in said
+    with pytest.raises(ValueError, match=r"env_id 'GymV21Environment-v0' cannot be made"):
+        BoxEnvironment("GymV21Environment-v0")
+
+
+def test_what_lies_beside_a_checkpoints_own_files_is_not_copied(work):
+    folder = next(work.glob("results/trpo/*/checkpoint_000001"))
+    (folder / "everything").symlink_to("/")
+    put_pickle(folder)
+    copy(folder, work / "new")
+    assert sorted(os.listdir(work / "new")) == [ARRAYS, STATE]
+
+
+def test_one_damaged_experiment_does_not_hide_the_others(tmp_path):
+    records = {"cut": '{"learner": "p', "deep": DEEP, "list": "[]", "stranger": '{"learner": "nobody"}'}
+    write_experiment(tmp_path, "good", "pg", ONE)
+    for name, text in records.items():
+        (write_experiment(tmp_path, name, "pg", ONE) / RECORD).write_text(text)
+    status, output, complaint = call("results.py", "list", "--storage-path", tmp_path)
+    assert (status, complaint) == (0, "")
+    states = dict(re.findall(r"^(\w+) +(\w+)", output, re.MULTILINE))
+    assert states.pop("good") == "interrupted"
+    assert {name for name, state in states.items() if state == "damaged"} == {*records}
+    assert "Resume good:" in output
+
+
+def test_folders_without_permission_are_left_out_or_named_in_one_line():
+    with common_folder() as folder:
+        make_sound(folder)
+        (folder / "trpo").chmod(0o555)
+        for name, mode in (("closed", 0o000), ("unlisted", 0o111)):
+            write_experiment(folder, name, "pg", ONE).chmod(mode)
+        with unprivileged():
+            status, output, _ = call("results.py", "list", "--storage-path", folder)
+            for command in ("best", "export"):
+                refused("results.py", command, "nothing", "--storage-path", folder)
+            assert "trpo cannot be written" in refused("sweep_trpo.py", "--resume", folder / "trpo")
+            with pytest.raises(ConfigError, match="cannot be written"):
+                require_writable(folder / "trpo" / "film.gif")
+    assert status == 0
+    assert "Damaged unlisted:" in output
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(60 * FUZZ_MINUTES + 600)
-def test_many_more_foreign_experiments(ready):
-    findings, made, capsys = {}, Counter(), ready[-1]
-    until = time.monotonic() + 60 * FUZZ_MINUTES
-
-    @settings(max_examples=20, phases=[Phase.generate], **OPTIONS)
-    @given(st.data())
-    def examples(data):
-        try:
-            made[check(data, *ready)] += 1
-        except Exception as error:
-            places = [f"{Path(f.filename).name}:{f.lineno}" for f in traceback.extract_tb(error.__traceback__)[:-5:-1]]
-            findings.setdefault(key := f"{type(error).__name__} {' < '.join(places)}", str(error)[:1000])
-            with capsys.disabled():
-                print(f"\n{key}\n{findings[key]}", flush=True)
-
-    first = time.time_ns()
-    for number in itertools.count(first):
+def test_experiments_damaged_by_chance_do_no_harm(work, sound):
+    findings, ended, until = {}, Counter(), time.monotonic() + 60 * FUZZ_MINUTES
+    for seed in itertools.count(time.time_ns()):
         if time.monotonic() > until:
             break
-        seed(number)(examples)()
-    print(f"seeds {first} to {number - 1}: {made}")
+        rng = random.Random(seed)
+        shutil.rmtree(work)
+        shutil.copytree(sound, work)
+        os.chdir(work)
+        name = rng.choice(["pg", "trpo"])
+        done = [damage(rng, work / "results" / name, work.parent / "outside") for _ in range(rng.randint(1, 8))]
+        argv = rng.choice([*commands(name)])
+        try:
+            ended[argv[0], harmless(work, argv, done)[0]] += 1
+        except Exception as error:
+            places = [f"{Path(f.filename).name}:{f.lineno}" for f in traceback.extract_tb(error.__traceback__)[:-5:-1]]
+            findings.setdefault(f"{type(error).__name__} {' < '.join(places)}", f"seed {seed}: {error!s:.1000}")
+    print(ended)
     assert not findings, "\n\n".join(f"{key}\n{text}" for key, text in findings.items())

@@ -1,30 +1,22 @@
-"""Experiments that somebody else made: sound ones, and what Hypothesis does to their files."""
+"""Experiments that somebody else made: sound ones, what is done to their files, and a watch on who reads them."""
 
 import contextlib
-import hashlib
 import json
 import os
 import pickle
+import random
 import shutil
+import sys
+import tempfile
 from pathlib import Path
 
-from hypothesis import strategies as st
-
 from experiments.plan.learners import LEARNERS
-from tests.helpers.pickles import Trap
-from tests.helpers.trials import CARTPOLE
+from tests.helpers.trials import CARTPOLE, Trap, edited_state
 from tests.helpers.written_experiments import write_experiment
 
 NASTY = [
     *("", ".", "..", "../escaped", "a/b", "\\", "a\x00b", "\x1b]52;c;aGk=\x07", "\x9b31m", "\u202e", "\ud800", "a\nb"),
-    *(
-        "<img src=x onerror=alert(1)>",
-        "`<script>`",
-        "[x](javascript:1)",
-        "![x](http://x/y.png)",
-        "{body}",
-        "{figures}/x",
-    ),
+    *("<img src=x onerror=alert(1)>", "`<script>`", "[x](javascript:1)", "![x](http://x/y.png)", "{body}"),
     *('src="{figures}/x"', "$x^{$", "%s %(x)s {0}", "NaN", "9" * 5000, "#%?&", "evil_module:Evil-v0", "pg", "trpo"),
     *("../../evil.py", "s3://KEY:SECRET@bucket/x", "file:///etc", "CartPole-v1", "Acrobot-v1", "Blackjack-v1"),
     *("64-64", "1000000000", "x" * 100_000, "2024-01-01T00:00:00", "0001-01-01", "train.py", "sweep_trpo.py"),
@@ -37,25 +29,17 @@ NAMES = [
     *("arrays.safetensors", "evaluation.gif"),
     *("tuner.pkl", "error.pkl", "x.PKL", "experiment_state-1.json", "\udcff"),
 ]
-TEXTS = st.one_of(st.sampled_from(NASTY), st.text(max_size=20))
-NUMBERS = st.one_of(
-    st.sampled_from([0, 1, -1, 10**9, 2**63, 10**40, 1e308, float("nan"), float("inf"), 0.5, True]),
-    st.integers(),
-    st.floats(),
-)
-VALUES = st.recursive(
-    st.one_of(st.none(), st.booleans(), NUMBERS, TEXTS),
-    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(TEXTS, inner, max_size=4)),
-    max_leaves=6,
-)
+NUMBERS = [0, 1, -1, 10**9, 2**63, 10**40, 1e308, float("nan"), float("inf"), 0.5, True, None]
 DEEP = '{"a":' * 60_000
-ENDINGS = [None, "running", "RuntimeError: <b>no</b> \x1b[31m", "cut"]
+CONTENTS = [DEEP.encode(), b"\xff\xfe\x00", b"[]", b"null", b"{}", b'{"training_iteration": 1}\n' * 3, b"\x00" * 50]
 
 
-def make_sound(storage):
-    """Two experiments of two trials each, with checkpoints that play; returns their names."""
-    for learner, settings in (("trpo", {**CARTPOLE, "hidden_sizes": "8"}), ("pg", {"hidden_size": 2})):
-        trials = [(settings, [20, 30], None), (settings | {"seed": 5, "gamma": 0.9}, [20], "running")]
+def make_sound(storage, learners=("pg", "trpo")):
+    """An experiment of two trials for each learner, with checkpoints that play."""
+    settings = {"trpo": {**CARTPOLE, "hidden_sizes": "8"}, "pg": {"hidden_size": 2}}
+    for learner in learners:
+        trials = [(settings[learner], [20, 30], None)]
+        trials.append((settings[learner] | {"seed": 5, "gamma": 0.9}, [20], "running"))
         command = ["sweep_trpo.py" if learner == "trpo" else "sweep_pong.py", "--name", learner]
         folder = write_experiment(storage, learner, learner, trials, iterations=2, command=command, swept=["seed"])
         for trial in sorted(folder.glob("0*")):
@@ -65,122 +49,161 @@ def make_sound(storage):
                 state.iterations, state.episodes.recent_returns = iteration, [10.0 * iteration]
                 (trial / f"checkpoint_{iteration - 1:06d}").mkdir()
                 state.save_checkpoint(str(trial / f"checkpoint_{iteration - 1:06d}"))
-    return ["pg", "trpo"]
 
 
-def damage(draw, storage, outside):
-    """Do something to one of the files; ``outside`` is a folder that nobody may touch."""
+# Damage by chance
+
+
+def damage(rng: random.Random, experiment, outside):
+    """Do something to one of an experiment's files; returns what. ``outside`` is a folder that nobody may touch."""
     # Who opens a pipe to write waits for ever; the programs under test meet those that are made below.
-    paths = sorted(path for path in storage.rglob("*") if not (path.is_symlink() or path.is_fifo()))
-    if not paths:
-        return "nothing left"
+    paths = sorted(path for path in experiment.rglob("*") if not (path.is_symlink() or path.is_fifo()))
     files = [path for path in paths if path.is_file()]
-    target = draw(st.sampled_from(files if files and draw(st.booleans()) else paths))
-    act = draw(
-        st.sampled_from([_value] * 8 + [_cut, _rewrite, _swap, _rename, _copy, _link, _pipe, _pickle, _grow, _remove])
-    )
-    with contextlib.suppress(OSError, ValueError, RecursionError, UnicodeError):  # it is damaged already
-        act(draw, target, paths, outside)
-    return f"{act.__name__} {target.relative_to(storage)!s}"
-
-
-def _value(draw, target, paths, outside):
-    """Another value in a file of JSON, or in one of its rows; a checkpoint's checksum is made right again."""
-    target = draw(st.sampled_from([path for path in paths if path.suffix == ".json" and path.is_file()]))
-    if target.stat().st_size > 10**6:
-        return
-    lines = target.read_text().splitlines() if target.name == "result.json" else [target.read_text()]
-    if not lines:
-        return
-    index = draw(st.integers(0, len(lines) - 1))
-    content = json.loads(lines[index])
-    if not isinstance(content, dict):  # it was replaced by something else before
-        return
-    _replace(draw, content)
-    if target.name == "state.json":
-        content.pop("state_sha256", None)
-        content["state_sha256"] = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-    lines[index] = json.dumps(content)
-    target.write_text("\n".join(lines))
-
-
-def _replace(draw, content):
-    """Set, add or remove an entry somewhere in it."""
-    while True:
-        keys = list(content) if isinstance(content, dict) else list(range(len(content)))
-        key = draw(st.sampled_from(keys)) if keys else None
-        if key is not None and isinstance(content[key], dict | list) and content[key] and draw(st.booleans()):
-            content = content[key]
-            continue
-        break
-    if key is None or (isinstance(content, dict) and draw(st.integers(0, 5)) == 0):
-        if isinstance(content, dict):
-            content[draw(TEXTS)] = draw(VALUES)
+    if not files:
+        return "nothing left"
+    target = rng.choice(files if rng.random() < 0.5 else paths)
+    beside = rng.choice([target, target.with_name(rng.choice(NAMES)), target.with_name(target.name + ".bak")])
+    links = [outside, outside / "precious", outside / "new", target, Path("/dev/zero"), Path("nowhere")]
+    pickled = pickle.dumps(Trap(outside / "sprung"))
+    acts = {
+        "cut": lambda: os.truncate(target, rng.randrange(target.stat().st_size + 1)),
+        "grow": lambda: os.truncate(target, rng.choice([10**7, 3 * 10**10])),
+        "rewrite": lambda: target.write_bytes(rng.choice([*CONTENTS, pickled])),
+        "rename": lambda: target.rename(beside),
+        "copy": lambda: (shutil.copytree if target.is_dir() else shutil.copy)(target, beside),
+        "remove": lambda: _remove(target),
+        "link": lambda: (_remove(beside), beside.symlink_to(rng.choice(links))),
+        "pipe": lambda: (_remove(beside), os.mkfifo(beside)),
+        "pickle": lambda: (target.parent / rng.choice(["tuner.pkl", "x.pkl", "params.pkl"])).write_bytes(pickled),
+    }
+    act = rng.choice([*acts, *["value"] * len(acts)])
+    with contextlib.suppress(OSError, ValueError, RecursionError, KeyError):  # it is damaged already
+        if act == "value":
+            target = rng.choice([path for path in files if path.suffix == ".json"] or files)
+            _another_value(rng, target)
         else:
-            content.append(draw(VALUES))
-    elif draw(st.integers(0, 5)) == 0:
-        del content[key]
+            acts[act]()
+    return f"{act} {target.relative_to(experiment)}"
+
+
+def _remove(path):
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
     else:
-        content[key] = draw(VALUES)
+        path.unlink(missing_ok=True)
 
 
-def _cut(draw, target, paths, outside):
-    os.truncate(target, draw(st.integers(0, target.stat().st_size)))
+def _another_value(rng, path):
+    """Another value in a file of JSON, or in one of its rows; a checkpoint's checksum is made right again."""
+    if path.name == "state.json":
+        with edited_state(path.parent) as content:
+            _change(rng, content)
+        return
+    if path.stat().st_size > 10**6:
+        return
+    lines = path.read_text().splitlines() if path.name == "result.json" else [path.read_text()]
+    index = rng.randrange(len(lines))
+    content = json.loads(lines[index])
+    _change(rng, content)
+    lines[index] = json.dumps(content)
+    path.write_text("\n".join(lines))
 
 
-def _rewrite(draw, target, paths, outside):
-    texts = st.sampled_from([DEEP.encode(), b"\xff\xfe\x00", b"[]", b"null", b"{}", b'{"training_iteration": 1}\n' * 3])
-    target.write_bytes(draw(st.one_of(texts, st.binary(max_size=50))))
+def _change(rng, content):
+    """Set, add or remove an entry somewhere in it."""
+    keys = list(content) if isinstance(content, dict) else list(range(len(content)))
+    key = rng.choice(keys) if keys else None
+    if key is not None and isinstance(content[key], dict | list) and content[key] and rng.random() < 0.5:
+        _change(rng, content[key])
+    elif key is not None and rng.random() < 0.2:
+        del content[key]
+    elif isinstance(content, dict):
+        content[rng.choice(NASTY) if key is None or rng.random() < 0.2 else key] = _value(rng)
+    else:
+        content.insert(rng.randrange(len(content) + 1), _value(rng))
 
 
-def _swap(draw, target, paths, outside):
-    other = draw(st.sampled_from(paths))
-    spare = target.with_name("spare")
-    target.rename(spare)
-    other.rename(target)
-    spare.rename(other)
+def _value(rng):
+    kind = rng.randrange(6)
+    if kind == 0:
+        return [_value(rng) for _ in range(rng.randrange(3))]
+    if kind == 1:
+        return {rng.choice(NASTY): _value(rng) for _ in range(rng.randrange(3))}
+    return rng.choice(NUMBERS if kind < 4 else NASTY)
 
 
-def _rename(draw, target, paths, outside):
-    target.rename(target.with_name(draw(st.sampled_from(NAMES))))
+# What a program does that it must not: Python's own audit events, while it is watched
+
+_found: list = []
+_watched: list = []
+_hooks: list = []
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+PATHS = {"os.rename": 2, "os.symlink": 2, "os.link": 2, "os.mkdir": 1, "os.remove": 1, "os.rmdir": 1, "os.truncate": 1}
+"""Events of changes on disk, and how many of their first arguments are paths."""
+CACHES = {"__pycache__", ".cache", ".config"}
+"""Where Python, numba and matplotlib keep what is theirs."""
 
 
-def _copy(draw, target, paths, outside):
-    copied = _plain(target.with_name(draw(st.sampled_from([*NAMES, target.name + ".bak"]))))
-    shutil.copytree(target, copied) if target.is_dir() else shutil.copy(target, copied)
+def _hook(event, args):
+    """Note writes outside of the watched folder, what is run or imported from beside it, what is started."""
+    if not _watched:
+        return
+    folder = _watched[-1]
+    written = args[: PATHS.get(event, 0)]
+    if event == "open" and isinstance(args[2], int) and args[2] & WRITING and not isinstance(args[0], int):
+        written = args[:1]
+    for path in map(os.fsdecode, written):
+        real = Path(os.path.realpath(os.path.dirname(os.path.abspath(path)))) / os.path.basename(path)
+        if not (real.is_relative_to(folder) or path == os.devnull or CACHES.intersection(real.parts)):
+            _found.append(f"wrote {path}")
+    if event == "exec" and getattr(args[0], "co_filename", "").startswith(str(folder.parent)):
+        _found.append(f"ran {args[0].co_filename}")
+    if event == "import" and args[0].startswith("evil"):
+        _found.append(f"imported {args[0]}")
+    if event in ("os.system", "os.exec", "subprocess.Popen", "socket.connect") and args[0] not in ("git", "uname"):
+        _found.append(f"{event} {args}")
 
 
-def _plain(path):
-    """A path that can be written to, without following a link or waiting at a pipe."""
-    if path.is_symlink() or path.is_fifo():
-        path.unlink()
-    return path
+@contextlib.contextmanager
+def watched(folder):
+    """Watch a block; yields what was found. (A hook stays for ever, so there is one, and it looks at a list.)"""
+    if not _hooks:
+        _hooks.append(sys.addaudithook(_hook))
+    _watched.append(folder.resolve())
+    _found.clear()
+    try:
+        yield _found
+    finally:
+        _watched.pop()
 
 
-def _link(draw, target, paths, outside):
-    places = [outside, outside / "precious", outside / "new", target, Path("/dev/zero"), Path("nowhere")]
-    place = draw(st.sampled_from(places))
-    beside = target.with_name(draw(st.sampled_from(NAMES)))
-    if draw(st.booleans()):
-        beside = target
-        shutil.rmtree(target) if target.is_dir() else target.unlink()
-    beside.symlink_to(place)
+# Permissions that bind, also where the tests run as root
+
+NOBODY = 65534
 
 
-def _pipe(draw, target, paths, outside):
-    target.unlink()
-    os.mkfifo(target)
+@contextlib.contextmanager
+def unprivileged():
+    """Be nobody in a block, if this is root."""
+    if os.geteuid():
+        yield
+        return
+    os.setresuid(NOBODY, NOBODY, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
 
 
-def _pickle(draw, target, paths, outside):
-    folder = target if target.is_dir() else target.parent
-    name = draw(st.sampled_from(["tuner.pkl", "error.pkl", "x.pkl", "params.pkl", "arrays.safetensors", "state.json"]))
-    _plain(folder / name).write_bytes(pickle.dumps(Trap(outside / "sprung")))
-
-
-def _grow(draw, target, paths, outside):
-    os.truncate(target, draw(st.sampled_from([10**7, 3 * 10**10])))
-
-
-def _remove(draw, target, paths, outside):
-    shutil.rmtree(target) if target.is_dir() else target.unlink()
+@contextlib.contextmanager
+def common_folder():
+    """A folder that everybody may enter, unlike pytest's own."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    try:
+        yield folder
+    finally:
+        for path in [folder, *folder.rglob("*")]:
+            if path.is_dir() and not path.is_symlink():
+                path.chmod(0o755)
+        shutil.rmtree(folder)

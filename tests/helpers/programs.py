@@ -1,9 +1,13 @@
 """The programs, run as users run them."""
 
 import os
+import runpy
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
+from unittest.mock import patch
 
 ROOT = Path(__file__).parents[2]
 SWEEPS = {learner: ROOT / "experiments" / f"sweep_{name}.py" for learner, name in (("pg", "pong"), ("trpo", "trpo"))}
@@ -13,6 +17,28 @@ TRAIN = ROOT / "experiments" / "train.py"
 def command(program, *flags):
     """A program as a user starts it."""
     return [sys.executable, str(program), *map(str, flags)]
+
+
+def call(program, *words):
+    """Run a program of this name in the test's own process, where to start another takes seconds.
+
+    Returns its status, and what it prints on both streams.
+    """
+    path, status = str(ROOT / "experiments" / program), 0
+    argv = patch.object(sys, "argv", [path, *map(str, words)])
+    with argv, redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+        try:
+            runpy.run_path(path, run_name="__main__")
+        except SystemExit as stop:
+            status = stop.code or 0
+    return status, out.getvalue(), err.getvalue()
+
+
+def refused(program, *words):
+    """The one line with which a program refuses what it is asked."""
+    status, _, complaint = call(program, *words)
+    assert (status, complaint.count("\n")) == (2, 1), complaint
+    return complaint
 
 
 def run(program, *flags, cwd, status=0, timeout=200):

@@ -26,6 +26,16 @@ def arrays_of(checkpoint):
     return load_file(Path(checkpoint) / ARRAYS)
 
 
+class Trap:
+    """Whoever unpickles it creates the file ``sprung``."""
+
+    def __init__(self, sprung):
+        self.sprung = sprung
+
+    def __reduce__(self):
+        return Path.touch, (self.sprung,)
+
+
 @contextmanager
 def edited_state(checkpoint):
     """The content of ``state.json``, to be changed; its checksum is made right again: an attacker can do that, too."""

@@ -10,16 +10,6 @@ from trainables.checkpoints import State, save
 from trainables.metrics import EpisodeStats
 
 
-class Bomb:
-    """Leaves a trace if anybody unpickles it."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def __reduce__(self):
-        return (open, (str(self.path), "w"))
-
-
 def write_experiment(storage, name, learner, trials, planned=None, **record):
     """An experiment folder: ``trials`` are (settings, returns, ending), ending None, an error or "cut".
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from tests.helpers.pickles import Trap
-from tests.helpers.trials import assert_same, edited_state
+from tests.helpers.trials import Trap, assert_same, edited_state
 from trainables import checkpoints
 from trainables.checkpoints import ARRAYS, STATE, CheckpointError, State
 from trainables.metrics import EpisodeStats

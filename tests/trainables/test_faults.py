@@ -9,8 +9,7 @@ from ray import tune
 
 from tests.helpers import faults
 from tests.helpers.faults import faulty
-from tests.helpers.pickles import Trap
-from tests.helpers.trials import CARTPOLE, arrays_of, assert_same, edited_state, untimed, wait_until
+from tests.helpers.trials import CARTPOLE, Trap, arrays_of, assert_same, edited_state, untimed, wait_until
 from trainables.checkpoints import CheckpointError
 from trainables.trainable import PongPG, PongTRPO
 

@@ -14,8 +14,8 @@ from experiments.run import lifecycle, tuner
 from experiments.show.summary import summarise
 from tests.helpers.faults import fail, faulty
 from tests.helpers.small_experiments import fit, small_spec, trial_folders
-from tests.helpers.trials import CARTPOLE
-from tests.helpers.written_experiments import Bomb, write_experiment
+from tests.helpers.trials import CARTPOLE, Trap
+from tests.helpers.written_experiments import write_experiment
 from trainables.config import TRPOConfig
 
 
@@ -52,7 +52,7 @@ class PlantErrorPickle(tune.Callback):
 
     def on_experiment_end(self, trials, **info):
         for folder in trial_folders(self.experiment):
-            (folder / "error.pkl").write_bytes(pickle.dumps(Bomb(self.trace)))
+            (folder / "error.pkl").write_bytes(pickle.dumps(Trap(self.trace)))
 
 
 @pytest.mark.ray
