@@ -2,7 +2,6 @@
 
 import functools
 import json
-import pickle
 import subprocess
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pytest
 
 from tests.helpers.programs import call, command
 from tests.helpers.ray_nodes import Nodes
-from tests.helpers.trials import Trap
 from tests.helpers.written_experiments import row, write_experiment
 
 FAST, SLOW = {"learning_rate": 3e-3, "num_workers": 2}, {"learning_rate": 1e-3, "num_workers": 1}
@@ -28,7 +26,7 @@ def store(tmp_path, monkeypatch):
     folder = tmp_path / "results"
     sweep = seeds(FAST, [-21, -15, -9], [-20, -12, -3], [-20, -16, -12]) + seeds(SLOW, [-21, -20.5], [-21, -20], [-20])
     sweep.append(({"learning_rate": 0.5, "seed": 9}, [-20, -20.5], "RuntimeError: a `rollout` worker | died <4> times"))
-    pg = write_experiment(folder, "pg-sweep", "pg", sweep)
+    write_experiment(folder, "pg-sweep", "pg", sweep)
     trpo = seeds(WIDE, [-20, -18], [-20, -17], [-20, -16]) + seeds(NARROW, [-20, -19], [-20, -19.5], [-20, -20])
     write_experiment(folder, "trpo-sweep", "trpo", trpo)
     killed = write_experiment(folder, "killed", "pg", [({"seed": 5, "gamma": 0.9}, [-20.0, -19.0, -18.0], "cut")])
@@ -37,8 +35,6 @@ def store(tmp_path, monkeypatch):
     rows = [json.dumps(row(i, value, {"num_workers": 2})) for i, value in ((2, -17.0), (3, -14.0))]
     lines = result.read_text(encoding="utf-8").splitlines()
     result.write_text("\n".join([*lines[:3], *rows, lines[3]]))
-    (next(pg.glob("00000*")) / "params.pkl").write_bytes(pickle.dumps(Trap(tmp_path / "exploded")))
-    (pg / "tuner.pkl").write_bytes(pickle.dumps(Trap(tmp_path / "exploded")))
     return folder
 
 
