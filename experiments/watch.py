@@ -12,9 +12,9 @@ from experiments.plan.own import import_typed
 from experiments.read import policies
 from experiments.read.policies import CheckpointRef, PolicyRunner
 from experiments.record.folders import display
-from experiments.show.film_file import require_film_name, require_writable, write_film
-from experiments.show.origin import environment
-from experiments.show.progress_film import side_by_side
+from experiments.show.files import require_film_name, require_writable, write_out
+from experiments.show.pictures import side_by_side
+from experiments.show.summary import environment
 from experiments.show.text import line
 from trainables.checks import Bounds, check_fields
 from trainables.metrics import WORST_RETURN
@@ -105,7 +105,7 @@ def watch(arguments: Arguments) -> None:
         gif = _progress(found, chosen, film, games[0], arguments)
     else:
         gif = film.gif(caption(games[0], f"after iteration {chosen.iteration}, {_actions(arguments)}"))
-    write_film(out, gif)
+    write_out(out, gif)
     line(f"Film of game 1: {display(out.absolute())}")
 
 

@@ -28,22 +28,3 @@ def test_text_was_written_in_whatever_encoding_the_machine_has(path):
             continue
         named = any(keyword.arg == "encoding" for keyword in call.keywords)
         assert named or len(call.args) > ENCODING[call.func.attr], f"line {call.lineno}: {ast.unparse(call)}"
-
-
-def test_sweep_pong_said_reinforce_where_it_plays_ppo():
-    source = (ROOT / "experiments" / "sweep_pong.py").read_text("utf-8")
-    assert "PPO" in ast.get_docstring(ast.parse(source))
-
-
-def test_the_readme_said_nothing_but_numpy_and_not_on_which_platforms_it_runs():
-    readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
-    assert "nothing but NumPy" not in readme
-    assert all(library in readme for library in ("NumPy", "SciPy", "numba"))
-    assert "Linux" in readme
-    assert "macOS is untried" in readme
-
-
-def test_an_ideal_speed_up_was_said_where_a_linear_one_was_meant():
-    for path in (ROOT / "experiments" / "show").glob("*.py"):
-        assert "ideal" not in path.read_text("utf-8"), path
-    assert "linear speed-up" in (ROOT / "experiments" / "show" / "speed.py").read_text("utf-8")

@@ -25,7 +25,7 @@ from experiments.plan.resources import local_cpus
 from experiments.read import policies
 from experiments.read.experiments import read_experiment
 from experiments.record.provenance import provenance
-from experiments.show.frame import to_bytes
+from experiments.show.files import to_bytes
 from trainables.files import replace_text
 
 RUNS = ("pg", "trpo", "a2c", "karpathy", "modular_rl")

@@ -14,9 +14,8 @@ from experiments.read.luck import SUFFIX, confirmations, verdict, wanted
 from experiments.record import folders, mirror
 from experiments.record.spec import Confirm, ExperimentSpec
 from experiments.run import lifecycle
-from experiments.show.table import print_table
 from experiments.show.tables import confirmation_table
-from experiments.show.text import say
+from experiments.show.text import print_table, say
 from trainables.checks import ConfigError
 
 

@@ -10,9 +10,8 @@ from experiments.plan.plan import Plan
 from experiments.plan.rungs import trials_of_round
 from experiments.record.spec import ExperimentSpec
 from experiments.run.task import Task
-from experiments.show.table import print_table
 from experiments.show.tables import plan_table, round_table
-from experiments.show.text import say
+from experiments.show.text import print_table, say
 
 SHOWN = 27
 """Trials that are listed."""

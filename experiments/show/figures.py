@@ -14,6 +14,8 @@ from matplotlib.ticker import EngFormatter, MultipleLocator
 
 from experiments.read.configurations import Configuration
 from experiments.read.statistics import mean_interval
+from experiments.show.tables import Speed
+from experiments.show.text import counted
 from trainables.metrics import METRIC
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -61,7 +63,7 @@ def learning_curves(configurations: Sequence[Configuration], labels: Sequence[st
         figure = new_figure(3.2)
         axes = figure.add_subplot()
         if others > 0:
-            axes.plot([], color=GREY, label=f"{others} other configuration{'s' * (others > 1)}")
+            axes.plot([], color=GREY, label=f"{counted(others, 'other configuration')}")
         for index, (configuration, label) in reversed(list(enumerate(zip(configurations, labels, strict=True)))):
             coloured = index < len(COLOURS)
             _draw(axes, configuration, x, COLOURS[index] if coloured else GREY, label if coloured else None)
@@ -144,3 +146,36 @@ def mean_curve(curves: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndar
     grid = np.linspace(start, end, GRID_POINTS)
     samples = np.array([np.interp(grid, x_n, y_n) for x_n, y_n in curves])
     return (grid, samples.mean(axis=0), *mean_interval(samples))
+
+
+def speed_figure(points: Sequence[tuple[int, float]], found: Sequence[Speed]) -> Figure:
+    """Agent steps per second against workers: of trials, ``points`` of both, their means and linear speed-up."""
+    workers = [speed.workers for speed in found]
+    with mpl.rc_context(STYLE):
+        figure = new_figure(3.4)
+        axes = figure.add_subplot()
+        each = found[0].steps_per_s / workers[0]
+        axes.plot(workers, [each * n for n in workers], "--", color=GREY, label="linear speed-up")
+        means = [speed.steps_per_s for speed in found]
+        axes.plot(workers, means, "-", color=COLOURS[1], linewidth=2, label="mean, with its parallel efficiency")
+        axes.plot(
+            [workers for workers, _ in points],
+            [rate for _, rate in points],
+            "o",
+            color=COLOURS[0],
+            alpha=0.65,
+            markeredgewidth=0,
+            label="trial (median of its iterations)",
+        )
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+        for speed in found[1:]:
+            text, point = f"{speed.efficiency:.0%}", (speed.workers, speed.steps_per_s)
+            axes.annotate(text, point, (0, -24), textcoords="offset points", ha="center", color=INK, bbox=box)
+        axes.set_xticks(workers)
+        axes.margins(x=0.08)
+        axes.set_ylim(bottom=0)
+        axes.yaxis.set_major_formatter(EngFormatter(sep=""))
+        axes.set_xlabel("rollout workers")
+        axes.set_ylabel("agent steps per second")
+        axes.legend(loc="upper left")
+    return figure

@@ -10,7 +10,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib import patheffects
 from matplotlib.axes import Axes
-from matplotlib.colors import Colormap, LinearSegmentedColormap
+from matplotlib.colors import Colormap, LinearSegmentedColormap, LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import PathPatch
@@ -20,7 +20,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator
 from experiments.ask.words import short
 from experiments.read.trial import Trial
 from experiments.show.figures import INK, STYLE, new_figure
-from experiments.show.scales import in_order, is_logarithmic, is_range
+from experiments.show.settings import in_order, is_logarithmic, is_range
 from trainables.texts import printable
 
 MAX_AXES = 8
@@ -63,7 +63,7 @@ def parallel_figure(trials: Sequence[Trial], names: Sequence[str]) -> Figure:
     last_n = np.array([trial.last for trial in trials])
     order_n = np.argsort(np.argsort(last_n, kind="stable"))
     scales = [setting_scale([trial.config.get(name) for trial in trials], order_n) for name in names]
-    scales.append(_linear_scale(last_n))
+    scales.append(_scale(last_n, logarithmic=False))
     best = min(BEST, max(1, len(trials) // 3))
     with mpl.rc_context(STYLE):
         figure = new_figure(3.9, WIDE)
@@ -82,7 +82,7 @@ def parallel_figure(trials: Sequence[Trial], names: Sequence[str]) -> Figure:
 def setting_scale(values: Sequence[Any], order_n: np.ndarray) -> Scale:
     """A setting's axis. Trials with the same choice cross it beside each other, in the order ``order_n`` (n,)."""
     if is_range(values):
-        return _log_scale(np.array(values, float)) if is_logarithmic(values) else _linear_scale(np.array(values, float))
+        return _scale(np.array(values, float), is_logarithmic(values))
     choices = in_order(values)
     centres = np.linspace(0.06, 0.94, len(choices)) if len(choices) > 1 else np.array([0.5])
     room = min(0.09, 0.6 / max(len(choices), 2))
@@ -98,26 +98,17 @@ def setting_scale(values: Sequence[Any], order_n: np.ndarray) -> Scale:
     return Scale(height_n, ticks[::every])
 
 
-def _linear_scale(value_n: np.ndarray) -> Scale:
+def _scale(value_n: np.ndarray, logarithmic: bool) -> Scale:
+    """An axis of numbers, with ticks at its ends and where there is room between them."""
     low, high = float(value_n.min()), float(value_n.max())
     if low == high:
         return Scale(np.full(len(value_n), 0.5), [(0.5, short(low))])
-    marks = [((tick - low) / (high - low), f"{tick:.6g}") for tick in MaxNLocator(5).tick_values(low, high)]
-    return Scale((value_n - low) / (high - low), _with_ends(marks, low, high))
-
-
-def _log_scale(value_n: np.ndarray) -> Scale:
-    low, high = float(value_n.min()), float(value_n.max())
-    span = np.log(high / low)
-    marks = LogLocator(subs=(1.0, 2.0, 5.0) if high / low < 1e3 else (1.0,)).tick_values(low, high)
-    ticks = [(float(np.log(tick / low) / span), short(float(tick))) for tick in marks if low < tick < high]
-    return Scale(np.log(value_n / low) / span, _with_ends(ticks, low, high))
-
-
-def _with_ends(ticks: Sequence[tuple[float, str]], low: float, high: float) -> list[tuple[float, str]]:
-    """The least and the greatest value, and the ticks that have room between them, with real minus signs."""
-    found = [(0.0, short(low)), *(tick for tick in ticks if 0.07 < tick[0] < 0.93), (1.0, short(high))]
-    return [(height, re.sub("^-", "\N{MINUS SIGN}", label)) for height, label in found]
+    norm: Normalize = LogNorm(low, high) if logarithmic else Normalize(low, high)
+    steps = LogLocator(subs=(1.0, 2.0, 5.0) if high / low < 1e3 else (1.0,)) if logarithmic else MaxNLocator(5)
+    marks = [float(mark) for mark in steps.tick_values(low, high) if low < mark < high]
+    between = [(float(norm(mark)), short(mark) if logarithmic else f"{mark:.6g}") for mark in marks]
+    ticks = [(0.0, short(low)), *(tick for tick in between if 0.07 < tick[0] < 0.93), (1.0, short(high))]
+    return Scale(np.asarray(norm(value_n)), [(y, re.sub("^-", "\N{MINUS SIGN}", label)) for y, label in ticks])
 
 
 def _draw_line(axes: Axes, heights: Sequence[float], colour: np.ndarray, thick: bool, early: bool, trials: int) -> None:

@@ -1,11 +1,13 @@
-"""The tables of reports and programs: trials, configurations, confirmations, speed, experiments, a plan."""
+"""The tables of reports and programs: trials, configurations, decisions, speed, experiments, a plan."""
 
 import contextlib
 import datetime
+import itertools
 import os
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from rich import filesize
@@ -20,11 +22,13 @@ from experiments.read.luck import Confirmation, state_with_confirmation
 from experiments.read.statistics import mean_interval
 from experiments.read.trial import ENDED, Trial, mean_last, together
 from experiments.read.windows import Arrivals
-from experiments.record import folders
+from experiments.record.decisions import means
+from experiments.record.folders import RECORD
 from experiments.record.spec import members
-from experiments.show.speed import Speed
-from experiments.show.table import Rows
-from experiments.show.text import number
+from experiments.show.text import Rows, number
+
+MAX_NAMED = 6
+"""Trials that are named as those which went on at a rung."""
 
 
 def trial_table(trials: Sequence[Trial]) -> Rows:
@@ -35,7 +39,7 @@ def trial_table(trials: Sequence[Trial]) -> Rows:
             "experiment": trial.folder.parent.name,
             "state": trial.state,
             "iterations": str(trial.iterations),
-            "steps": number(trial.rows[-1].get("timesteps_total", 0) if trial.rows else 0, 0),
+            "steps": number(trial.steps, 0),
             "time": duration(trial.rows[-1].get("time_total_s", 0) if trial.rows else 0),
             "steps/s": number(trial.speed, 0),
             "best": number(trial.best),
@@ -54,7 +58,7 @@ def configuration_table(configurations: Sequence[Configuration], labels: Sequenc
             "configuration": label,
             "learner": configuration.learner,
             "seeds": _seeds(configuration),
-            "steps": _range([trial.rows[-1].get("timesteps_total", 0) for trial in configuration.arrived]),
+            "steps": span([trial.steps for trial in configuration.arrived]),
             "mean of last": number(configuration.score),
             "95% interval": _interval(configuration.scores),
         }
@@ -68,14 +72,14 @@ def _interval(scores: np.ndarray) -> str:
 
 def _seeds(configuration: Configuration) -> str:
     """The seeds that have results, and how many have none."""
-    seeds = sorted(trial.config.get("seed", 0) for trial in configuration.arrived)
+    seeds = sorted(trial.seed for trial in configuration.arrived)
     missing = len(configuration.trials) - len(seeds)
     return ", ".join(map(str, seeds)) + (f" ({missing} without)" if missing else "")
 
 
-def _range(values: Sequence[int]) -> str:
-    least, most = min(values, default=0), max(values, default=0)
-    return number(least, 0) if least == most else f"{number(least, 0)} to {number(most, 0)}"
+def span(values: Sequence[int]) -> str:
+    """The least and the greatest: ``8,000 to 36,000``, or one number if they are the same."""
+    return " to ".join(number(end, 0) for end in dict.fromkeys((min(values, default=0), max(values, default=0))))
 
 
 def arrival_table(labels: Sequence[str], found: Sequence[Sequence[Arrivals]]) -> Rows:
@@ -104,6 +108,92 @@ def confirmation_table(found: Sequence[Confirmation]) -> Rows:
     ]
 
 
+def rung_table(experiment: Experiment) -> Rows:
+    """Each decision: how many were compared, how many went on, and the returns on both sides of the cut.
+
+    Of configurations with several seeds these are means, and counts are of configurations.
+    """
+    rows, configuration_of = [], experiment.spec.configuration_of
+    for decision in experiment.decisions:
+        trials_of = members(configuration_of, len(decision.scores))
+        scores = {index: score for index, score in enumerate(means(decision.scores, trials_of)) if score is not None}
+        of = {trial: index for index, trials in enumerate(trials_of) for trial in trials}
+        went_on = [*dict.fromkeys(of[trial] for trial in decision.kept)]
+        stopped = [score for index, score in scores.items() if index not in went_on]
+        which = [in_words(trials_of[index]) for index in went_on[:MAX_NAMED]]
+        which += ["..."] if len(went_on) > MAX_NAMED else []
+        rows.append(
+            {
+                f"at {unit(experiment)}": f"{decision.at:,}",
+                "compared": str(len(scores)),
+                "went on": str(len(went_on)),
+                "best": number(scores[went_on[0]]),
+                "last that went on": number(scores[went_on[-1]]),
+                "best that was stopped": number(max(stopped)) if stopped else "",
+                "which": ("; " if configuration_of else " ").join(which),
+            }
+        )
+    return rows
+
+
+def unit(experiment: Experiment) -> str:
+    """What an experiment's budget counts."""
+    return "agent steps" if experiment.spec.budget.unit == "timesteps" else "iterations"
+
+
+def exchange_table(experiment: Experiment) -> Rows:
+    """A row for each copy: who, of whom, and each setting that was changed, from what to what."""
+    return [
+        {
+            "after": f"{exchange.at:,}",
+            "trial": f"{copy.trial:05d}",
+            "return": _score(exchange.scores[copy.trial]),
+            "copied": f"{copy.donor:05d}",
+            "its return": _score(exchange.scores[copy.donor]),
+            **{name: f"{short(copy.before.get(name))} to {short(value)}" for name, value in copy.settings.items()},
+        }
+        for exchange in experiment.exchanges
+        for copy in exchange.copies
+    ]
+
+
+def _score(score: float | None) -> str:
+    return "" if score is None else number(score)
+
+
+class Speed(NamedTuple):
+    """Throughput of the trials with one number of workers."""
+
+    workers: int
+    trials: int
+    steps_per_s: float  # mean over trials
+    speedup: float  # over the fewest workers
+    efficiency: float  # parallel efficiency: the speed-up divided by the ratio of the numbers of workers
+
+
+def speeds(trials: Sequence[Trial]) -> list[Speed]:
+    """Throughput by number of workers; empty if they are the same in all trials."""
+    by_workers: dict[int, list[float]] = {}
+    for workers, rate in itertools.chain(*map(rates, trials)):
+        by_workers.setdefault(workers, []).append(rate)
+    if len(by_workers) < 2:
+        return []
+    fewest = min(by_workers)
+    base = float(np.mean(by_workers[fewest]))
+    found = []
+    for workers, each in sorted(by_workers.items()):
+        speedup = float(np.mean(each)) / base
+        found.append(Speed(workers, len(each), float(np.mean(each)), speedup, speedup * fewest / workers))
+    return found
+
+
+def rates(trial: Trial) -> list[tuple[int, float]]:
+    """Numbers of workers that a trial had, as its scheduler lent it some, and its median steps a second with each."""
+    had, rate = trial.curve("perf/workers"), trial.curve("perf/steps_per_s")
+    found = [(int(n), rate[(had == n) & np.isfinite(rate)]) for n in np.unique(had[np.isfinite(had)])]
+    return [(workers, float(np.median(some))) for workers, some in found if len(some)]
+
+
 def speed_table(found: Sequence[Speed]) -> Rows:
     """Throughput by number of workers."""
     return [
@@ -127,12 +217,11 @@ def experiment_table(experiments: Sequence[Experiment], damaged: Iterable[str]) 
     for experiment in experiments:
         failed = sum(trial.state == "failed" for trial in experiment.trials)
         done = sum(trial.state in ENDED for trial in experiment.trials) - failed
-        planned = len(experiment.spec.configs)
         row = {
             "experiment": experiment.name,
             "state": state_with_confirmation(experiment),
             "learner": experiment.learner,
-            "done": f"{done}/{planned}" + (f", {failed} failed" if failed else ""),
+            "done": f"{done}/{len(experiment.spec.configs)}" + (f", {failed} failed" if failed else ""),
             "return": number(mean_last(experiment.best_seeds)),
             "size": filesize.decimal(_size(experiment.folder)),
             "age": duration(age(experiment)),
@@ -147,7 +236,7 @@ def age(experiment: Experiment) -> float:
     try:
         started = datetime.datetime.fromisoformat(experiment.spec.origin.started).timestamp()
     except (ValueError, OverflowError):
-        started = (experiment.folder / folders.RECORD).stat().st_mtime
+        started = (experiment.folder / RECORD).stat().st_mtime
     return time.time() - started
 
 
@@ -161,13 +250,13 @@ def _size(folder: Path) -> int:
     return total
 
 
-def round_table(rounds: Sequence[Round], unit: str) -> Rows:
+def round_table(rounds: Sequence[Round], counted_in: str) -> Rows:
     """The rounds of halving: how many trials play, from where to where, and how long that takes."""
     return [
         {
             "round": str(index),
             "trials": str(each.trials),
-            f"{unit} of each": f"{each.begin:,} to {each.end:,}",
+            f"{counted_in} of each": f"{each.begin:,} to {each.end:,}",
             "about": duration(each.seconds),
         }
         for index, each in enumerate(rounds, 1)

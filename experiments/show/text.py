@@ -1,19 +1,32 @@
-"""Numbers as text, and text from files made harmless: one way into a page, and one to the terminal.
+"""Numbers and tables as text, and text from files made harmless: one way into a page, and one to the terminal.
 
 ``code`` and ``block`` are how a text from a file comes into a page, ``line`` and ``say`` how it comes to the terminal.
+A table is made once for both: one dict of plain texts a row, by title. An empty cell is a number that does not exist.
 """
 
 import math
 import sys
+from collections.abc import Sequence
 
+import rich.table
 from rich.console import Console
 
 from trainables.texts import printable
+
+Rows = Sequence[dict[str, str]]
+
+NAMES, WORDS = ("trial", "experiment", "configuration"), ("state", "learner")
+"""Titles of columns of names, which come from files, and of our own words; all others are numbers, on the right."""
 
 
 def number(value: float, digits: int = 1) -> str:
     """A number with commas between thousands; empty if it is not finite."""
     return f"{value:,.{digits}f}" if math.isfinite(value) else ""
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 trial``, ``2 trials``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def code(text: str) -> str:
@@ -35,3 +48,41 @@ def line(text: str = "") -> None:
 def say(text: str) -> None:
     """Print prose, whatever is in it: no word is cut at a terminal's edge, and a file gets whole lines."""
     Console(markup=False, highlight=False).print(printable(text), soft_wrap=not sys.stdout.isatty())
+
+
+def without(rows: Rows, *titles: str) -> Rows:
+    """Some columns less."""
+    return [{title: text for title, text in row.items() if title not in titles} for row in rows]
+
+
+def to_markdown(rows: Rows) -> str:
+    """For a report: names as code, numbers with real minus signs. Empty without rows."""
+    header = [*rows[0]] if rows else []
+    rules = [":--" if title in NAMES + WORDS else "--:" for title in header]
+    cells = [[_cell(title, text) for title, text in row.items()] for row in rows]
+    return "".join("| " + " | ".join(line) + " |\n" for line in (header, rules, *cells) if line)
+
+
+def _cell(title: str, text: str) -> str:
+    if title in NAMES:
+        return code(text)
+    return text if title in WORDS else text.replace("-", "\N{MINUS SIGN}") or "\N{EN DASH}"
+
+
+def print_table(rows: Rows) -> None:
+    """For a terminal or a file, with less space between columns where the terminal is narrow.
+
+    No cell is cut or wrapped, so that names can be copied; a terminal that is narrower still breaks the lines.
+    """
+    wide = Console(width=1000, markup=False, emoji=False, highlight=False)
+    roomy, dense = (_grid(rows, gap) for gap in (2, 1))
+    wide.print(roomy if wide.measure(roomy).maximum <= Console().width else dense)
+
+
+def _grid(rows: Rows, gap: int) -> rich.table.Table:
+    grid = rich.table.Table(box=None, pad_edge=False, padding=(0, gap, 0, 0))
+    for title in rows[0] if rows else ():
+        grid.add_column(title, justify="left" if title in NAMES + WORDS else "right", no_wrap=True)
+    for row in rows:
+        grid.add_row(*map(printable, row.values()))
+    return grid

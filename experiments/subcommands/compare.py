@@ -46,7 +46,7 @@ class Compare(Several):
         groups = [read_group(self.storage_path, names) for names in self.experiments or [""]]
         found = compare(groups, self.window, self.steps, self.best)
         from experiments.show.comparison import comparison_page, verdict  # matplotlib takes a second to import
-        from experiments.show.write import publish
+        from experiments.show.page import publish
 
         page = comparison_page(found, [experiment for group in groups for experiment in group])
         publish(page, self.out, groups[0][0].folder, "comparison.html")

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from experiments.read.experiments import read_all
 from experiments.read.luck import state_with_confirmation
 from experiments.read.next_command import next_command
-from experiments.show.table import print_table
 from experiments.show.tables import age, experiment_table
-from experiments.show.text import line
+from experiments.show.text import line, print_table
 from experiments.subcommands.storage import Storage
 from trainables.checks import ConfigError
 

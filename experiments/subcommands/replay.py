@@ -13,7 +13,7 @@ from experiments.read.experiments import Experiment
 from experiments.read.stretches import kept
 from experiments.read.trial import Trial
 from experiments.record.folders import display
-from experiments.show.film_file import require_film_name, require_writable, write_film
+from experiments.show.files import require_film_name, require_writable, write_out
 from experiments.show.text import line
 from experiments.subcommands.storage import One
 from trainables.checks import Bounds, ConfigError, check_fields
@@ -90,7 +90,7 @@ class Replay(One, OwnCode):
             line(f"Its first {found.before:,} steps were chosen by policies before that: --since has them made again")
         if not found.game.film or not found.game.film.shots:
             raise ConfigError(f"from_step={self.from_step}: the game has {found.game.length:,} steps")
-        write_film(out, found.game.film.gif([score, str(wanted), "what the network sees:"]))
+        write_out(out, found.game.film.gif([score, str(wanted), "what the network sees:"]))
         line(f"Film: {display(out.absolute())}")
 
     def _chosen(self, experiment: Experiment) -> Trial:

@@ -26,7 +26,7 @@ class Report(Several):
     def run(self) -> None:
         """Write the report."""
         experiments = self.read_named()
-        from experiments.show.page import report  # matplotlib takes a second to import
-        from experiments.show.write import publish
+        from experiments.show.page import publish
+        from experiments.show.report import report
 
         publish(report(experiments), self.out, experiments[0].folder, "report.html")

@@ -7,7 +7,7 @@ from typing import Annotated
 import tyro
 
 from experiments.read.frame import Frames
-from experiments.show.frame import Format, format_of, put
+from experiments.show.files import Format, format_of, put
 from experiments.subcommands.storage import Several
 from trainables.checks import ConfigError
 

@@ -15,7 +15,7 @@ from experiments.record.spec import ExperimentSpec, ForkOf, Limits
 from experiments.run import lifecycle
 from experiments.run.fork import changed, fork, forked
 from experiments.run.json_logger import JsonLogger
-from experiments.show.origin import origin
+from experiments.show.report import origin
 from tests.helpers.small_experiments import (
     SIX_ITERATIONS,
     InterruptAt,
@@ -159,7 +159,7 @@ def test_trials_with_both_limits_go_on_without_a_gap_where_no_extend_was_accepte
     status, _ = lifecycle.resume(TRPO, flags(tmp_path, extend="short"), Budget(6))
     assert status == 0
     assert_as_undisturbed(folder, undisturbed)
-    assert ExperimentSpec.read(folder).budgets_before == [Budget(3, 10**6)]
+    assert ExperimentSpec.read(folder).earlier_budgets == [Budget(3, 10**6)]
     before, now = (f"1,000,000 agent steps or {iterations} iterations" for iterations in (3, 6))
     assert f"- Extended: to {now} a trial, after {before}\n" in origin(read_experiment(folder))
     with pytest.raises(ConfigError, match="have 6 already"):

@@ -7,8 +7,7 @@ import pytest
 
 from experiments.read.comparison import compare
 from experiments.read.experiments import read_experiment
-from experiments.show.comparison import comparison_page, verdict
-from experiments.show.comparison_figures import curves_figure
+from experiments.show.comparison import comparison_page, curves_figure, verdict
 from tests.helpers.markdown import table
 from tests.helpers.written_experiments import write_experiment
 
@@ -116,7 +115,7 @@ def test_several_are_compared_with_the_first(tmp_path):
     assert "(97.5% interval" in page
 
 
-def test_as_many_seeds_as_there_are_were_said_to_settle_it(tmp_path):
+def test_more_seeds_than_there_are_would_settle_it(tmp_path):
     groups = [
         [read_experiment(write(tmp_path, "old", [-20, -20]))],
         [read_experiment(write(tmp_path, "new", [-15, -14], {"gamma": 0.9}, (5, 6)))],
@@ -126,8 +125,7 @@ def test_as_many_seeds_as_there_are_were_said_to_settle_it(tmp_path):
     assert "3 seeds of each would show it with probability 0.8: 1 more." in verdict(pair, 8000)
 
 
-def test_runs_of_a_single_window_had_an_empty_panel_over_time(tmp_path):
-    """Their ends are at other seconds, and a line of one point is none."""
+def test_runs_of_a_single_window_are_points(tmp_path):
     groups = []
     for name, gamma in (("old", 0.99), ("new", 0.9)):
         trials = [({"seed": seed, "gamma": gamma}, [-20.0 + seed], None) for seed in range(2)]

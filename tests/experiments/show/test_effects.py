@@ -7,11 +7,11 @@ import pytest
 
 from experiments.read.experiments import read_experiment
 from experiments.record.decisions import Decision, write_decisions
-from experiments.show.effects import at_first_rung, comparable, marginal_means
+from experiments.show.settings import at_first_rung, comparable, marginal_means
 from tests.helpers.written_experiments import write_experiment
 
 
-def test_effects_compare_at_equal_steps_where_stopped_trials_had_looked_bad_for_being_young(tmp_path):
+def test_effects_compare_trials_at_equal_steps(tmp_path):
     whole, stopped, better = [-20, -19, -18, -10], [-20, -17], [-20, -15, -5, -1]
     folder = write_experiment(
         tmp_path, "sweep", "pg", [({"seed": i}, returns, None) for i, returns in enumerate((whole, stopped, better))]
@@ -34,7 +34,7 @@ def test_marginal_means_are_means_over_ranges_and_equal_values_stay_together():
     assert sum(mean.score * mean.trials for mean in means) == pytest.approx(sum(scores))
 
 
-def test_a_trial_that_ended_before_the_first_result_of_others_turned_all_effects_into_nan(tmp_path):
+def test_a_trial_that_ended_before_the_first_result_of_others_is_left_out_of_effects(tmp_path):
     small, large = {"segment_length": 64}, {"segment_length": 512}
     folder = write_experiment(tmp_path, "sweep", "pg", [(small, [-21], None), *[(large, [-20, -18], None)] * 3])
     for path in sorted(folder.glob("*/result.json"))[1:]:  # an update of these is of more steps
@@ -44,8 +44,7 @@ def test_a_trial_that_ended_before_the_first_result_of_others_turned_all_effects
     assert [trial.config["segment_length"] for trial in shown] == [512] * 3
 
 
-def test_half_of_a_halved_sweep_was_not_compared_where_iterations_end_at_different_steps(tmp_path):
-    """One trial ended after 1,000 steps, before the first result of others, at 2,000: all had come to the rung."""
+def test_a_halved_sweep_is_compared_at_its_first_rung_also_where_iterations_end_at_other_steps(tmp_path):
     trials = [({"seed": i}, [-20.0 + i], "running") for i in range(3)]
     record = {"scheduler": "halving", "rungs": [900, 3000], "timesteps": 3000, "iterations": None}
     folder = write_experiment(tmp_path, "halved", "pg", trials, **record)
@@ -62,7 +61,6 @@ def test_half_of_a_halved_sweep_was_not_compared_where_iterations_end_at_differe
 
 
 def test_a_trial_that_diverged_late_is_compared_where_the_others_are(tmp_path):
-    """Its latest return was taken, of whatever step."""
     trials = [({"seed": 0}, [-20, -19], None), ({"seed": 1}, [-20, -10, -21], None), ({"seed": 2}, [-21], None)]
     folder = write_experiment(tmp_path, "sweep", "pg", trials)
     for path in sorted(folder.glob("*/result.json"))[1:]:

@@ -20,7 +20,7 @@ def test_the_mean_curve_is_the_mean_where_all_seeds_have_results():
     assert mean_curve([short, (np.array([11.0, 12]), np.array([0.0, 0]))]) is None
 
 
-def test_bands_hid_curves_that_came_after_them_or_made_them_flat():
+def test_a_wide_band_does_not_scale_the_axes():
     """A band of two seeds is far wider than their returns, and fixed axes cut off whatever was drawn next."""
     axes = Figure().add_subplot()
     x = np.array([0.0, 1.0, 2.0])
@@ -41,7 +41,7 @@ def _room(figure):
 
 
 @pytest.mark.parametrize("settings", [5, 12])
-def test_a_long_label_was_cut_off_at_the_edge_of_its_figure(settings, tmp_path):
+def test_a_long_label_is_whole_within_its_figure(settings, tmp_path):
     trials = [({"seed": seed}, [-20.0, -15.0], None) for seed in (1, 2, 3)]
     found = by_configuration([read_experiment(write_experiment(tmp_path, "a", "pg", trials))])
     height, *_ = _room(learning_curves(found, ["short"], "timesteps_total"))

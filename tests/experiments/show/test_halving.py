@@ -8,10 +8,10 @@ import pytest
 from experiments.read.configurations import best_configurations
 from experiments.read.experiments import read_experiment
 from experiments.record.decisions import Decision, WinnerGames, write_decisions, write_winner
-from experiments.show.halving import rung_table, winner_lines
-from experiments.show.page import report
-from experiments.show.summary import summarise
-from experiments.show.write import publish
+from experiments.show.page import publish
+from experiments.show.report import report
+from experiments.show.summary import summarise, winner_lines
+from experiments.show.tables import rung_table
 from tests.helpers.trials import edited_state
 from tests.helpers.written_experiments import write_checkpoint, write_experiment
 from trainables.checks import ConfigError
@@ -80,13 +80,12 @@ def test_without_decisions_nothing_is_said(halved):
     assert winner_lines(read_experiment(halved)) == []
 
 
-def test_the_report_named_a_trial_that_was_stopped_as_the_best(halved):
-    """It took the highest return, also where halving had let another one go on."""
+def test_the_report_names_no_trial_that_was_stopped_as_the_best(halved):
     text = report([read_experiment(halved)]).text
     assert "The best trial is `halved/00001_seed=1` (pg)" in text
 
 
-def test_a_trial_that_had_failed_was_counted_among_those_that_have_more_to_play(tmp_path):
+def test_a_failed_trial_has_no_more_to_play(tmp_path):
     trials = [({"seed": 0}, [-20, -12.0], "RuntimeError: no luck"), ({"seed": 1}, [-20, -15, -14], "running")]
     record = {"scheduler": "halving", "rungs": [2, 9], "swept": ["seed"], "iterations": 9}
     folder = write_experiment(tmp_path / "results", "halved", "pg", trials, **record)
@@ -95,8 +94,7 @@ def test_a_trial_that_had_failed_was_counted_among_those_that_have_more_to_play(
     assert first.endswith("The sweep is not finished: 1 trial has more to play.")
 
 
-def test_a_winner_was_said_to_lead_by_less_than_nothing(tmp_path):
-    """The trial that had been ahead of it at the rung failed later."""
+def test_a_winner_that_was_behind_one_that_failed_later_is_said_to_have_been(tmp_path):
     trials = [({"seed": 0}, [-20, -12.0], "RuntimeError: no luck"), ({"seed": 1}, [-20, -15, -14], None)]
     record = {"scheduler": "halving", "rungs": [2, 3], "swept": ["seed"], "iterations": 3}
     folder = write_experiment(tmp_path / "results", "halved", "pg", trials, **record)
@@ -108,13 +106,13 @@ def test_a_winner_was_said_to_lead_by_less_than_nothing(tmp_path):
     assert "it was 3.0 points behind 00000_seed=0, which has come to no later result" in sure
 
 
-def test_a_page_that_was_to_be_written_over_its_own_markdown_is_refused(halved, tmp_path):
+def test_a_page_is_not_written_over_its_own_markdown(halved, tmp_path):
     with pytest.raises(ConfigError, match=r"page\.md: accepted is the HTML page's name, as .*page\.html"):
         publish(report([read_experiment(halved)]), tmp_path / "page.md", halved, "report.html")
     assert not (tmp_path / "page.md").exists()
 
 
-def test_a_leader_was_compared_at_the_end_while_others_still_played(tmp_path):
+def test_a_leader_is_compared_where_all_last_met(tmp_path):
     """Who leads is decided where all last met, and so is by how much; the other one had come to the end, too."""
     trials = [({"seed": seed}, [-20, -12.0 - seed, last], None) for seed, last in enumerate((-15.0, -10.0))]
     trials.append(({"seed": 2}, [-20, -14.0], "running"))
@@ -129,7 +127,7 @@ def test_a_leader_was_compared_at_the_end_while_others_still_played(tmp_path):
     assert "when 3 trials were last compared, at 2 iterations, it led 00001_seed=1 by 1.0 points" in sure
 
 
-def test_trials_that_a_time_budget_stopped_were_said_to_have_nothing_more_to_play(tmp_path):
+def test_trials_that_a_time_budget_stopped_have_more_to_play(tmp_path):
     trials = [({"seed": seed}, [-20, -12.0 - seed], None) for seed in range(2)]
     record = {"scheduler": "halving", "rungs": [2, 9], "swept": ["seed"], "iterations": 9}
     folder = write_experiment(tmp_path / "results", "halved", "pg", trials, **record)
@@ -139,7 +137,7 @@ def test_trials_that_a_time_budget_stopped_were_said_to_have_nothing_more_to_pla
     assert winner_lines(experiment)[0].endswith("The sweep is not finished: 2 trials have more to play.")
 
 
-def test_a_folder_where_a_page_was_to_be_left_files_beside_it(halved, tmp_path):
+def test_a_folder_in_the_place_of_a_page_is_refused_and_nothing_is_left(halved, tmp_path):
     (tmp_path / "pages").mkdir()
     with pytest.raises(ConfigError, match=r"pages is a folder: accepted is the HTML page's name, as .*report\.html"):
         publish(report([read_experiment(halved)]), tmp_path / "pages", halved, "report.html")
@@ -147,7 +145,7 @@ def test_a_folder_where_a_page_was_to_be_left_files_beside_it(halved, tmp_path):
     assert not any((tmp_path / "pages").iterdir())
 
 
-def test_a_trial_that_had_failed_was_the_best_of_several_experiments(halved):
+def test_a_failed_trial_is_not_the_best_of_several_experiments(halved):
     failed = write_experiment(halved.parent, "failed", "pg", [({}, [-20, -5.0], "RuntimeError: no luck")])
     text = report([read_experiment(failed), read_experiment(halved)]).text
     assert "The best trial is `halved/00001_seed=1` (pg)" in text

@@ -9,8 +9,8 @@ import pytest
 
 import experiments
 from experiments.record.folders import RECORD
+from experiments.show.page import to_html
 from experiments.show.text import block, code
-from experiments.show.write import to_html
 from tests.helpers.trials import edited_state
 from tests.helpers.written_experiments import write_checkpoint, write_experiment
 
@@ -25,7 +25,7 @@ EVIL = [
     "&lt;b&gt;",
     "http://x/",
 ]
-DOORS = {"experiments/show/text.py", "experiments/show/table.py", "experiments/show/summary.py"}
+DOORS = {"experiments/show/text.py", "experiments/show/summary.py"}
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def evil(tmp_path):
     return tmp_path
 
 
-def test_texts_of_experiment_json_reached_a_report_as_html(evil, run_results):
+def test_no_text_of_an_experiment_reaches_a_report_as_html(evil, run_results):
     status, _, complaint = run_results("report", "sweep", "again", "--storage-path", evil, "--out", evil / "page.html")
     assert (status, complaint) == (0, "")
     html, markdown = ((evil / f"page.{kind}").read_text(encoding="utf-8") for kind in ("html", "md"))
@@ -66,7 +66,7 @@ def test_texts_of_experiment_json_reached_a_report_as_html(evil, run_results):
     assert "\x1b" not in html + markdown
 
 
-def test_texts_of_experiments_reached_a_comparison_or_a_table_as_html_or_as_orders_to_the_terminal(evil, run_results):
+def test_no_text_reaches_a_comparison_as_html_or_a_table_as_orders_to_the_terminal(evil, run_results):
     where = ["--storage-path", evil]
     status, output, complaint = run_results("compare", "sweep", "again", *where, "--out", evil / "page.html")
     assert (status, complaint) == (0, "")
@@ -90,7 +90,7 @@ def test_a_pages_own_text_brings_no_html_and_no_links_either():
     assert not re.search("<(img|script|a)", html)
 
 
-def test_a_learners_name_was_the_path_of_a_figure(tmp_path, run_results):
+def test_a_learners_name_is_no_path_of_a_figure(tmp_path, run_results):
     folder = write_experiment(tmp_path / "store", "first", "pg", [({"gamma": g}, [-20, -19], None) for g in (0.9, 0.8)])
     record = json.loads((folder / RECORD).read_text())
     (folder / RECORD).write_text(json.dumps(record | {"learner": "../../escaped"}))
@@ -101,7 +101,7 @@ def test_a_learners_name_was_the_path_of_a_figure(tmp_path, run_results):
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_control_sequences_of_experiment_json_reached_the_terminal(tmp_path, run_results, monkeypatch):
+def test_control_sequences_do_not_reach_the_terminal(tmp_path, run_results, monkeypatch):
     monkeypatch.chdir(tmp_path)
     clipboard = "\x1b]52;c;aGk=\x07"
     write_experiment(tmp_path, "one", "pg", [({}, [-20], "running")], command=["sweep_pong.py", clipboard])

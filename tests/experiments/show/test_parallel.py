@@ -8,8 +8,8 @@ from matplotlib.patches import PathPatch
 
 from experiments.read.experiments import read_experiment
 from experiments.record.decisions import Decision, write_decisions
-from experiments.show.page import report
 from experiments.show.parallel import parallel_figure, setting_scale
+from experiments.show.report import report
 from tests.helpers.written_experiments import write_experiment
 
 
@@ -102,14 +102,14 @@ def sweep(tmp_path, trials, **record):
 @pytest.mark.parametrize(
     "values", [[(-1) ** i * 1e308 for i in range(24)], [10.0 ** (25 * i - 300) for i in range(24)]]
 )
-def test_settings_of_a_foreign_folder_that_no_axis_can_hold_ended_its_report(tmp_path, values):
+def test_settings_that_no_axis_can_hold_end_no_report(tmp_path, values):
     folder = sweep(tmp_path, 24)
     for path, value in zip(sorted(folder.glob("0*/params.json")), values, strict=True):
         path.write_text(json.dumps(json.loads(path.read_text()) | {"extra": value}))
     assert "pg_parallel_coordinates.svg" in report([read_experiment(folder)]).pictures
 
 
-def test_a_trial_that_had_failed_was_drawn_as_the_best(tmp_path):
+def test_a_failed_trial_is_not_drawn_as_the_best(tmp_path):
     trials = [({"gamma": 0.9 + i / 100, "seed": i}, [-20, -15.0 + i], "running") for i in range(4)]
     trials[3] = (*trials[3][:2], "RuntimeError: no luck")
     lines = lines_of(parallel_figure(read_experiment(write_experiment(tmp_path, "a", "pg", trials)).trials, ["gamma"]))

@@ -7,10 +7,9 @@ from experiments.read.experiments import read_experiment
 from experiments.read.luck import lead
 from experiments.read.next_command import best_command
 from experiments.record.decisions import Decision, write_decisions
-from experiments.show.halving import rung_table, winner_lines
-from experiments.show.page import report
-from experiments.show.summary import summarise
-from experiments.show.tables import configuration_table, experiment_table, trial_table
+from experiments.show.report import report
+from experiments.show.summary import summarise, winner_lines
+from experiments.show.tables import configuration_table, experiment_table, rung_table, trial_table
 from tests.helpers.written_experiments import write_experiment
 
 LUCKY, STEADY = {"gamma": 0.9}, {"gamma": 0.8}
@@ -28,7 +27,7 @@ def folder(tmp_path):
     return write_experiment(tmp_path / "results", "two", "pg", TRIALS, **RECORD)
 
 
-def test_a_lucky_seed_made_its_configuration_the_best(folder, capsys):
+def test_the_best_configuration_is_best_by_its_mean_and_not_by_a_lucky_seed(folder, capsys):
     experiment = read_experiment(folder)
     assert [trial.number for trial in experiment.best_seeds] == [2, 3]
     assert experiment.best.number == 3
@@ -80,7 +79,7 @@ def test_the_end_of_a_sweep_speaks_of_configurations(halved):
     assert "## Configurations with several seeds" in report([experiment]).text
 
 
-def test_best_gave_the_command_of_a_seed_that_had_failed(tmp_path):
+def test_best_gives_no_command_of_a_seed_that_failed(tmp_path):
     trials = [({"seed": 0}, [-20, -19.0, -18.0], None), ({"seed": 1}, [-20, -5.0], "RuntimeError: no luck")]
     experiment = read_experiment(write_experiment(tmp_path, "two", "pg", trials))
     command, found = best_command(experiment)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.show.table import print_table, to_markdown, without
+from experiments.show.text import print_table, to_markdown, without
 
 ROWS = [{"trial": "a|`b`", "state": "done", "return": "-1,234.5"}, {"trial": "c", "state": "failed", "return": ""}]
 

@@ -1,7 +1,8 @@
-"""A frame as the bytes of a file: CSV, Parquet or JSON."""
+"""Films and frames as files: where they go is looked at before anything is played or computed."""
 
 import json
 import math
+import os
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
@@ -10,12 +11,39 @@ from rich import filesize
 
 from experiments.record.folders import display
 from experiments.show.text import line
+from trainables.checkpoints import STATE
 from trainables.checks import ConfigError
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Format = Literal["csv", "parquet", "json"]
+
+
+def require_film_name(out: Path | None) -> None:
+    """Raise ConfigError if ``--out`` names no file for a film: one that ends in .gif, and in no checkpoint."""
+    if not out:
+        return
+    if out.suffix != ".gif":
+        raise ConfigError(f"--out {out}: accepted is a file name that ends in .gif")
+    if not out.absolute().parent.is_dir():
+        raise ConfigError(f"--out {out}: there is no folder {out.parent}")
+    if os.path.lexists(out.absolute().parent / STATE):
+        raise ConfigError(f"--out {out}: {out.parent} is a checkpoint, which stays as it was written")
+
+
+def require_writable(out: Path) -> None:
+    """Raise ConfigError if a film cannot be written there."""
+    if out.is_dir() or not os.access(out if out.exists() else out.absolute().parent, os.W_OK):
+        raise ConfigError(f"--out {out} cannot be written: it names another place for the film")
+
+
+def write_out(out: Path, content: bytes) -> None:
+    """Write what ``--out`` asks for. Raises ConfigError if that fails."""
+    try:
+        out.write_bytes(content)
+    except OSError as error:
+        raise ConfigError(f"--out {out} cannot be written: {error.strerror}") from None
 
 
 def format_of(path: Path | None) -> Format:
@@ -51,8 +79,5 @@ def put(frame: "pd.DataFrame", kind: Format, path: Path | None) -> None:
         for text in content.decode().splitlines():
             line(text)
         return
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise ConfigError(f"--out {path} cannot be written: {error.strerror}") from None
+    write_out(path, content)
     line(f"{display(path.absolute())}  ({len(frame):,} rows, {filesize.decimal(len(content))})")

@@ -3,7 +3,7 @@ import io
 import numpy as np
 from PIL import Image
 
-from experiments.show.neurons import GAP, HEADER, NEGATIVE, POSITIVE, ZOOM, neurons_png
+from experiments.show.pictures import GAP, HEADER, NEGATIVE, POSITIVE, ZOOM, neurons_png
 from trainables.config import PGConfig
 from trainables.learning.policies import BernoulliPolicy
 

@@ -1,0 +1,283 @@
+"""The report of one or several experiments, section by section."""
+
+import json
+import math
+import shlex
+from collections.abc import Sequence
+
+from experiments.ask.words import duration
+from experiments.read import policies
+from experiments.read.comparison import Side, arrivals, side
+from experiments.read.configurations import SPEED_ONLY, Configuration, by_configuration, varied
+from experiments.read.experiments import Experiment
+from experiments.read.luck import confirmations, verdict
+from experiments.read.next_command import confirm_command
+from experiments.read.statistics import importances
+from experiments.read.trial import Trial, rank
+from experiments.read.windows import window_size
+from experiments.show import tables
+from experiments.show.figures import learning_curves, speed_figure
+from experiments.show.page import Page
+from experiments.show.parallel import MAX_AXES, MIN_TRIALS, parallel_figure
+from experiments.show.settings import (
+    at_first_rung,
+    comparable,
+    effects_figure,
+    importance_figure,
+    importance_lines,
+)
+from experiments.show.summary import environment, winner_lines
+from experiments.show.text import block, code, number, to_markdown, without
+from trainables.sampling.evaluation import FILM
+from trainables.texts import MAX_BYTES, open_regular
+
+MAX_EFFECTS = 24
+"""Settings whose effects are drawn."""
+
+
+def report(experiments: Sequence[Experiment]) -> Page:
+    """The page about these experiments."""
+    page = Page()
+    page.add(f"# {', '.join(code(experiment.name) for experiment in experiments)}")
+    configurations = [found for found in by_configuration(experiments) if len(found.scores)]
+    trials = [trial for experiment in experiments for trial in experiment.trials]
+    _summary(page, experiments, trials)
+    if configurations:
+        _curves(page, configurations)
+        for learner, found in _by_learner(configurations).items():
+            _settings(page, learner, [c for c in found if not c.fresh], experiments)
+        for learner, found in _by_learner(configurations).items():
+            _speeds(page, learner, [trial for c in found for trial in c.trials])
+    _seeds(page, configurations)
+    _confirmations(page, experiments)
+    for experiment in experiments:
+        _exchanges(page, experiment)
+        if lines := winner_lines(experiment, code):
+            page.add(f"## Who went on in {code(experiment.name)}")
+            page.add(to_markdown(tables.rung_table(experiment)))
+            page.add("\n\n".join(lines))
+    page.add("## Trials")
+    rows = tables.trial_table(trials)
+    page.add(to_markdown(rows if len(experiments) > 1 else without(rows, "experiment")))
+    page.add(
+        "Returns are means of the last 100 games, with sampled actions: *best* is the highest of them, *last* the"
+        " latest. *Area* is the mean of the learning curve over agent steps (the area under it, divided by its length),"
+        " so it is high for a trial that learns early."
+    )
+    _failures(page, trials)
+    add_origins(page, experiments)
+    return page
+
+
+def _summary(page: Page, experiments: Sequence[Experiment], trials: Sequence[Trial]) -> None:
+    scored = [trial for trial in trials if trial.rows]
+    states = {state: sum(trial.state == state for trial in trials) for state in sorted({t.state for t in trials})}
+    counts = ", ".join(f"{count} {state}" for state, count in states.items()) or "none yet"
+    if not scored:
+        page.add(f"Trials: {counts}. There are no results yet.")
+        return
+    best = max((e.best for e in experiments if e.best), key=lambda trial: rank([trial]))
+    seconds = sum(trial.rows[-1].get("time_total_s", 0) for trial in scored)
+    figures = {"best return": number(best.last), "trials": str(len(trials))}
+    figures |= {"agent steps": f"{sum(trial.steps for trial in scored) / 1e6:.2f} M", "training": duration(seconds)}
+    page.add(to_markdown([figures]))
+    page.add(f"The best trial is {code(f'{best.folder.parent.name}/{best.name}')} ({best.learner}). Trials: {counts}.")
+    if filmed := [checkpoint for checkpoint in policies.of_trial(best.folder) if (checkpoint.folder / FILM).is_file()]:
+        chosen = policies.best_of(filmed)
+        with open_regular(chosen.folder / FILM) as file:
+            page.pictures[FILM] = file.read(MAX_BYTES)
+        # A checkpoint holds the film of the latest evaluation before it.
+        game = f"A game of the best trial, after iteration {chosen.evaluated}"
+        page.add(f"![{game}]({{figures}}/{FILM})")
+        page.add(f"*{game}.*")
+
+
+def _by_learner(configurations: Sequence[Configuration]) -> dict[str, list[Configuration]]:
+    learners = sorted({configuration.learner for configuration in configurations})
+    return {name: [found for found in configurations if found.learner == name] for name in learners}
+
+
+def _labels(configurations: Sequence[Configuration], among: Sequence[Configuration]) -> list[str]:
+    """Configurations by the settings in which those of their learner ``among`` them differ."""
+    names = {learner: varied(found) for learner, found in _by_learner(among).items()}
+    return [c.label(names[c.learner]) for c in configurations]
+
+
+def _curves(page: Page, configurations: Sequence[Configuration]) -> None:
+    page.add("## Learning curves")
+    by_learner = _by_learner(configurations)
+    if len(by_learner) > 1:
+        page.add("The best configuration of each learner:")
+        best = [found[0] for found in by_learner.values()]
+        named = zip(by_learner, _labels(best, configurations), strict=True)
+        labels = [label if label.startswith(learner) else f"{learner}: {label}" for learner, label in named]
+        _show_curves(page, "learners", best, labels)
+    for learner, found in by_learner.items():
+        page.add(f"### Learner {code(learner)}")
+        _show_curves(page, learner, found, _labels(found, found))
+    if any(len(c.scores) > 1 for c in configurations):
+        page.add(
+            "Bands are 95% intervals of the mean over seeds by Student's t, as far as all of the seeds got; thin lines"
+            " are the seeds."
+        )
+
+
+def _show_curves(page: Page, name: str, configurations: Sequence[Configuration], labels: Sequence[str]) -> None:
+    over = {"over_steps": "timesteps_total", "over_time": "time_total_s"}
+    page.show(**{f"{name}_{suffix}": learning_curves(configurations, labels, x) for suffix, x in over.items()})
+
+
+def _settings(
+    page: Page, learner: str, configurations: Sequence[Configuration], experiments: Sequence[Experiment]
+) -> None:
+    """What settings do, of configurations without fresh seeds, which were given to the best settings only."""
+    if not (names := varied(configurations)[:MAX_EFFECTS]):
+        return
+    page.add_section("Effect of each setting")
+    trials = [trial for c in configurations for trial in c.trials]
+    decisive = [name for name in names if name not in SPEED_ONLY]
+    shown = [trial for trial in trials if math.isfinite(trial.last)]
+    if len(decisive) > 1 and len(shown) >= MIN_TRIALS:  # of a single setting the effects show all
+        page.add(
+            f"A line is a trial of {code(learner)}: its settings, and its latest return. Where it is dashed, the trial"
+            " has fewer agent steps than others, and a lower return for that."
+        )
+        page.show(**{f"{learner}_parallel_coordinates": parallel_figure(shown, decisive[:MAX_AXES])})
+    steps, fair, scores = at_first_rung(experiments, trials) or comparable(trials)
+    page.add(
+        f"A dot is the mean return of a trial of {code(learner)} after {steps:,} agent steps, as far as all"
+        " of them came; a bar is the mean over the trials at or around that value."
+    )
+    page.show(**{f"{learner}_effects": effects_figure(fair, scores, names)})
+    if any(e.spec.scheduler == "pbt" and e.learner == learner for e in experiments):
+        page.add("How important each setting is cannot be said: settings changed while trials played.")
+    elif decisive:
+        count, estimates = importances(configurations, fair, scores, decisive)
+        page.add("\n\n".join(importance_lines(count, estimates, steps)))
+        if any(math.isfinite(estimate.value) for estimate in estimates.values()):
+            page.show(**{f"{learner}_importance": importance_figure(estimates)})
+
+
+def _speeds(page: Page, learner: str, trials: Sequence[Trial]) -> None:
+    if not (found := tables.speeds(trials)):
+        return
+    if "## Speed\n" not in page.text:
+        page.add("## Speed")
+        page.add(
+            "The speed-up is over the fewest workers; it is linear if n times as many workers are n times as"
+            " fast. Parallel efficiency is the speed-up divided by n. Trials that ran at the same time shared"
+            " the machine, so a sweep's figures are a lower bound."
+        )
+    page.add(f"### Workers of {code(learner)}")
+    page.show(**{f"{learner}_speed": speed_figure([rate for trial in trials for rate in tables.rates(trial)], found)})
+    page.add(to_markdown(tables.speed_table(found)))
+
+
+def _seeds(page: Page, configurations: Sequence[Configuration]) -> None:
+    if several := [c for c in configurations if len(c.scores) > 1]:
+        labels = _labels(several, configurations)
+        page.add("## Configurations with several seeds")
+        page.add(to_markdown(tables.configuration_table(several, labels)))
+        window = window_size([trial.rows for c in several for trial in c.trials if not trial.diverged])
+        add_arrivals(page, labels, [side(label, c, window) for label, c in zip(labels, several, strict=True)], window)
+
+
+def add_arrivals(page: Page, labels: Sequence[str], sides: Sequence[Side], window: int) -> None:
+    """A table of the steps that scores took, if any seed came to one; mean returns are of windows of agent steps."""
+    if found := arrivals(sides, window):
+        page.add("## Steps to a score")
+        page.add(to_markdown(tables.arrival_table(labels, found)))
+        page.add(
+            f"Agent steps by which half of all seeds had come to a mean return in a window of {window:,} steps, and how"
+            " many came at all. Seeds that never came count as later than the end of their run (Kaplan and Meier's"
+            " estimate)."
+        )
+
+
+def _confirmations(page: Page, experiments: Sequence[Experiment]) -> None:
+    named = {experiment.name: experiment for experiment in experiments}
+    for experiment in experiments:
+        sweep = named.get(experiment.spec.confirms or "")
+        if sweep and (found := confirmations(sweep, experiment)):
+            page.add(f"## Was {code(sweep.name)} lucky?")
+            page.add(
+                "A sweep's best owes a part of its score to luck. These are mean returns of the last 100 games with"
+                " the same settings: the sweep's, and fresh seeds' there and at their end."
+            )
+            page.add(to_markdown(tables.confirmation_table(found)))
+            page.add(verdict(found, code))
+
+
+def _exchanges(page: Page, experiment: Experiment) -> None:
+    """Who copied whom under population based training."""
+    if not experiment.exchanges:
+        return
+    page.add(f"## Who copied whom in {code(experiment.name)}")
+    unit = tables.unit(experiment)
+    text = (
+        f"Trials were compared {len(experiment.exchanges)} times, the last time after {experiment.exchanges[-1].at:,}"
+        f" {unit}. "
+    )
+    if rows := tables.exchange_table(experiment):
+        text += (
+            "A row is a trial that went on with the weights of another one, both with their returns at that moment, and"
+            " with the settings that changed. A trial's results until then are since those of its weights. *After*"
+            f" counts {unit} of the trial that was least far."
+        )
+    else:
+        text += "No trial had another one of its architecture that was better."
+    page.add(text)
+    page.add(to_markdown(rows))
+
+
+def _failures(page: Page, trials: Sequence[Trial]) -> None:
+    for trial in trials:
+        if trial.error or trial.diverged:
+            page.add_section("Failures")
+        if trial.error:
+            page.add(f"{code(trial.name)} failed:\n\n{block(trial.error)}")
+        elif trial.diverged:
+            page.add(f"{code(trial.name)} diverged at iteration {trial.iterations}: an update was not finite.")
+
+
+def add_origins(page: Page, experiments: Sequence[Experiment]) -> None:
+    """Where each experiment's results come from."""
+    page.add("## Where these results come from")
+    for experiment in {experiment.folder: experiment for experiment in experiments}.values():
+        page.add(f"### {code(experiment.name)}")
+        page.add(origin(experiment))
+
+
+def origin(experiment: Experiment) -> str:
+    """An experiment's command, and a list of code, machine, environment, settings and seeds, in Markdown."""
+    spec, found = experiment.spec, experiment.spec.origin
+    revision = code(found.git.revision[:12]) if found.git else "unknown"
+    revision += " and uncommitted changes" if found.git and found.git.dirty else ""
+    versions = found.versions | {"python": found.python}
+    configs = [trial.config for trial in experiment.trials] or [{}]
+    same = {k: v for k, v in configs[0].items() if k != "seed" and all(c.get(k) == v for c in configs)}
+    seeds = sorted({config.get("seed", 0) for config in configs})
+    lines = [
+        f"- Started: {code(found.started)}; state: {experiment.state}",
+        f"- Code: git revision {revision}",
+        f"- Machine: {code(found.platform)}, {found.cpus or '?'} CPUs",
+        f"- Versions: {code(', '.join(f'{name} {version}' for name, version in versions.items()))}",
+        f"- Environment: {code(environment(str(same.get('env_id', 'unknown'))))}, actions sampled",
+        f"- Seeds: {', '.join(map(str, seeds))}",
+        f"- Same in all trials: {', '.join(code(f'{k}={json.dumps(v)}') for k, v in same.items())}",
+    ]
+    if spec.extended:
+        lines.insert(1, f"- Extended: to {spec.budget} a trial, after {', '.join(map(str, spec.earlier_budgets))}")
+    if spec.space:
+        drawn = (code(f"{name}={values or '(of Python)'}") for name, values in spec.space.items())
+        lines.insert(-1, f"- Drawn from: {', '.join(drawn)}")
+    if spec.learner_sha256:
+        kept = enumerate(spec.learner_sha256, 1)
+        files = [f"{code(f'learner-{index}.py')}, SHA-256 {code(sha256)}" for index, sha256 in kept]
+        lines.insert(2, f"- Code of {code(experiment.learner)}: {'; then '.join(files)}")
+    program, *words = spec.command or ["unknown"]
+    command = shlex.join(["python", f"experiments/{program}", *words])
+    if spec.confirms:  # whose command is its sweep's, which may have been without a confirmation
+        best = max(1, len(experiment.trials) // len(seeds))
+        command = confirm_command(experiment.folder.with_name(spec.confirms), spec, best, len(seeds))
+    return block(command) + "\n" + "\n".join(lines) + "\n"
