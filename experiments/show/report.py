@@ -18,7 +18,6 @@ from experiments.read.windows import window_size
 from experiments.show import tables
 from experiments.show.figures import learning_curves, speed_figure
 from experiments.show.page import Page
-from experiments.show.parallel import MAX_AXES, MIN_TRIALS, parallel_figure
 from experiments.show.settings import (
     at_first_rung,
     comparable,
@@ -136,13 +135,6 @@ def _settings(
     page.add_section("Effect of each setting")
     trials = [trial for c in configurations for trial in c.trials]
     decisive = [name for name in names if name not in SPEED_ONLY]
-    shown = [trial for trial in trials if math.isfinite(trial.last)]
-    if len(decisive) > 1 and len(shown) >= MIN_TRIALS:  # of a single setting the effects show all
-        page.add(
-            f"A line is a trial of {code(learner)}: its settings, and its latest return. Where it is dashed, the trial"
-            " has fewer agent steps than others, and a lower return for that."
-        )
-        page.show(**{f"{learner}_parallel_coordinates": parallel_figure(shown, decisive[:MAX_AXES])})
     steps, fair, scores = at_first_rung(experiments, trials) or comparable(trials)
     page.add(
         f"A dot is the mean return of a trial of {code(learner)} after {steps:,} agent steps, as far as all"

@@ -1,4 +1,4 @@
-"""The figure of what each setting does: which trials it compares, and its marginal means."""
+"""What settings do: which trials are compared, marginal means, and when importance is said or not."""
 
 import json
 
@@ -7,6 +7,7 @@ import pytest
 
 from experiments.read.experiments import read_experiment
 from experiments.record.decisions import Decision, write_decisions
+from experiments.show.report import report
 from experiments.show.settings import at_first_rung, comparable, marginal_means
 from tests.helpers.written_experiments import write_experiment
 
@@ -75,3 +76,39 @@ def test_a_trial_that_diverged_late_is_compared_where_the_others_are(tmp_path):
     (folder / "experiment.json").write_text(json.dumps(halved), encoding="utf-8")
     experiment = read_experiment(folder)
     assert at_first_rung([experiment], experiment.trials)[2] == [-19, -10, -21]
+
+
+@pytest.mark.parametrize(("trials", "scheduler", "said"), [(9, "fifo", "9 of the 20"), (24, "pbt", "settings changed")])
+def test_a_report_says_why_it_does_not_say_how_important_settings_are(tmp_path, trials, scheduler, said):
+    page = report([read_experiment(sweep(tmp_path, trials, scheduler=scheduler))])
+    assert f"How important each setting is cannot be said: {said}" in page.text
+    assert "pg_importance.svg" not in page.pictures
+    assert "pg_effects.svg" in page.pictures
+
+
+def test_a_report_of_twenty_trials_says_how_important_settings_are_but_not_what_changes_speed_only(tmp_path):
+    page = report([read_experiment(sweep(tmp_path, 20))])
+    assert "after 2,000 agent steps, that it explains by itself" in page.text
+    importance = page.pictures["pg_importance.svg"].decode()
+    assert "<!-- gamma -->" in importance
+    assert "num_workers" not in importance
+    assert "num_workers" in page.pictures["pg_effects.svg"].decode()
+
+
+def settings_of(i):
+    config = {"gamma": 0.9 + i / 1000, "hidden_size": [50, 100][i % 2], "num_workers": 1 + i % 3, "seed": i}
+    return config, [-20.0, -20.0 + i], None
+
+
+def sweep(tmp_path, trials, **record):
+    return write_experiment(tmp_path, "sweep", "pg", [settings_of(i) for i in range(trials)], **record)
+
+
+@pytest.mark.parametrize(
+    "values", [[(-1) ** i * 1e308 for i in range(24)], [10.0 ** (25 * i - 300) for i in range(24)]]
+)
+def test_settings_that_no_axis_can_hold_end_no_report(tmp_path, values):
+    folder = sweep(tmp_path, 24)
+    for path, value in zip(sorted(folder.glob("0*/params.json")), values, strict=True):
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"extra": value}))
+    assert "pg_effects.svg" in report([read_experiment(folder)]).pictures
