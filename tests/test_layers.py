@@ -56,7 +56,7 @@ ROOMS = {
 LAYERS = {
     # folder or file: what of ours, and which of the fenced libraries, it may import
     "trainables/learning": {"trainables.learning"},
-    "trainables/learning/kernels": {"trainables.learning.kernels", "numba"},
+    "trainables/learning/kernels.py": {"numba"},
     "trainables/sampling": {"trainables.learning", "trainables.sampling", "gymnasium", "ale_py", "PIL"},
     "trainables/sampling/actor.py": {"trainables.sampling", "ray"},
     "trainables/sampling/pool.py": {"trainables.sampling", "ray"},

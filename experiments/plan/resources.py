@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from trainables.config import Config
-from trainables.sampling.resources import workers_that_fit
+from trainables.sampling.process import workers_that_fit
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from ray.tune.experiment import Trial
 
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
-from trainables.sampling.resources import workers_that_fit
+from trainables.sampling.process import workers_that_fit
 
 WORTH_S = 15.0
 """Seconds that a trial has to have before it to be started anew with more workers. That takes some 4 s, so with twice

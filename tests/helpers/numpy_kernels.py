@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 from scipy.signal import lfilter
 
-from trainables.learning.kernels.step import CLIP
+from trainables.learning.kernels import CLIP
 from trainables.sampling.frames import BOTTOM, COURT, NUM_PIXELS, TOP
 
 

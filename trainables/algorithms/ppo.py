@@ -35,16 +35,14 @@ from trainables.algorithms.algorithm import (
 )
 from trainables.config import PGConfig
 from trainables.learning.baseline import explained_variance
-from trainables.learning.cores import Cores
+from trainables.learning.cores import Cores, NetworkHalf, rejoined
 from trainables.learning.distributions import Categorical
-from trainables.learning.halves import NetworkHalf, rejoined
 from trainables.learning.inputs import SparseRows, active_columns
 from trainables.learning.optimisers import State
 from trainables.learning.policies import ActorCritic
 from trainables.learning.returns import generalised_advantages, standardise
 from trainables.sampling.environments import DoublePixels
-from trainables.sampling.frames import NUM_PIXELS, DoubleFrames, stack_rows
-from trainables.sampling.packed_frames import PackedFrames
+from trainables.sampling.frames import NUM_PIXELS, DoubleFrames, PackedFrames, stack_rows
 from trainables.sampling.rollout import Trajectory
 from trainables.sampling.worker import PlayedBlock, Worker
 

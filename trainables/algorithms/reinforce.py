@@ -32,9 +32,8 @@ from trainables.algorithms.algorithm import (
 )
 from trainables.config import PGConfig
 from trainables.learning.distributions import Bernoulli
-from trainables.learning.duplicate_columns import distinct_columns
-from trainables.learning.inputs import Inputs
-from trainables.learning.kernels.products import add_rows
+from trainables.learning.inputs import Inputs, distinct_columns
+from trainables.learning.kernels import add_rows
 from trainables.learning.policies import BernoulliPolicy
 from trainables.learning.returns import discounted_returns, standardise
 from trainables.sampling.environments import PongPixels

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-from trainables.learning.blocks import row_blocks
-from trainables.learning.inputs import active_inputs
+from trainables.learning.inputs import active_inputs, row_blocks
 from trainables.learning.mlp import MLP
 
 Array = np.ndarray

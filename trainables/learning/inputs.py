@@ -1,14 +1,19 @@
-"""Inputs of a network: dense arrays and sparse rows alike."""
+"""Inputs of a network: dense arrays and sparse rows alike, without what is zero, in blocks, and without duplicates."""
 
-from collections.abc import Sequence
-from typing import NamedTuple, Self, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from typing import NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 from scipy import sparse
 
-from trainables.learning.kernels.products import sparse_product, sparse_transposed_product
+from trainables.learning.kernels import add_rows, sparse_product, sparse_transposed_product
 
 Array = np.ndarray
+BlockT = TypeVar("BlockT")
+
+BLOCK = 4096
+"""Rows that an update takes at once: what it computes of them, some 1 MB a layer, then stays in a core's cache."""
 
 
 class SparseRows(NamedTuple):
@@ -87,3 +92,57 @@ def active_columns(x_nd: SparseRows, num_inputs: int) -> tuple[Array, SparseRows
     active_d[x_nd.columns] = True
     number_d = np.cumsum(active_d, dtype=np.int32) - 1
     return active_d.nonzero()[0], x_nd._replace(columns=number_d[x_nd.columns])
+
+
+def row_blocks(rows: int) -> list[slice]:
+    """Slices that cover ``rows`` rows, the same for every caller and machine, so that sums over them are, too."""
+    return [slice(start, start + BLOCK) for start in range(0, rows, BLOCK)]
+
+
+def sum_over_blocks(function: Callable[[BlockT], Array | float], blocks: Iterable[BlockT]) -> Array:
+    """The sum of a function of each block, in order and in float64."""
+    return reduce(np.add, (np.asarray(function(block), np.float64) for block in blocks))
+
+
+class DistinctColumns(NamedTuple):
+    """A matrix x (n, d) without its duplicate columns, which are equal, or opposite, in every row.
+
+        x_nd[:, columns[j]] = sign[j] * distinct_nu[:, group[j]],   j = 0 .. m-1
+
+    All other columns of x are zero. A ball of four pixels lights them all at once, and a paddle that moves lights whole
+    strips: of the pixels that a game of Pong lights, a third to almost half repeat others. Whatever is linear in such
+    pixels is computed, and sent, once for all of them.
+    """
+
+    columns: Array  # (m,) int32, the columns that are not zero, ascending
+    group: Array  # (m,) int32, the distinct column that each of them repeats
+    sign: Array  # (m,) float32, 1 or -1
+    distinct_nu: sparse.csr_matrix  # (n, u)
+
+    def merged(self, weight_dh: Array) -> Array:
+        """The weights (u, h) with which ``distinct_nu`` makes what the whole matrix makes of ``weight_dh`` (d, h)."""
+        merged_uh = np.zeros((self.distinct_nu.shape[1], weight_dh.shape[1]), weight_dh.dtype)
+        add_rows(merged_uh, self.group, weight_dh, self.columns, self.sign)
+        return merged_uh
+
+
+def distinct_columns(x_nd: sparse.csr_matrix) -> DistinctColumns:
+    """Find duplicate columns, and keep one of each.
+
+    Columns are compared by their products with one random vector: two that differ have the same product, in float64,
+    with a probability of about 2^-50.
+    """
+    row_key_n = np.random.default_rng(0).standard_normal(x_nd.shape[0])
+    weights = np.repeat(row_key_n, np.diff(x_nd.indptr)) * x_nd.data
+    key_d = np.bincount(x_nd.indices, weights, minlength=x_nd.shape[1])
+    columns = key_d.nonzero()[0]
+    key_m = key_d[columns]
+    _, first, group = np.unique(np.abs(key_m), return_index=True, return_inverse=True)
+    sign = np.where(key_m == key_m[first][group], np.float32(1), np.float32(-1))
+    number_d = np.full(x_nd.shape[1], -1, np.int32)
+    number_d[columns[first]] = np.arange(len(first))
+    number = number_d[x_nd.indices]
+    kept = (number >= 0).nonzero()[0]
+    starts = np.searchsorted(kept, x_nd.indptr).astype(np.int32)
+    distinct_nu = sparse.csr_matrix((x_nd.data[kept], number[kept], starts), (x_nd.shape[0], len(first)))
+    return DistinctColumns(columns.astype(np.int32), group.astype(np.int32), sign, distinct_nu)

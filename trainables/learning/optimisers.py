@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trainables.learning.kernels.optimisers import adam_step, rmsprop_step
+from trainables.learning.kernels import adam_step, rmsprop_step
 
 Array = np.ndarray
 State = dict[str, Array]

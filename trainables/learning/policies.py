@@ -14,7 +14,7 @@ from scipy.special import expit
 from trainables.learning.baseline import Value
 from trainables.learning.distributions import Categorical
 from trainables.learning.inputs import Inputs
-from trainables.learning.kernels.step import SparseRow, sparse_argmax, sparse_logit, tanh_argmax
+from trainables.learning.kernels import SparseRow, sparse_argmax, sparse_logit, tanh_argmax
 from trainables.learning.mlp import MLP
 from trainables.learning.running_stats import Filter
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from trainables.learning.kernels.returns import reversed_discounted_sum
+from trainables.learning.kernels import reversed_discounted_sum
 
 Array = np.ndarray
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from trainables.learning.kernels.step import CLIP, filtered_row
+from trainables.learning.kernels import CLIP, filtered_row
 
 Array = np.ndarray
 

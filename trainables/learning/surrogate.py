@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trainables.learning.blocks import row_blocks, sum_over_blocks
 from trainables.learning.distributions import Categorical
+from trainables.learning.inputs import row_blocks, sum_over_blocks
 from trainables.learning.mlp import MLP, Tape
 from trainables.learning.solvers import LossAndKL
 

@@ -1,6 +1,7 @@
-"""Environments in the form that ``rollout`` plays: what is observed, and what an action number means."""
+"""What each learner plays on: Pong as pixels, Pong as memory, and Gymnasium's own environments."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import ale_py
 import gymnasium
@@ -8,11 +9,12 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from scipy import sparse
 
-from trainables.learning.kernels.step import CLIP, SparseRow
-from trainables.sampling.coarse_coding import BINS, NUM_POSITIONS, coarse_positions
+from trainables.learning.kernels import CLIP, SparseRow
 from trainables.sampling.console import DOWN, UP, PongConsole, registered
 from trainables.sampling.frames import HEIGHT, WIDTH, DifferenceFrames, DoubleFrames, stack_rows
 from trainables.sampling.rollout import Suspended
+
+Array = np.ndarray
 
 JOYSTICK = {"stay": ale_py.Action.NOOP.value, "up": UP, "down": DOWN}
 """Moves as ALE codes."""
@@ -20,31 +22,74 @@ JOYSTICK = {"stay": ale_py.Action.NOOP.value, "up": UP, "down": DOWN}
 NUM_BYTES = 128
 """The console's memory."""
 
+BALL_X, BALL_Y, PADDLE_Y = 49, 54, 51
+"""Addresses of the ball's column and row and of our paddle's row, which grow to the right and downwards."""
+
+BINS = 32
+"""Bins of each position: one every 8 columns or rows."""
+
+NUM_POSITIONS = 4
+"""The three positions, and the rows from our paddle to the ball: 0 to 255 stands for -64 to 64 of these."""
+
 MAX_ACTIONS = 127
 """Actions of a game are stored as int8."""
 
 
-class PongPixels:
+class Pong:
+    """A console, its joystick, and games that can be suspended; what is seen of it is for the classes below."""
+
+    MOVES: tuple[str, ...] = ("stay", "up", "down")
+
+    def __init__(self, env_id: str = "ALE/Pong-v5") -> None:
+        self.console = PongConsole(env_id)
+        self._joystick = [JOYSTICK[move] for move in self.MOVES]
+
+    def _first(self) -> Any:
+        """What is seen of a game that begins."""
+        return self._observe()
+
+    def _observe(self) -> Any:
+        """What is seen now."""
+        raise NotImplementedError
+
+    def reset(self, rng: np.random.Generator) -> Any:
+        """Start a game; return what is seen of it."""
+        self.console.reset(rng)
+        return self._first()
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool]:
+        """Make a move, by its number in ``MOVES``, for one agent step."""
+        console = self.console
+        reward = console.step(self._joystick[action])
+        return self._observe(), reward, console.terminated, console.truncated
+
+    def replay_steps(self, played: bytes, rng: np.random.Generator) -> Iterator[tuple[Any, float]]:
+        """Play a game again up to where it was suspended: what is seen after each step, and its reward."""
+        self._first()
+        for reward in self.console.replay(played, rng):
+            yield self._observe(), reward
+
+    def replay(self, played: bytes, rng: np.random.Generator) -> tuple[Any, list[float]]:
+        """Play a game again up to where it was suspended: what is seen of it, and each step's reward."""
+        steps = [*self.replay_steps(played, rng)]
+        return steps[-1][0], [reward for _, reward in steps]
+
+
+class PongPixels(Pong):
     """Pong seen as difference frames; action 1 moves up, action 0 down, as in Karpathy 2016."""
 
     MOVES: tuple[str, ...] = ("down", "up")
     FRAMES = DifferenceFrames
 
     def __init__(self, env_id: str = "ALE/Pong-v5") -> None:
-        self.console = PongConsole(env_id)
+        super().__init__(env_id)
         self._frames = self.FRAMES(self.console.ale)
-        self._joystick = [JOYSTICK[move] for move in self.MOVES]
 
-    def reset(self, rng: np.random.Generator) -> SparseRow:
-        """Start a game."""
-        self.console.reset(rng)
+    def _first(self) -> SparseRow:
         return self._frames.reset(self.console.start_screen)
 
-    def step(self, action: int) -> tuple[SparseRow, float, bool, bool]:
-        """Make a move for one agent step."""
-        console = self.console
-        reward = console.step(self._joystick[action])
-        return self._frames.observe(), reward, console.terminated, console.truncated
+    def _observe(self) -> SparseRow:
+        return self._frames.observe()
 
     def suspend(self, observation: SparseRow) -> Suspended:
         """The game as it stands, with what is seen of it."""
@@ -59,28 +104,11 @@ class PongPixels:
         self._frames.resume(before)
         return np.frombuffer(columns, np.int32), np.frombuffer(values, np.float32), 0, len(values) // 4
 
-    def replay(self, played: bytes, rng: np.random.Generator) -> tuple[SparseRow, list[float]]:
-        """Play a game again up to where it was suspended: what is seen of it, and each step's reward."""
-        rewards: list[float] = []
-        observation = self._frames.reset(self.console.start_screen)
-        steps = len(played) // self.console.frame_skip
-        for reward in self.console.replay(played, rng):
-            rewards.append(reward)
-            if len(rewards) >= steps - 1:  # the last picture is compared with the one before
-                observation = self._frames.observe()
-        return observation, rewards
-
-    def replay_steps(self, played: bytes, rng: np.random.Generator) -> Iterator[tuple[SparseRow, float]]:
-        """As ``replay``, step by step: what is seen after it, and its reward."""
-        self._frames.reset(self.console.start_screen)
-        for reward in self.console.replay(played, rng):
-            yield self._frames.observe(), reward
-
     def stack(self, observations: list[SparseRow]) -> sparse.csr_matrix:
         """Frames as a sparse matrix (n, pixels)."""
         return stack_rows(observations, self.FRAMES.num_pixels)
 
-    def picture(self, x_1d: sparse.csr_matrix) -> np.ndarray:
+    def picture(self, x_1d: sparse.csr_matrix) -> Array:
         """The frame (80, 80); of several frames, their mean."""
         return x_1d.toarray().reshape(-1, HEIGHT, WIDTH).mean(axis=0)
 
@@ -97,7 +125,7 @@ class DoublePixels(PongPixels):
     FRAMES = DoubleFrames
 
 
-class PongRAM:
+class PongRAM(Pong):
     """Pong seen as the console's 128 bytes of memory, with the three moves that differ: stay, up, down.
 
     Gymnasium offers six actions, and modular_rl's agent had them. In Pong the fire button only serves, and the console
@@ -106,64 +134,65 @@ class PongRAM:
     The four bytes in ``SIGNED`` arrive in offset binary, 128 for zero: as the console has them, -1 is 255, as far from
     0 as can be, and a filter of means and deviations makes noise of the ball's velocity.
 
-    With ``coarse_coding`` the positions of ball and paddle follow, spread over bins (``sampling/coarse_coding.py``).
+    With ``coarse_coding`` the positions of ball and paddle follow, spread over bins (``coarse_positions``).
     """
 
     num_actions = 3
     SIGNED = (18, 19, 56, 58)
     """Addresses of numbers in two's complement; 56 and 58 are the ball's velocity (up or down, and across)."""
-    MOVES = ("stay", "up", "down")
 
     def __init__(self, env_id: str = "ALE/Pong-v5", coarse_coding: bool = False) -> None:
-        self.console, self._coarse_coding = PongConsole(env_id), coarse_coding
-        self.num_inputs = NUM_BYTES + coarse_coding * NUM_POSITIONS * BINS
+        super().__init__(env_id)
+        self._coarse_coding = coarse_coding
+        self.num_inputs = NUM_BYTES + (NUM_POSITIONS * BINS if coarse_coding else 0)
         self._sign_bits = np.zeros(NUM_BYTES, np.uint8)
         self._sign_bits[[*self.SIGNED]] = 128
-        self._joystick = [JOYSTICK[move] for move in self.MOVES]
 
-    def reset(self, rng: np.random.Generator) -> np.ndarray:
-        """Start a game; return its memory, uint8 (num_inputs,)."""
-        self.console.reset(rng)
-        return self._observe()
+    def _observe(self) -> Array:
+        """The memory, uint8 (num_inputs,)."""
+        memory = self.console.ale.getRAM()
+        memory ^= self._sign_bits
+        return np.concatenate([memory, coarse_positions(memory)]) if self._coarse_coding else memory
 
-    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool]:
-        """Stay (0) or move up (1) or down (2) for one agent step."""
-        console = self.console
-        reward = console.step(self._joystick[action])
-        return self._observe(), reward, console.terminated, console.truncated
-
-    def suspend(self, observation: np.ndarray) -> Suspended:
+    def suspend(self, observation: Array) -> Suspended:
         """The game as it stands; its memory is part of it."""
         return Suspended(bytes(self.console.played), (self.console.suspend(),))
 
-    def resume(self, game: Suspended, rng: np.random.Generator) -> np.ndarray:
+    def resume(self, game: Suspended, rng: np.random.Generator) -> Array:
         """Go on with a suspended game; return its memory."""
         (state,) = game.state
         self.console.resume(state, game.played, rng)
         return self._observe()
 
-    def replay(self, played: bytes, rng: np.random.Generator) -> tuple[np.ndarray, list[float]]:
-        """Play a game again up to where it was suspended: its memory, and each step's reward."""
-        rewards = [*self.console.replay(played, rng)]
-        return self._observe(), rewards
-
-    def replay_steps(self, played: bytes, rng: np.random.Generator) -> Iterator[tuple[np.ndarray, float]]:
-        """As ``replay``, step by step: the memory after it, and its reward."""
-        for reward in self.console.replay(played, rng):
-            yield self._observe(), reward
-
-    def _observe(self) -> np.ndarray:
-        memory = self.console.ale.getRAM()
-        memory ^= self._sign_bits
-        return np.concatenate([memory, coarse_positions(memory)]) if self._coarse_coding else memory
-
-    def stack(self, observations: list[np.ndarray]) -> np.ndarray:
+    def stack(self, observations: list[Array]) -> Array:
         """Memories as one matrix (n, num_inputs), uint8."""
         return np.stack(observations)
 
-    def picture(self, x_1d: np.ndarray) -> np.ndarray:
+    def picture(self, x_1d: Array) -> Array:
         """The filtered inputs in rows of 16; 1 is 2.5 standard deviations or more."""
         return (x_1d.reshape(-1, 16) * 2 / CLIP).clip(-1, 1)
+
+
+def _tents() -> Array:
+    """What each bin makes of each byte, uint8 (256, BINS): 255 at its centre, 0 from the next bin's centre on."""
+    bins_from_centre = np.arange(256)[:, None] / 255 * (BINS - 1) - np.arange(BINS)
+    return np.rint(255 * np.clip(1 - np.abs(bins_from_centre), 0, 1)).astype(np.uint8)
+
+
+TENTS = _tents()
+
+
+def coarse_positions(memory: Array) -> Array:
+    """The bins of all positions, uint8 (NUM_POSITIONS * BINS,), of a console's memory, uint8 (128,): coarse coding.
+
+    Whether the paddle stands a few rows too high is a small difference of two inputs, which a network of 64 tanh units
+    learns slowly to tell from the next one. Spread over bins, every position has a weight of its own (Sutton and Barto
+    2018, section 9.5.3). The bins overlap and add up to one, so that a weighted sum of them is a piecewise linear
+    function of the position, with a knot at every bin.
+    """
+    x, y, paddle = memory.item(BALL_X), memory.item(BALL_Y), memory.item(PADDLE_Y)
+    rows_apart = min(max(2 * (y - paddle) + 128, 0), 255)
+    return TENTS.take((x, y, paddle, rows_apart), axis=0).ravel()
 
 
 class BoxEnvironment:
@@ -188,21 +217,21 @@ class BoxEnvironment:
         self.num_inputs = observations.shape[0]
         self.num_actions = int(actions.n)
 
-    def reset(self, rng: np.random.Generator) -> np.ndarray:
+    def reset(self, rng: np.random.Generator) -> Array:
         """Start a game whose own generator is seeded from ``rng``."""
         observation, _ = self.env.reset(seed=int(rng.integers(2**31)))
         return np.array(observation, np.float32)
 
-    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool]:
+    def step(self, action: int) -> tuple[Array, float, bool, bool]:
         """One step of the environment."""
         observation, reward, terminated, truncated, _ = self.env.step(action)
         return np.array(observation, np.float32), float(reward), terminated, truncated
 
-    def stack(self, observations: list[np.ndarray]) -> np.ndarray:
+    def stack(self, observations: list[Array]) -> Array:
         """Observations as one matrix (n, d), float32."""
         return np.stack(observations)
 
-    def picture(self, x_1d: np.ndarray) -> np.ndarray:
+    def picture(self, x_1d: Array) -> Array:
         """The filtered inputs in one row; 1 is 2.5 standard deviations or more."""
         return (x_1d * 2 / CLIP).clip(-1, 1)
 

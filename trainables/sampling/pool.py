@@ -14,12 +14,10 @@ import ray
 from ray.actor import ActorHandle
 from ray.exceptions import GetTimeoutError, RayError, RayTaskError
 
-from trainables.sampling.actor import RolloutActor
-from trainables.sampling.process import ONE_THREAD
-from trainables.sampling.resources import workers_that_fit
+from trainables.sampling.actor import Block, RolloutActor, Task, TaskQueue
+from trainables.sampling.process import ONE_THREAD, workers_that_fit
 from trainables.sampling.rollout import GameNumber
 from trainables.sampling.segments import Segment
-from trainables.sampling.task_queue import Block, Task, TaskQueue
 from trainables.sampling.worker import Worker
 
 START_TIMEOUT_S = 120.0

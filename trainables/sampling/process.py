@@ -1,4 +1,7 @@
-"""What a process that plays or learns asks of its libraries and its interpreter."""
+"""What a process that plays or learns asks of its libraries and its interpreter, and how many of them some CPUs hold.
+
+Nothing here imports Ray: plans are made with it, too.
+"""
 
 import atexit
 import ctypes
@@ -32,3 +35,12 @@ def freeze_imported_objects() -> None:
     gc.collect()
     gc.freeze()
     atexit.register(gc.unfreeze)  # what is frozen is never torn down, and some libraries complain of that
+
+
+def workers_that_fit(cpus: float, cpus_per_worker: float) -> int:
+    """How many workers of ``cpus_per_worker`` CPUs each fit on one node (or into one bundle) with ``cpus`` CPUs.
+
+    No worker can be on two nodes, so whole ones count. The small addend makes 0.3 / 0.1, a little less than 3 in
+    floating point, three workers.
+    """
+    return int(cpus / cpus_per_worker + 1e-6)

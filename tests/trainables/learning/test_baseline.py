@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from trainables.learning import blocks
+from trainables.learning import inputs
 from trainables.learning.baseline import ValueBaseline, _loss, explained_variance
 
 RNG = np.random.default_rng(0)
@@ -92,7 +92,7 @@ def test_inputs_that_stay_zero_change_nothing(value):
 
 def test_blocks_of_rows_fit_as_the_whole_batch_does(value, monkeypatch):
     fitted, info = BASELINE.fit(value, X_ND, RETURN_N)
-    monkeypatch.setattr(blocks, "BLOCK", len(X_ND) // 3)
+    monkeypatch.setattr(inputs, "BLOCK", len(X_ND) // 3)
     in_blocks, block_info = BASELINE.fit(value, X_ND, RETURN_N)
     assert block_info == pytest.approx(info, rel=1e-2)
     np.testing.assert_allclose(BASELINE.predict(in_blocks, X_ND), BASELINE.predict(fitted, X_ND), rtol=0.01)

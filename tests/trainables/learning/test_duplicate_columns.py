@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from trainables.learning.duplicate_columns import distinct_columns
+from trainables.learning.inputs import distinct_columns
 
 
 def test_a_matrix_is_its_groups_columns_with_their_signs():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from trainables.learning.halves import NetworkHalf, rejoined
+from trainables.learning.cores import NetworkHalf, rejoined
 from trainables.learning.inputs import SparseRows, active_columns
 from trainables.learning.mlp import MLP
 from trainables.learning.optimisers import Adam, RMSProp

@@ -6,9 +6,15 @@ from scipy import sparse
 
 from tests.helpers import numpy_kernels
 from trainables.learning.inputs import SparseRows, product, transposed_product
-from trainables.learning.kernels.optimisers import adam_step, rmsprop_step
-from trainables.learning.kernels.products import add_rows
-from trainables.learning.kernels.step import filtered_row, sparse_argmax, sparse_logit, tanh_argmax
+from trainables.learning.kernels import (
+    adam_step,
+    add_rows,
+    filtered_row,
+    rmsprop_step,
+    sparse_argmax,
+    sparse_logit,
+    tanh_argmax,
+)
 from trainables.learning.policies import FilteredPolicy
 from trainables.learning.returns import discounted_sum
 from trainables.sampling.console import PongConsole

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trainables.learning import blocks
+from trainables.learning import inputs
 from trainables.learning.policies import FilteredPolicy
 from trainables.learning.solvers import backtracking_line_search
 from trainables.learning.surrogate import Surrogate
@@ -64,7 +64,7 @@ def test_the_fisher_product_is_the_hessian_of_the_mean_kl():
 
 def test_sums_over_blocks_of_rows_are_the_sums_of_the_batch(monkeypatch):
     whole = surrogate()
-    monkeypatch.setattr(blocks, "BLOCK", 16)
+    monkeypatch.setattr(inputs, "BLOCK", 16)
     parts = surrogate()
     assert [len(problem.blocks) for problem in (whole, parts)] == [1, 3]
     elsewhere_p = whole.old_p + 0.1

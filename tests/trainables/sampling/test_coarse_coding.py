@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from trainables.sampling.coarse_coding import BALL_X, BALL_Y, BINS, NUM_POSITIONS, PADDLE_Y, TENTS
-from trainables.sampling.environments import PongRAM
+from trainables.sampling.environments import BALL_X, BALL_Y, BINS, NUM_POSITIONS, PADDLE_Y, TENTS, PongRAM
 from trainables.sampling.rollout import GameNumber, rollout
 
 CENTRES = np.linspace(0, 255, BINS)
