@@ -61,8 +61,8 @@ LAYERS = {
     "trainables/sampling/actor.py": {"trainables.sampling", "ray"},
     "trainables/sampling/pool.py": {"trainables.sampling", "ray"},
     "trainables/algorithms": {f"trainables.{name}" for name in ("algorithms", "config", "learning", "sampling")},
-    "trainables/config/": {"trainables.config", "trainables.checks", "trainables.sampling"},
-    "trainables/rollouts.py": {f"trainables.{name}" for name in ("algorithms", "config", "metrics", "sampling")},
+    "trainables/config.py": {"trainables.checks", "trainables.sampling"},
+    "trainables/experience.py": {f"trainables.{name}" for name in ("algorithms", "config", "metrics", "sampling")},
     "trainables/trainable.py": {"trainables", "ray", "threadpoolctl"},
     "trainables/": {
         f"trainables.{name}" for name in ("sampling", "checks", "checkpoints", "files", "metrics", "texts", "processor")

@@ -4,9 +4,6 @@ Ray's CSV header is fixed by the first result, and nested keys break checkpoint 
 """
 
 import math
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -24,16 +21,25 @@ WINDOW_GAMES = 100
 PAUSE_S = 10.0
 """Seconds without a game between two iterations that are a pause: saving, and Tune's own work, take less."""
 
-
 WORST_RETURN = -21.0
 """Pong's. In an environment whose games can be worse, the worst game of the iteration takes its place."""
 
-BATCH_RETURNS = ("episode_reward_batch_mean", "episode_reward_max", "episode_reward_min")
-BATCH_LENGTHS = ("episode_len_mean", "episode_len_max")
-"""Metrics of the games that ended in an iteration."""
+BEFORE_THE_FIRST_GAME = {
+    "episode_reward_batch_mean": WORST_RETURN,
+    "episode_reward_max": WORST_RETURN,
+    "episode_reward_min": WORST_RETURN,
+    "episode_len_mean": 0.0,
+    "episode_len_max": 0.0,
+}
+"""Metrics of the games that ended in an iteration, as they are before any has."""
 
 POINTS_HALF_LIFE = 500
 """Points after which an earlier one counts half in ``EpisodeStats.points_lost``."""
+
+Count = Annotated[int, Field(ge=0, lt=10**15)]
+"""Of games, steps or iterations: more than anybody trains is refused."""
+
+Points = Annotated[FiniteFloat, Field(ge=0)]
 
 
 @dataclass
@@ -46,19 +52,13 @@ class Played:
     lost: float = 0.0
     seconds: float = 0.0  # that workers spent playing
 
-    def __iadd__(self, other: "Played") -> "Played":
+    def add(self, other: "Played") -> None:
+        """Count another part of it, which follows."""
         self.games += other.games
         self.steps += other.steps
         self.won += other.won
         self.lost += other.lost
         self.seconds += other.seconds
-        return self
-
-
-Count = Annotated[int, Field(ge=0, lt=10**15)]
-"""Of games, steps or iterations: more than anybody trains is refused."""
-
-Points = Annotated[FiniteFloat, Field(ge=0)]
 
 
 class EpisodeStats(BaseModel):
@@ -98,19 +98,17 @@ class EpisodeStats(BaseModel):
         """
         if played.games:
             return_g, length_g = np.array(played.games, np.float64).T
-            self.latest = {
-                "episode_reward_batch_mean": float(return_g.mean()),
-                "episode_reward_max": float(return_g.max()),
-                "episode_reward_min": float(return_g.min()),
-                "episode_len_mean": float(length_g.mean()),
-                "episode_len_max": float(length_g.max()),
-            }
-        of_games = dict.fromkeys(BATCH_RETURNS, WORST_RETURN) | dict.fromkeys(BATCH_LENGTHS, 0.0) | self.latest
+            values = return_g.mean(), return_g.max(), return_g.min(), length_g.mean(), length_g.max()
+            self.latest = dict(zip(BEFORE_THE_FIRST_GAME, map(float, values), strict=True))
+        of_games = BEFORE_THE_FIRST_GAME | self.latest
         return {
             METRIC: float(np.mean(self.recent_returns or [WORST_RETURN])),
-            **{name: of_games[name] for name in BATCH_RETURNS},
+            "episode_reward_batch_mean": of_games["episode_reward_batch_mean"],
+            "episode_reward_max": of_games["episode_reward_max"],
+            "episode_reward_min": of_games["episode_reward_min"],
             "running_reward": WORST_RETURN if self.running_reward is None else self.running_reward,
-            **{name: of_games[name] for name in BATCH_LENGTHS},
+            "episode_len_mean": of_games["episode_len_mean"],
+            "episode_len_max": of_games["episode_len_max"],
             "episodes_this_iter": len(played.games),
             "timesteps_this_iter": played.steps,
             "episodes_total": self.games,
@@ -127,22 +125,6 @@ def diverged_metrics(metrics: dict[str, float]) -> dict[str, float]:
     return finite | {METRIC: min(WORST_RETURN, finite["episode_reward_min"])}
 
 
-class Stopwatch:
-    """Wall-clock seconds by name."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-
-    @contextmanager
-    def measure(self, name: str, since: float | None = None) -> Iterator[None]:
-        """Add to ``name`` the time until the block ends, from its start or ``since`` (by ``time.perf_counter``)."""
-        start = time.perf_counter() if since is None else since
-        try:
-            yield
-        finally:
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
-
-
 def pause(waited: float, played_s: float, num_workers: int) -> float:
     """What of the seconds between two iterations was a pause, as for disk space: 0 unless it was long.
 
@@ -152,12 +134,11 @@ def pause(waited: float, played_s: float, num_workers: int) -> float:
     return idle if idle > PAUSE_S else 0.0
 
 
-def perf_metrics(clock: Stopwatch, played: Played, num_workers: int) -> dict[str, float]:
-    """Times and rates of the ``perf/`` family, of a ``clock`` that has measured an iteration's rollouts and updates.
+def perf_metrics(rollout_s: float, update_s: float, played: Played, num_workers: int) -> dict[str, float]:
+    """Times and rates of the ``perf/`` family, of the seconds of an iteration's rollouts and updates.
 
     ``idle_s`` is the time, summed over the workers, in which a rollout was under way but a worker had no game.
     """
-    rollout_s, update_s = clock.seconds["rollout"], clock.seconds["update"]
     return {
         "perf/workers": float(num_workers),
         "perf/rollout_s": rollout_s,

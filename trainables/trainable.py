@@ -15,8 +15,8 @@ from trainables import checkpoints
 from trainables.algorithms import make_algorithm
 from trainables.algorithms.algorithm import Algorithm, Progress
 from trainables.config import Config, PGConfig, TRPOConfig
-from trainables.metrics import EpisodeStats, Played, Stopwatch, diverged_metrics, pause, perf_metrics
-from trainables.rollouts import Rollout
+from trainables.experience import Rollout
+from trainables.metrics import EpisodeStats, Played, diverged_metrics, pause, perf_metrics
 from trainables.sampling.evaluation import FILM, play_evaluation
 from trainables.sampling.pool import RolloutPool
 from trainables.sampling.process import set_malloc_thresholds
@@ -130,24 +130,24 @@ class PongTrainable(tune.Trainable):
 
         ``waited`` is the time since the first rollout was begun ahead. Metrics of updates are their means.
         """
-        clock, played, updates, paused = Stopwatch(), Played(), [], 0.0
+        played, updates, paused, rollout_s, update_s = Played(), [], 0.0, 0.0, 0.0
         for number in range(self.settings.updates):
             rollout = rollout if number == 0 else self._begin_rollout(number)
-            with clock.measure("rollout", rollout.began):
-                batch, now = rollout.collect()
+            batch, now = rollout.collect()
+            collected = time.perf_counter()
             if number == 0:
                 paused = pause(waited, now.seconds, self.num_workers)
-                clock.seconds["rollout"] -= paused
-            with clock.measure("update"):
-                rng = self.rng(rollout.update, UPDATE_STREAM)
-                progress = Progress(self.settings.decay(self.episodes.steps), self.episodes.points_lost)
-                self.arrays, metrics = self.algorithm.update(self.arrays, batch, progress, rng)
+            rng = self.rng(rollout.update, UPDATE_STREAM)
+            progress = Progress(self.settings.decay(self.episodes.steps), self.episodes.points_lost)
+            self.arrays, metrics = self.algorithm.update(self.arrays, batch, progress, rng)
+            rollout_s, update_s = rollout_s + collected - rollout.began, update_s + time.perf_counter() - collected
             self.slots = rollout.slots
             self.episodes.add(now)
-            played += now
+            played.add(now)
             updates.append(metrics)
         means = {name: float(np.mean([metrics[name] for metrics in updates])) for name in updates[0]}
-        return self.episodes.metrics(played) | means | perf_metrics(clock, played, self.num_workers), paused
+        perf = perf_metrics(rollout_s - paused, update_s, played, self.num_workers)
+        return self.episodes.metrics(played) | means | perf, paused
 
     @property
     def plays_ahead(self) -> bool:

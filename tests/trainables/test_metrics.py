@@ -42,7 +42,7 @@ def test_a_point_counts_half_after_as_many_points_as_the_half_life_however_they_
 
 def test_points_of_several_updates_of_an_iteration_add_up():
     played = Played(games=[GameSummary(-21.0, 900)], steps=900, lost=21)
-    played += Played(games=[GameSummary(-19.0, 1100)], steps=1100, won=2, lost=21, seconds=3.0)
+    played.add(Played(games=[GameSummary(-19.0, 1100)], steps=1100, won=2, lost=21, seconds=3.0))
     assert played == Played([GameSummary(-21.0, 900), GameSummary(-19.0, 1100)], 2000, 2, 42, 3.0)
 
 

@@ -1,7 +1,7 @@
 """An update's games or segments, from their numbers to what is learned from them."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,23 +42,19 @@ class Rollout:
     def collect(self) -> tuple[Any, Played]:
         """What the algorithm makes of all that was played, and its counts."""
         played = Played()
-        blocks = self._noting_slots(_counted(self._blocks, played))
-        batch = self._algorithm.collect(self._arrays, blocks, lambda *games: _counted(self._games(*games), played))
+
+        def counted(blocks: Iterator[PlayedBlock]) -> Iterator[PlayedBlock]:
+            for number, block in enumerate(blocks):
+                played.add(Played(block.games, block.steps, *block.points, block.seconds))
+                if self.slots:
+                    self.slots[number] = block.slot
+                yield block
+
+        batch = self._algorithm.collect(
+            self._arrays, counted(self._blocks), lambda *games: counted(self._games(*games))
+        )
         return batch, played
 
     def _games(self, first: int, count: int) -> Iterator[PlayedBlock]:
         games = [GameNumber(self._seed, self.update, game) for game in range(first, first + count)]
         return self._pool.play(self._weights, games, self._algorithm.block_size)
-
-    def _noting_slots(self, blocks: Iterator[PlayedBlock]) -> Iterator[PlayedBlock]:
-        for number, block in enumerate(blocks):
-            if self.slots:
-                self.slots[number] = block.slot
-            yield block
-
-
-def _counted(blocks: Iterable[PlayedBlock], played: Played) -> Iterator[PlayedBlock]:
-    """Blocks, counted as they pass."""
-    for block in blocks:
-        played += Played(block.games, block.steps, *block.points, block.seconds)
-        yield block
