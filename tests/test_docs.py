@@ -17,7 +17,7 @@ from experiments.benchmark import BENCHMARKS
 from experiments.plan.learners import LEARNERS
 from experiments.plan.own import learner_typed
 from experiments.plan.spaces import own_space
-from tests.helpers.own_learner import write_a2c
+from tests.helpers.programs import write_a2c
 
 ROOT = Path(__file__).parents[1]
 PROGRAMS = {path.name: path for path in (ROOT / "experiments").glob("*.py") if path.name != "__init__.py"}

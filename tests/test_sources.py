@@ -3,8 +3,6 @@
 import ast
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
 PRODUCT = [path for room in ("experiments", "search_spaces", "trainables") for path in (ROOT / room).rglob("*.py")]
 ENCODING = {"read_text": 0, "write_text": 1, "open": 2}
@@ -19,12 +17,20 @@ def opens_bytes_or_no_file(call):
     )
 
 
-@pytest.mark.parametrize("path", PRODUCT, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_text_was_written_in_whatever_encoding_the_machine_has(path):
-    for call in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in ENCODING):
-            continue
-        if call.func.attr == "open" and opens_bytes_or_no_file(call):
-            continue
-        named = any(keyword.arg == "encoding" for keyword in call.keywords)
-        assert named or len(call.args) > ENCODING[call.func.attr], f"line {call.lineno}: {ast.unparse(call)}"
+def has_no_encoding(call):
+    """Whether a call reads or writes text in whatever encoding the machine has."""
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in ENCODING):
+        return False
+    if call.func.attr == "open" and opens_bytes_or_no_file(call):
+        return False
+    return len(call.args) <= ENCODING[call.func.attr] and "encoding" not in {word.arg for word in call.keywords}
+
+
+def test_texts_on_disk_have_a_named_encoding():
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}"
+        for path in PRODUCT
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if has_no_encoding(node)
+    ]
+    assert not wrong

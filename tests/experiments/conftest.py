@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.programs import call, command
-from tests.helpers.ray_nodes import Nodes
+from tests.helpers.surroundings import Nodes
 from tests.helpers.written_experiments import row, write_experiment
 
 FAST, SLOW = {"learning_rate": 3e-3, "num_workers": 2}, {"learning_rate": 1e-3, "num_workers": 1}

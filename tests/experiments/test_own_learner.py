@@ -12,8 +12,7 @@ import pytest
 
 from experiments.plan.own import learner_typed
 from experiments.run import sweep
-from tests.helpers.own_learner import blocks, write_a2c
-from tests.helpers.programs import ROOT, TRAIN, begin, command, run
+from tests.helpers.programs import ROOT, TRAIN, begin, blocks, command, run, write_a2c
 from trainables import checkpoints
 from trainables.learning.distributions import Categorical
 

@@ -14,8 +14,7 @@ from tensorboard.plugins.hparams.backend_context import Context
 from experiments import train
 from experiments.run.tensorboard import LAYOUT, tag
 from tests.helpers.programs import SWEEPS, run
-from tests.helpers.small_experiments import rows, trial_folders
-from tests.helpers.tensorboard import assert_tensorboard_shows
+from tests.helpers.small_experiments import assert_tensorboard_shows, rows, trial_folders
 
 pytestmark = pytest.mark.ray
 

@@ -1,11 +1,14 @@
-"""The programs, run as users run them."""
+"""The programs, run as users run them; and processes, as Linux lists them."""
 
+import contextlib
 import os
+import re
 import runpy
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
+from ipaddress import ip_address
 from pathlib import Path
 from unittest.mock import patch
 
@@ -75,3 +78,57 @@ def marked(mark):
         except OSError:  # it ended meanwhile
             continue
     return [name for name in found if name.startswith(b"ray::") and not name.startswith(AGENTS)]
+
+
+def descendants(pid):
+    """The numbers of a process and of all that descend from it."""
+    parents = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+    found = {pid}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found
+
+
+def listening(pid):
+    """The addresses at which a program listens, as {(its process's name, address)}."""
+    addresses = {}
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            _, local, _, state, *_ = line.split()
+            if state == "0A":
+                addresses[f"socket:[{line.split()[9]}]"] = _address(local.partition(":")[0])
+    found = set()
+    for process in descendants(pid):
+        with contextlib.suppress(OSError):
+            name = Path(f"/proc/{process}/comm").read_text().strip()
+            for descriptor in Path(f"/proc/{process}/fd").iterdir():
+                with contextlib.suppress(OSError):
+                    if address := addresses.get(os.readlink(descriptor)):
+                        found.add((name, address))
+    return found
+
+
+def _address(hexadecimal):
+    """From words of four bytes, each the wrong way round, as /proc has them on little-endian machines."""
+    raw = bytes.fromhex(hexadecimal)
+    address = ip_address(b"".join(raw[i : i + 4][::-1] for i in range(0, len(raw), 4)))
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+# The learner that docs/own_learner.md prints, as a file
+
+
+def blocks():
+    """The page's blocks: parts of the file, and in the end the file. Methods alone are "text", which ruff leaves be."""
+    page = (ROOT / "docs" / "own_learner.md").read_text("utf-8")
+    return re.findall(r"^```(?:python|text)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+
+
+def write_a2c(folder):
+    """Write the file as it is printed; return its path."""
+    path = folder / "a2c.py"
+    path.write_text(blocks()[-1], encoding="utf-8")
+    return path

@@ -1,19 +1,22 @@
 """Small experiments, run in the test's own process on the shared Ray."""
 
+import io
 import json
 import os
 import signal
 from pathlib import Path
 
+from PIL import Image
 from ray import tune
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from experiments.ask.flags import RunFlags
 from experiments.read.restored import restore
+from experiments.record.decisions import read_decisions
 from experiments.record.folders import RECORD
 from experiments.record.spec import ExperimentSpec
 from experiments.run.tuner import make_tuner
-from tests.helpers.trials import CARTPOLE, arrays_of, assert_same
+from tests.helpers.trials import CARTPOLE, arrays_of, assert_same, untimed
 from trainables import checkpoints
 from trainables.config import TRPOConfig
 
@@ -68,8 +71,32 @@ def last_arrays(trial):
     return states[newest], arrays_of(newest)
 
 
+def newest_arrays(trial):
+    """The arrays of a trial's newest checkpoint, which need not be the one with most iterations."""
+    return arrays_of([*checkpoints.numbered(Path(trial)).values()][-1])
+
+
 SIX_ITERATIONS = small_spec("trpo", [TRPOConfig(**CARTPOLE)], iterations=6)
 """A trial of TRPO on CartPole, which plays in milliseconds."""
+
+OWN = [
+    {"seed": 4, "num_workers": 1, "timesteps_per_batch": 300, "max_kl": 0.01},
+    {"seed": 5, "num_workers": 2, "timesteps_per_batch": 200, "max_kl": 0.05},
+]
+PAIR = small_spec(
+    "trpo", [TRPOConfig(**CARTPOLE | own) for own in OWN], iterations=3, interval=2, scheduler="pbt", swept=[*OWN[0]]
+)
+"""A population of two. The second trial is ahead after two iterations, and has more workers."""
+
+
+def three(**changes):
+    """Three trials of which one goes on after two iterations, to the fourth; ``changes`` are of all settings.
+
+    They can use three workers, and ask for one.
+    """
+    common = CARTPOLE | {"timesteps_per_batch": 3000} | changes
+    configs = [TRPOConfig(**common | {"seed": seed, "max_kl": kl}) for seed, kl in enumerate((0.05, 0.001, 0.02))]
+    return small_spec("trpo", configs, scheduler="halving", rungs=[2, 4], swept=["max_kl", "seed"])
 
 
 def assert_as_undisturbed(folder, undisturbed):
@@ -80,3 +107,28 @@ def assert_as_undisturbed(folder, undisturbed):
         (iteration, arrays), (_, expected_arrays) = last_arrays(trial), last_arrays(expected)
         assert iteration == 6
         assert_same(arrays, expected_arrays)
+
+
+def same(left, right):
+    """Whether two sweeps went the same way, to the last bit."""
+    assert read_decisions(left) == read_decisions(right)
+    for mine, other in zip(trial_folders(left), trial_folders(right), strict=True):
+        assert_same(newest_arrays(mine), newest_arrays(other))
+        assert [*map(untimed, rows(mine))] == [*map(untimed, rows(other))]
+
+
+def assert_tensorboard_shows(trial):
+    """Of a trial that had its first evaluation, running or ended; returns its events."""
+    events = EventAccumulator(str(trial)).Reload()
+    learner = "pg" if "learning_rate" in json.loads((trial / "params.json").read_text()) else "trpo"
+    tags = set(events.Tags()["scalars"])
+    families = {"episode_reward_mean", "games", "policy", "value_function", "perf", "eval"}
+    assert {tag.split("/")[0] for tag in tags} == families
+    assert "policy/entropy" in tags, "of both learners"
+    assert "custom_scalars__config__" in events.Tags()["tensors"]
+    game = events.Images("eval/game")[0]
+    assert game.step == events.Scalars("eval/return_sampled_mean")[0].step > 0
+    assert Image.open(io.BytesIO(game.encoded_image_string)).n_frames > 1
+    if learner == "pg":
+        assert Image.open(io.BytesIO(events.Images("policy/neurons")[0].encoded_image_string)).format == "PNG"
+    return events

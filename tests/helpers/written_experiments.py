@@ -71,3 +71,20 @@ def write_checkpoint(trial, learner, iteration, mean_return, evaluated):
     )
     save(folder, {"theta": np.zeros(1)}, state)
     return folder
+
+
+def table(markdown, first):
+    """The rows of a table in a report's Markdown, whose first column is called ``first``, as dicts."""
+    lines = markdown.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith(f"| {first} |"))
+    header = cells(lines[start])
+    found = []
+    for line in lines[start + 2 :]:
+        if not line.startswith("|"):
+            break
+        found.append(dict(zip(header, cells(line), strict=True)))
+    return found
+
+
+def cells(line):
+    return [cell.strip().strip("`").replace("\N{MINUS SIGN}", "-").replace(",", "") for cell in line.split("|")[1:-1]]

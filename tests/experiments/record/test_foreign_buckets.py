@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from experiments.ask.flags import RunFlags
 from experiments.record import mirror
 from tests.helpers.foreign_experiments import NAMES, NASTY, watched
-from tests.helpers.s3 import put, s3_server
+from tests.helpers.surroundings import put, s3_server
 from trainables.checks import ConfigError
 
 pytestmark = pytest.mark.ray  # starts a server, and runs for seconds

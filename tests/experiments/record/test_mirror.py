@@ -12,7 +12,7 @@ from experiments.ask.flags import RunFlags
 from experiments.record import mirror
 from experiments.record.lock import exclusive
 from experiments.record.mirror import Remote
-from tests.helpers.s3 import put, s3_server
+from tests.helpers.surroundings import put, s3_server
 from tests.helpers.written_experiments import write_experiment
 from trainables.checks import ConfigError
 

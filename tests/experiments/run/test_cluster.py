@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.programs import SWEEPS, command, run
-from tests.helpers.ray_nodes import SMALL, cpus
 from tests.helpers.small_experiments import last_arrays, rows, trial_folders
+from tests.helpers.surroundings import SMALL, cpus
 from tests.helpers.trials import assert_same, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.ray]

@@ -12,8 +12,8 @@ import ray
 from ray import tune
 
 from experiments.plan.learners import PG, TRPO
+from tests.helpers.programs import descendants
 from tests.helpers.small_experiments import fit, small_spec
-from tests.helpers.sockets import descendants
 from tests.helpers.trials import CARTPOLE, arrays_of, assert_same, untimed, wait_until
 from trainables.config import PGConfig, TRPOConfig
 from trainables.trainable import PongTRPO

@@ -10,8 +10,7 @@ from experiments.read.experiments import read_experiment
 from experiments.record.decisions import read_decisions
 from experiments.record.spec import ExperimentSpec
 from experiments.run import lifecycle
-from tests.helpers.halvings import three
-from tests.helpers.small_experiments import fit, flags, iterations, small_spec, trial_folders
+from tests.helpers.small_experiments import fit, flags, iterations, small_spec, three, trial_folders
 from tests.helpers.trials import CARTPOLE
 from trainables.config import PGConfig, TRPOConfig
 

@@ -12,8 +12,7 @@ from experiments.plan.learners import TRPO
 from experiments.read.experiments import read_experiment
 from experiments.record.decisions import read_decisions
 from experiments.run.halving import best
-from tests.helpers.halvings import same, three
-from tests.helpers.small_experiments import InterruptAt, fit, iterations, rows, trial_folders
+from tests.helpers.small_experiments import InterruptAt, fit, iterations, rows, same, three, trial_folders
 
 
 def test_the_best_go_on_and_of_equals_the_first():

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from experiments.record.decisions import read_decisions
-from tests.helpers.halvings import same
 from tests.helpers.programs import SWEEPS, begin, marked, run
-from tests.helpers.small_experiments import trial_folders
+from tests.helpers.small_experiments import same, trial_folders
 from tests.helpers.trials import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.ray]

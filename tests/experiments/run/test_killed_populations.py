@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from experiments.record.decisions import read_exchanges
-from tests.helpers.populations import newest_arrays
 from tests.helpers.programs import SWEEPS, begin, marked, run
-from tests.helpers.small_experiments import rows, trial_folders
+from tests.helpers.small_experiments import newest_arrays, rows, trial_folders
 from tests.helpers.trials import assert_same, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.ray]

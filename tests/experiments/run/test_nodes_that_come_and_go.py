@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 
 from tests.helpers.programs import SWEEPS, TRAIN, run
-from tests.helpers.ray_nodes import SMALL, cpus, players, processes
 from tests.helpers.small_experiments import last_arrays, rows, trial_folders
+from tests.helpers.surroundings import SMALL, cpus, players, processes
 from tests.helpers.trials import assert_same, untimed, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.ray]

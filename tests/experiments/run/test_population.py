@@ -11,8 +11,7 @@ from ray.tune.experiment import Trial
 from experiments.plan.learners import TRPO
 from experiments.record.decisions import Exchange, read_exchanges, write_exchanges
 from experiments.run.population import Population, losers
-from tests.helpers.populations import PAIR, newest_arrays
-from tests.helpers.small_experiments import fit, iterations, rows, trial_folders
+from tests.helpers.small_experiments import PAIR, fit, iterations, newest_arrays, rows, trial_folders
 from tests.helpers.trials import assert_same
 from trainables import checkpoints
 

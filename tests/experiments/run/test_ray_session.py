@@ -9,8 +9,7 @@ from ray._private import ray_constants
 
 from experiments.run.ray_internals import on_loopback
 from experiments.run.ray_session import start_local
-from tests.helpers.programs import SWEEPS, command
-from tests.helpers.sockets import listening
+from tests.helpers.programs import SWEEPS, command, listening
 from tests.helpers.trials import wait_until
 from trainables.checks import ConfigError
 

@@ -8,8 +8,7 @@ import pytest
 
 from experiments.plan.learners import TRPO
 from experiments.run import lifecycle
-from tests.helpers.halvings import same, three
-from tests.helpers.small_experiments import fit, flags, rows, trial_folders
+from tests.helpers.small_experiments import fit, flags, rows, same, three, trial_folders
 from trainables.trainable import PongTRPO
 
 

@@ -8,10 +8,8 @@ import pytest
 from experiments.read.experiments import read_experiment
 from experiments.record.decisions import means, read_decisions
 from experiments.record.spec import ExperimentSpec
-from tests.helpers.halvings import same
-from tests.helpers.populations import newest_arrays
 from tests.helpers.programs import SWEEPS, TRAIN, command, run
-from tests.helpers.small_experiments import iterations, rows, trial_folders
+from tests.helpers.small_experiments import iterations, newest_arrays, rows, same, trial_folders
 from tests.helpers.trials import assert_same, untimed
 
 pytestmark = [pytest.mark.slow, pytest.mark.ray]

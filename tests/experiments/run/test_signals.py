@@ -10,8 +10,7 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from tests.helpers.programs import SWEEPS, TRAIN, begin, marked, run
-from tests.helpers.small_experiments import iterations, last_arrays, trial_folders
-from tests.helpers.tensorboard import assert_tensorboard_shows
+from tests.helpers.small_experiments import assert_tensorboard_shows, iterations, last_arrays, trial_folders
 from tests.helpers.trials import assert_same, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.ray]

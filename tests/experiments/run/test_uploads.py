@@ -16,17 +16,18 @@ from experiments.record.mirror import Remote
 from experiments.run import lifecycle, population
 from experiments.run.fork import fork, forked
 from experiments.run.uploads import Uploads
-from tests.helpers.populations import PAIR, newest_arrays
-from tests.helpers.s3 import s3_server
 from tests.helpers.small_experiments import (
+    PAIR,
     SIX_ITERATIONS,
     InterruptAt,
     assert_as_undisturbed,
     fit,
     flags,
     last_arrays,
+    newest_arrays,
     trial_folders,
 )
+from tests.helpers.surroundings import s3_server
 from tests.helpers.trials import assert_same
 from trainables.checks import ConfigError
 

@@ -10,8 +10,7 @@ from experiments.plan.learners import PG, TRPO
 from experiments.read.experiments import read_experiment
 from experiments.read.stretches import Point, Stretch, kept
 from experiments.run.verify import draw, verify
-from tests.helpers.populations import PAIR
-from tests.helpers.small_experiments import fit, small_spec, trial_folders
+from tests.helpers.small_experiments import PAIR, fit, small_spec, trial_folders
 from tests.helpers.trials import CARTPOLE, SEGMENTS, arrays_of
 from trainables import checkpoints
 from trainables.checks import ConfigError

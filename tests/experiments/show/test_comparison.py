@@ -8,8 +8,7 @@ import pytest
 from experiments.read.comparison import compare
 from experiments.read.experiments import read_experiment
 from experiments.show.comparison import comparison_page, curves_figure, verdict
-from tests.helpers.markdown import table
-from tests.helpers.written_experiments import write_experiment
+from tests.helpers.written_experiments import table, write_experiment
 
 
 def write(storage, name, starts, settings=None, seeds=None):

@@ -11,8 +11,7 @@ from experiments.record.decisions import Copy, Exchange, write_exchanges
 from experiments.record.folders import EXCHANGES
 from experiments.record.spec import ExperimentSpec
 from experiments.show.report import report
-from tests.helpers.markdown import table
-from tests.helpers.written_experiments import row, write_checkpoint, write_experiment
+from tests.helpers.written_experiments import row, table, write_checkpoint, write_experiment
 
 COPY = {"trial": 0, "donor": 1, "source": 3, "target": 4}
 COPY |= {"before": {"learning_rate": 1e-3}, "settings": {"learning_rate": 8e-4}}
