@@ -15,7 +15,7 @@ from trainables import checkpoints
 from trainables.algorithms import make_algorithm
 from trainables.algorithms.algorithm import Algorithm, Progress
 from trainables.config import Config, PGConfig, TRPOConfig
-from trainables.experience import Rollout
+from trainables.experience import Observer, Rollout
 from trainables.metrics import EpisodeStats, Played, diverged_metrics, pause, perf_metrics
 from trainables.sampling.evaluation import FILM, play_evaluation
 from trainables.sampling.pool import RolloutPool
@@ -37,6 +37,7 @@ class PongTrainable(tune.Trainable):
     learner: ClassVar[str]
     config_class: ClassVar[type[Config]]
     make_algorithm: ClassVar[Callable[[Any], Algorithm]] = staticmethod(make_algorithm)
+    observer: Observer | None = None  # is told of all training games: to play them again
 
     @classmethod
     def default_resource_request(cls, config: dict[str, Any]) -> tune.PlacementGroupFactory:
@@ -157,7 +158,7 @@ class PongTrainable(tune.Trainable):
     def _begin_rollout(self, number: int = 0) -> Rollout:
         """Have the workers begin to play for this iteration's update of this number."""
         update = self.iterations * self.settings.updates + number  # its number in the trial
-        return Rollout(self.settings, self.algorithm, self.pool, self.arrays, self.slots, update)
+        return Rollout(self.settings, self.algorithm, self.pool, self.arrays, self.slots, update, self.observer)
 
     def rng(self, *key: int) -> np.random.Generator:
         """The trial's generator of this spawn key: of what is drawn before the first game, or by an update."""
