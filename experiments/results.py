@@ -3,14 +3,13 @@
 import sys
 
 from experiments.ask.command_line import clean_exit, parse, program, subcommand
+from experiments.subcommands.again import Replay, Verify
 from experiments.subcommands.best import Best
 from experiments.subcommands.compare import Compare
 from experiments.subcommands.export import Export
 from experiments.subcommands.listing import List
-from experiments.subcommands.replay import Replay
 from experiments.subcommands.report import Report
 from experiments.subcommands.table import Table
-from experiments.subcommands.verify import Verify
 
 DESCRIPTION = """Look at experiments, running, killed or finished.
 

@@ -183,11 +183,10 @@ class PongTrainable(tune.Trainable):
         """All arrays of the trial: what was learned, and the games in its slots."""
         return self.arrays | slot_arrays(self.slots)
 
-    def save_checkpoint(self, checkpoint_dir: str) -> None:
-        """Write the whole state: what ``load_checkpoint`` needs to go on bit for bit."""
-        if self.film:
-            (Path(checkpoint_dir) / FILM).write_bytes(self.film)
-        state = checkpoints.State(
+    @property
+    def state(self) -> checkpoints.State:
+        """The rest of a checkpoint."""
+        return checkpoints.State(
             learner=self.learner,
             config=self.settings.to_dict(),
             iteration=self.iterations,
@@ -195,7 +194,12 @@ class PongTrainable(tune.Trainable):
             evaluation=self.last_evaluation,
             versions=installed_versions(),
         )
-        checkpoints.save(checkpoint_dir, self.checkpoint_arrays, state)
+
+    def save_checkpoint(self, checkpoint_dir: str) -> None:
+        """Write the whole state: what ``load_checkpoint`` needs to go on bit for bit."""
+        if self.film:
+            (Path(checkpoint_dir) / FILM).write_bytes(self.film)
+        checkpoints.save(checkpoint_dir, self.checkpoint_arrays, self.state)
 
     def _read(self, checkpoint: str | Path) -> tuple[dict[str, np.ndarray], list[Slot | None], checkpoints.State]:
         """A checkpoint's arrays, slots and state. Raises CheckpointError if they are not of this learner and shape."""

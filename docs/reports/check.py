@@ -19,7 +19,7 @@ from sweep_numbers import winner_of
 
 from experiments import read
 from experiments.read.configurations import SPEED_ONLY
-from experiments.read.recomputed import NOT_COMPARED, PERF
+from experiments.read.recorded import NOT_COMPARED, PERF
 from experiments.read.windows import WINDOW_STEPS, windows
 
 SEED = 0

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from trainables.sampling.film import Camera, Film
+from trainables.sampling.film import Film, Look, film_game
 from trainables.sampling.rollout import GameNumber, rollout
 from trainables.sampling.worker import Worker
 
@@ -48,11 +48,12 @@ def measure(
     env_rng, action_rng = number.generators()
     probabilities = worker.probabilities(weights)
     choose = (lambda obs: int(probabilities(obs).argmax())) if greedy else worker.sampler(weights, action_rng)
-    camera = (
-        Camera(worker.env, probabilities, worker.view(weights)) if filmed and hasattr(worker.env, "console") else None
-    )
-    game = rollout(camera or worker.env, choose, env_rng)  # type: ignore[arg-type]
-    return MeasuredGame(game.episode_return, len(game.action_n), game.truncated, camera.film if camera else None)
+    game = rollout(worker.env, choose, env_rng)
+    film = None
+    if filmed and hasattr(worker.env, "console"):
+        look = Look(0, worker.view(weights), probabilities)
+        film = film_game(worker.env, bytes(worker.env.console.played), [look])
+    return MeasuredGame(game.episode_return, len(game.action_n), game.truncated, film)
 
 
 def evaluation_numbers(seed: int, iteration: int, count: int) -> list[GameNumber]:

@@ -1,10 +1,11 @@
 """Films of games: what the console shows, what the network sees beside it, and how sure it is of its move.
 
-A camera stands between a rollout and its environment, so a game that is not filmed pays nothing for those that are.
+A game is filmed after it was played, from the frames of its joystick: the console plays them again.
 """
 
 import io
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,49 +55,41 @@ class Film(NamedTuple):
         return encode([_picture(shot, blank) for shot in self.shots], self.palette)
 
 
-class Camera:
-    """An environment that films the game of Pong which is played through it."""
+class Look(NamedTuple):
+    """How a policy sees a game from an agent step on, until another one does."""
 
-    def __init__(
-        self,
-        env: Any,
-        probabilities: Callable[[Any], Array] | None,
-        view: Callable[[Any], Array],
-        first_step: int = 0,
-        max_shots: int = MAX_SHOTS,
-    ) -> None:
-        """``probabilities`` and ``view`` look at an observation as the policy does (see ``Worker``)."""
-        self._env, self._probabilities, self._view = env, probabilities, view
-        self._steps, self._max_shots = -first_step, max_shots
-        self.film = Film([], UNUSED.copy())
+    first_step: int
+    view: Callable[[Any], Array]  # what its network sees of an observation, as a picture of numbers in [-1, 1]
+    probabilities: Callable[[Any], Array] | None  # of each move at an observation; None if they are not known
 
-    def __getattr__(self, name: str) -> Any:
-        """All but ``step`` is the environment's."""
-        return getattr(self._env, name)
 
-    def step(self, action: int) -> tuple[Any, float, bool, bool]:
-        """Act, and take a shot now and then."""
-        outcome = self._env.step(action)
-        self.see(outcome[0])
-        return outcome
+def film_game(env: Any, played: bytes, looks: Sequence[Look], first_step: int = 0, max_shots: int = MAX_SHOTS) -> Film:
+    """The film of a game of Pong, from its frames' actions: of every second agent step from ``first_step`` on.
 
-    def see(self, observation: Any) -> None:
-        """Take a shot now and then, of the game's next step."""
-        if self._steps >= 0 and self._steps % EVERY == 0 and len(self.film.shots) < self._max_shots:
-            self._shoot(observation)
-        self._steps += 1
+    ``looks`` are in order; the first one begins at 0.
+    """
+    film = Film([], UNUSED.copy())
+    length = len(played) // env.console.frame_skip
+    steps = range(first_step, min(length, first_step + EVERY * max_shots), EVERY)
+    replayed = islice(env.replay_steps(played, np.random.default_rng()), steps.stop)
+    for step, (observation, _) in enumerate(replayed):
+        if step in steps:
+            look = [look for look in looks if look.first_step <= step][-1]
+            film.shots.append(_shoot(env, observation, look, film.palette))
+    return film
 
-    def _shoot(self, observation: Any) -> None:
-        ale = self._env.console.ale
-        screen = ale.getScreen()
-        self.film.palette[screen] = ale.getScreenRGB()
-        view = np.rint(self._view(observation) * _VIEW_LEVELS).astype(np.int8)
-        probability = {}
-        if self._probabilities:
-            # A policy that diverged has no probabilities; its film shows none.
-            probabilities = np.nan_to_num(self._probabilities(observation)).tolist()
-            probability = dict(zip(self._env.MOVES, probabilities, strict=True))
-        self.film.shots.append(Shot(screen, view, probability))
+
+def _shoot(env: Any, observation: Any, look: Look, palette: Array) -> Shot:
+    """A picture of the console as it stands; its colours are noted in ``palette``."""
+    screen = env.console.ale.getScreen()
+    palette[screen] = env.console.ale.getScreenRGB()
+    view = np.rint(look.view(observation) * _VIEW_LEVELS).astype(np.int8)
+    probability = {}
+    if look.probabilities:
+        # A policy that diverged has no probabilities; its film shows none.
+        probabilities = np.nan_to_num(look.probabilities(observation)).tolist()
+        probability = dict(zip(env.MOVES, probabilities, strict=True))
+    return Shot(screen, view, probability)
 
 
 def encode(pictures: Sequence[Array], palette: Array) -> bytes:

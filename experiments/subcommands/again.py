@@ -1,6 +1,7 @@
-"""``replay``: the film of any training game."""
+"""``verify`` and ``replay``: training that is played again, to compare it with what was recorded, or to film a game."""
 
-from dataclasses import dataclass
+import secrets
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,6 @@ from experiments.ask.own_code import OwnCode
 from experiments.plan.own import import_typed
 from experiments.plan.resources import local_cpus
 from experiments.read.experiments import Experiment
-from experiments.read.stretches import kept
 from experiments.read.trial import Trial
 from experiments.record.folders import display
 from experiments.show.files import require_film_name, require_writable, write_out
@@ -18,12 +18,58 @@ from experiments.show.text import line
 from experiments.subcommands.storage import One
 from trainables.checks import Bounds, ConfigError, check_fields
 
-MAX_STEPS = 2400
-"""Agent steps in a film: 160 s of play, and some MB."""
+MAX_WORKERS = 256
+"""Rollout actors that are started here."""
 
 
 @dataclass(frozen=True)
-class Replay(One, OwnCode):
+class Again(One, OwnCode):
+    """An experiment to be played again."""
+
+    num_workers: Annotated[
+        int,
+        Bounds(1, MAX_WORKERS),
+        tyro.conf.arg(metavar="N", help_behavior_hint="(default: one for each core)"),
+    ] = field(default_factory=local_cpus)
+    """Rollout actors: any number, whatever the trials had."""
+
+    def __post_init__(self) -> None:
+        """Check every flag."""
+        check_fields(self)
+
+
+@dataclass(frozen=True)
+class Verify(Again):
+    """Play random iterations again, from the checkpoints beside them, and compare rows and arrays bit for bit.
+
+    A stretch goes from a checkpoint of a trial, or its beginning, to the next one that is kept; a run with
+    --keep-checkpoints all has short ones. The first difference is named, and the exit status is then 1. Times, and
+    what tells where and how often a trial ran, are not compared. The experiment's files stay as they are.
+
+    Example: python experiments/results.py verify first --iterations 20
+    """
+
+    iterations: Annotated[int, Bounds(0)] = 10
+    """Iterations to play, of all trials together (0: all that can be). A stretch that is cut off by it ends without a
+    look at arrays."""
+
+    seed: Annotated[int, tyro.conf.arg(metavar="N", help_behavior_hint="(default: another each time)")] = field(
+        default_factory=lambda: secrets.randbelow(10**6)
+    )
+    """Decides which iterations are drawn."""
+
+    def run(self) -> None:
+        """Verify, and end the program with status 1 if something is different."""
+        import_typed(self.learner)
+        experiment = self.read_named()
+        from experiments.run.again import verify  # loads Ray, which --help and a wrong name have no use for
+
+        if not verify(experiment, self.iterations, self.seed, self.num_workers):
+            raise SystemExit(1)
+
+
+@dataclass(frozen=True)
+class Replay(Again):
     """Film any game that was ever played in training: it is played again from its number, and was kept nowhere.
 
     Iterations are counted from 1, as in results.py table NAME --rows. The games that ended in an iteration are counted
@@ -52,17 +98,12 @@ class Replay(One, OwnCode):
     from_step: Annotated[int, Bounds(0)] = 0
     """Agent step of the game at which the film begins; it has at most 2,400."""
 
-    num_workers: Annotated[
-        int | None, tyro.conf.arg(metavar="N", help_behavior_hint="(default: one for each core)")
-    ] = None
-    """Rollout actors: any number, whatever the trial had."""
-
     out: Annotated[Path | None, tyro.conf.arg(metavar="FILE.gif", help_behavior_hint="(default: here, by game)")] = None
     """Where the film goes."""
 
     def __post_init__(self) -> None:
         """Check every flag."""
-        check_fields(self)
+        super().__post_init__()
         if self.game is not None and self.slot is not None:
             raise ConfigError("--game and --slot are two ways to name a game: give one")
         require_film_name(self.out)
@@ -76,21 +117,20 @@ class Replay(One, OwnCode):
         which = f"game-{self.game or 0}" if self.slot is None else f"slot-{self.slot}"
         out = self.out or Path(f"{experiment.name}-{trial.name[:5]}-iteration-{iteration}-{which}.gif")
         require_writable(out)
-        from experiments.run.replay import Wanted, replay  # Ray takes a second to import
-        from trainables.sampling.film import EVERY
+        from experiments.run.again import WantedGame, recorded, replay  # loads Ray
 
         game = None if self.slot is not None else self.game or 0
         since = iteration if self.since is None else self.since
-        wanted = Wanted(iteration, game, self.slot, since, self.from_step, MAX_STEPS // EVERY)
-        workers = local_cpus() if self.num_workers is None else self.num_workers
-        found = replay(kept(experiment, trial), wanted, workers)
-        score = f"return {found.game.episode_return:+.0f} in {found.game.length:,} steps"
-        line(f"{trial.name}, {wanted}: {score}{'' if found.over else ' so far'}, as it was played in training")
-        if found.before:
-            line(f"Its first {found.before:,} steps were chosen by policies before that: --since has them made again")
-        if not found.game.film or not found.game.film.shots:
-            raise ConfigError(f"from_step={self.from_step}: the game has {found.game.length:,} steps")
-        write_out(out, found.game.film.gif([score, str(wanted), "what the network sees:"]))
+        wanted = WantedGame(iteration, game, self.slot, since, self.from_step)
+        (episode_return, length), before, film = replay(recorded(experiment, trial), wanted, self.num_workers)
+        score = f"return {episode_return:+.0f} in {length:,} steps"
+        so_far = " so far" if game is None else ""
+        line(f"{trial.name}, {wanted}: {score}{so_far}, as it was played in training")
+        if before:
+            line(f"Its first {before:,} steps were chosen by policies before that: --since has them made again")
+        if not film.shots:
+            raise ConfigError(f"from_step={self.from_step}: the game has {length:,} steps")
+        write_out(out, film.gif([score, str(wanted), "what the network sees:"]))
         line(f"Film: {display(out.absolute())}")
 
     def _chosen(self, experiment: Experiment) -> Trial:

@@ -1,0 +1,199 @@
+"""What of a trial can be played again, and whether it then is, bit for bit, what was recorded.
+
+A trial can begin again at each of its checkpoints, and at its beginning, which its settings and its seed make. A fork
+begins with another trial's checkpoint, and under population based training a trial goes on with another one's results.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from experiments.read.configurations import SPEED_ONLY
+from experiments.read.experiments import Experiment
+from experiments.read.policies import load_state
+from experiments.read.trial import Trial
+from experiments.record.decisions import Copy
+from experiments.record.folders import checkpoint_folders
+from trainables import checkpoints
+from trainables.checkpoints import STATE, CheckpointError, State
+from trainables.metrics import METRIC
+
+PERF = "perf/"
+"""Family of metrics of times and rates, which are others each time."""
+
+NOT_COMPARED = {
+    "time_this_iter_s": "a time",
+    "time_total_s": "a time",
+    "time_since_restore": "a time",
+    "timestamp": "a time",
+    "date": "a time",
+    "iterations_since_restore": "how often the trial was started",
+    "timesteps_since_restore": "how often the trial was started",
+    "pid": "where it ran",
+    "hostname": "where it ran",
+    "node_ip": "where it ran",
+    "trial_id": "Tune's name of it",
+    "done": "whether the budget, or a scheduler, ended the trial there",
+}
+"""Fields of a row that are no results, each with what it says. All others are compared, also those to come."""
+
+
+class Stretch(NamedTuple):
+    """Iterations of a trial that can be played again."""
+
+    trial: Trial
+    start: Path | None  # the checkpoint from which they go on; None: the trial's beginning
+    first: int
+    last: int
+    end: Path | None  # the checkpoint to which they lead, if one is kept
+    rows: list[dict[str, Any]]  # of these iterations, as recorded; some may be lost
+
+    def cut(self, count: int) -> "Stretch":
+        """Its first rows."""
+        rows = self.rows[:count]
+        return self._replace(rows=rows, last=rows[-1]["training_iteration"], end=None) if rows != self.rows else self
+
+    @property
+    def origin(self) -> str:
+        """Where it begins, in words."""
+        return self.start.name if self.start else "the beginning"
+
+    def __str__(self) -> str:
+        which = f"iteration {self.last}" if self.first == self.last else f"iterations {self.first} to {self.last}"
+        return f"{which} from {self.origin}"
+
+
+class Recorded(NamedTuple):
+    """What a trial has left of itself."""
+
+    trial: Trial
+    stretches: list[Stretch]  # by iteration
+    wrong: list[str]  # what contradicts the trial's rows or settings
+    notes: list[str]  # what cannot be played again, and why
+
+
+def recorded(experiment: Experiment, trial: Trial) -> Recorded:
+    """All that can be played again of a trial."""
+    copies = [copy for exchange in experiment.exchanges for copy in exchange.copies if copy.trial == trial.number]
+    copy = copies[-1] if copies else None
+    points, wrong, notes = _points(trial, copy)
+    if experiment.spec.keep_checkpoints == 0 and not (copy or wrong):
+        wrong += _missing(trial, {*points}, experiment.spec.checkpoint_frequency)
+    if not (copy or experiment.spec.fork_of):
+        points.setdefault(0, None)
+    iterations = [row["training_iteration"] for row in trial.rows]
+    begin = min(points, default=trial.iterations)
+    if any(iteration <= begin for iteration in iterations):
+        why = f"they are those of trial {copy.donor}, which it copied" if copy else "where they began is not kept"
+        notes.append(f"iterations up to {begin} cannot be played again: {why}")
+    starts = sorted(points)
+    stretches = []
+    for start, last in zip(starts, [*starts[1:], trial.iterations], strict=False):
+        rows = [row for row in trial.rows if start < row["training_iteration"] <= last]
+        if rows:
+            stretches.append(Stretch(trial, points[start], start + 1, last, points.get(last), rows))
+    return Recorded(trial, stretches, wrong, notes)
+
+
+def _points(trial: Trial, copy: Copy | None) -> tuple[dict[int, Path | None], list[str], list[str]]:
+    """The trial's checkpoints since ``copy`` by iteration, what is wrong with some, and those that were cut off."""
+    found: dict[int, Path | None] = {}
+    wrong: list[str] = []
+    notes: list[str] = []
+    for path in checkpoint_folders(trial.folder):
+        if copy and checkpoints.number(path) < copy.target:
+            continue
+        try:
+            state = load_state(path)
+        except CheckpointError as error:
+            (wrong if (path / STATE).is_file() else notes).append(str(error))
+            continue
+        latest = max(found, default=0)
+        if complaint := _contradiction(trial, state):
+            wrong.append(f"{path.name} {complaint}")
+        elif state.iteration < latest:
+            wrong.append(f"{path.name} is of iteration {state.iteration}, and one before it of iteration {latest}")
+        found[state.iteration] = path
+    return found, wrong, notes
+
+
+def _contradiction(trial: Trial, state: State) -> str | None:
+    """What a checkpoint says otherwise than its trial's settings and rows."""
+    if state.learner != trial.learner:
+        return f"is of learner {state.learner}, its trial of {trial.learner}"
+    for name, value in trial.config.items():
+        if name not in SPEED_ONLY and value != state.config.get(name):
+            return f"has {name}={state.config.get(name)!r}, its trial {name}={value!r}"
+    counts: dict[str, float] = {"timesteps_total": state.episodes.steps, "episodes_total": state.episodes.games}
+    if state.episodes.recent_returns:
+        counts[METRIC] = float(np.mean(state.episodes.recent_returns))
+    for row in trial.rows:
+        for name, value in counts.items():
+            if row["training_iteration"] == state.iteration and row.get(name) != value:
+                return f"has {name}={value} after iteration {state.iteration}, the row there {row.get(name)}"
+    return None
+
+
+def _missing(trial: Trial, have: set[int], every: int) -> list[str]:
+    """The first checkpoint that should be there, where all are kept; a trial may have ended before its last one."""
+    last = trial.iterations if trial.state == "finished" else trial.iterations - 1
+    first = min((row["training_iteration"] for row in trial.rows), default=1)
+    due = range(-(-first // every) * every, last + 1, every) if every else ()
+    lacking = [iteration for iteration in due if iteration not in have]
+    return [f"there is no checkpoint of iteration {lacking[0]}, and all were to be kept"] if lacking else []
+
+
+def compare_rows(recorded: dict[str, Any], recomputed: dict[str, Any]) -> str | None:
+    """The first field of an iteration's row that is not the same, in words; None if there is none."""
+    settings = recomputed["config"] | recorded["config"]  # those that came later had their defaults
+    return _compare(recorded | {"config": settings}, recomputed)
+
+
+def compare_states(recorded: State, recomputed: State) -> str | None:
+    """The first counter or evaluation in two checkpoints that is not the same; None if there is none."""
+    results = {"iteration", "episodes", "evaluation"}
+    return _compare(recorded.model_dump(include=results), recomputed.model_dump(include=results))
+
+
+def compare_arrays(recorded: Mapping[str, np.ndarray], recomputed: Mapping[str, np.ndarray]) -> str | None:
+    """The first array that is not the same, bit for bit, and its first value; None if there is none."""
+    for name in sorted({*recorded, *recomputed}):
+        if name not in recorded or name not in recomputed:
+            there, again = ("there" if name in arrays else "missing" for arrays in (recorded, recomputed))
+            return f"{name}: recorded {there}, recomputed {again}"
+        old, new = recorded[name], recomputed[name]
+        if (old.dtype, old.shape) != (new.dtype, new.shape):
+            return f"{name}: recorded {old.dtype}{old.shape}, recomputed {new.dtype}{new.shape}"
+        bits = [np.ascontiguousarray(array).reshape(-1, 1).view(np.uint8) for array in (old, new)]
+        other = np.flatnonzero((bits[0] != bits[1]).any(axis=1))
+        if len(other):
+            place = ", ".join(str(int(index)) for index in np.unravel_index(other[0], old.shape))
+            values = (array.ravel()[other[0]].item() for array in (old, new))
+            what = f"{name}[{place}], and {len(other) - 1:,} more of its {old.size:,} values"
+            return "{}: recorded {!r}, recomputed {!r}".format(what, *values)
+    return None
+
+
+def _compare(recorded: Mapping[str, Any], recomputed: Mapping[str, Any]) -> str | None:
+    old, new = dict(_digits(recorded)), dict(_digits(recomputed))
+    for name in old | new:
+        then, now = old.get(name, "nothing"), new.get(name, "nothing")
+        if then != now and not _says_no_result(name):
+            return f"{name}: recorded {then}, recomputed {now}"
+    return None
+
+
+def _says_no_result(name: str) -> bool:
+    return name in NOT_COMPARED or name.startswith(PERF) or name.removeprefix("config.") in SPEED_ONLY
+
+
+def _digits(values: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, str]]:
+    """Values with all their digits, as a file has them, so that equal texts are equal bits; of mappings each one."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _digits(value, f"{within}{name}.")
+        else:
+            yield f"{within}{name}", json.dumps(value, default=lambda other: other.tolist())

@@ -1,0 +1,231 @@
+"""Iterations of an experiment played again, without Tune and with any number of workers; its files stay as they are.
+
+``verify`` compares what comes out with what was recorded, and ``replay`` films a game on the way.
+"""
+
+import logging
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import ray
+from threadpoolctl import threadpool_limits
+
+from experiments.ask.words import duration
+from experiments.plan.learners import learner_named
+from experiments.plan.resources import local_cpus
+from experiments.read.experiments import Experiment
+from experiments.read.policies import load, parameters
+from experiments.read.recorded import Recorded, Stretch, compare_arrays, compare_rows, compare_states, recorded
+from experiments.read.trial import Trial
+from experiments.record.provenance import changes_since
+from experiments.run.ray_session import ship, start_local
+from experiments.show.text import line
+from trainables.checks import ConfigError
+from trainables.sampling.film import EVERY, Film
+from trainables.sampling.rollout import GameSummary
+from trainables.sampling.training_games import TrainingGame, TrainingGames
+from trainables.trainable import PongTrainable
+
+MAX_FILM = 2400
+"""Agent steps in a film: 160 s of play, and some MB."""
+
+
+def verify(experiment: Experiment, iterations: int, seed: int, num_workers: int) -> bool:
+    """Play ``iterations`` random ones again (0: all that can be), and print what was found; True if all is the same.
+
+    Raises ConfigError if there is nothing to play again.
+    """
+    found = [recorded(experiment, trial) for trial in experiment.trials]
+    wrong = [f"{each.trial.name}: {text}" for each in found for text in each.wrong]
+    for text in (f"{each.trial.name}: {text}" for each in found for text in each.notes):
+        line(f"Not verified: {text}")
+    changes = changes_since(experiment.spec.origin.model_dump())
+    if changes:
+        line(f"Made by something else than runs here: {', '.join(changes)}")
+    for text in wrong:
+        line(f"Different: {text}")
+    if wrong:
+        return False
+    whole = [stretch for each in found for stretch in each.stretches]
+    chosen = draw(whole, iterations, seed)
+    if not chosen:
+        raise ConfigError(f"{experiment.name} has no iteration that can be played again")
+    rows = [row for stretch in chosen for row in stretch.rows]
+    seconds = sum(row.get("time_this_iter_s", 0.0) * row.get("perf/workers", 1.0) for row in rows) / num_workers
+    line(
+        f"Playing {len(rows)} of {sum(len(stretch.rows) for stretch in whole)} iterations again with {num_workers}"
+        f" workers: about {duration(seconds)}, by what they took (--seed {seed} draws the same ones)"
+    )
+    with player(experiment.learner, num_workers) as begin:
+        for number, stretch in enumerate(chosen, 1):
+            began = time.monotonic()
+            if difference := _difference(begin(stretch), stretch):
+                line(f"Different: {stretch.trial.name}, {difference}  (from {stretch.origin})")
+                line(f"Possible reason: {', '.join(changes)}" if changes else "Code and libraries are the same ones.")
+                return False
+            same = f"rows, and the arrays of {stretch.end.name}" if stretch.end else "rows"
+            taken = duration(time.monotonic() - began)
+            line(f"[{number}/{len(chosen)}] {stretch.trial.name}, {stretch}: the same {same} ({taken})")
+    ends = [stretch.end for stretch in chosen if stretch.end]
+    line(f"The same, bit for bit: {len(rows)} rows, and the arrays of {len(ends)} checkpoints at which they end")
+    return True
+
+
+def draw(stretches: Sequence[Stretch], iterations: int, seed: int) -> list[Stretch]:
+    """Stretches of so many iterations in all (0: all), drawn at random, in the order of trials and iterations.
+
+    The last one that is drawn may be cut off: then it does not come to its end's arrays.
+    """
+    order, left = list(range(len(stretches))), iterations or sum(len(stretch.rows) for stretch in stretches)
+    random.Random(seed).shuffle(order)
+    chosen = {}
+    for index in order:
+        if left > 0:
+            chosen[index] = stretches[index].cut(left)
+            left -= len(chosen[index].rows)
+    return [chosen[index] for index in sorted(chosen)]
+
+
+def _difference(trial: PongTrainable, stretch: Stretch) -> str | None:
+    """The first difference between what a trial plays and a stretch; None if there is none."""
+    for iteration, difference in _played(trial, stretch.trial, stretch.last):
+        if difference:
+            return f"iteration {iteration}, {difference}"
+    if not stretch.end:
+        return None
+    arrays, state = load(stretch.end, trial.settings, trial.learner)
+    difference = compare_arrays(arrays, trial.checkpoint_arrays) or compare_states(state, trial.state)
+    return difference and f"iteration {stretch.last}, {stretch.end.name}, {difference}"
+
+
+def _played(trial: PongTrainable, recorded: Trial, last: int) -> Iterator[tuple[int, str | None]]:
+    """Play a trial on to an iteration: each one's number, and its first difference to the recorded row."""
+    rows = {row["training_iteration"]: row for row in recorded.rows}
+    for iteration in range(trial.iterations + 1, last + 1):
+        row = trial.train()
+        yield iteration, compare_rows(rows[iteration], row) if iteration in rows else None
+
+
+class WantedGame(NamedTuple):
+    """The game that is to be filmed."""
+
+    iteration: int
+    game: int | None  # of those that ended in the iteration
+    slot: int | None  # whose game was in play at the iteration's end
+    since: int  # play again from here at the latest
+    first_step: int = 0
+
+    def __str__(self) -> str:
+        which = f"game {self.game}" if self.slot is None else f"the game in slot {self.slot} at the end"
+        return f"{which} of iteration {self.iteration}"
+
+
+class ReplayedGame(NamedTuple):
+    """A training game, seen again."""
+
+    summary: GameSummary
+    before: int  # its first steps, whose policies were not made again
+    film: Film
+
+
+def replay(recorded: Recorded, wanted: WantedGame, num_workers: int) -> ReplayedGame:
+    """Play a trial on from the newest point before, to the iteration, and film its game.
+
+    Raises ConfigError if there is no such game, if it cannot be filmed, or if the iterations are not what was recorded.
+    """
+    _require_game(recorded.trial, wanted)
+    stretches = [stretch for stretch in recorded.stretches if stretch.first <= min(wanted.iteration, wanted.since)]
+    if not stretches:
+        raise ConfigError(f"iteration {wanted.iteration} cannot be played again: {'; '.join(recorded.notes)}")
+    start = stretches[-1]
+    count = wanted.iteration - start.first + 1
+    what = "1 iteration" if count == 1 else f"{count} iterations"
+    line(f"Playing {what} again, from {start.origin}, with {num_workers} workers")
+    with player(recorded.trial.learner, num_workers) as begin:
+        trial = begin(start)
+        game = _play_to(trial, recorded.trial, wanted)
+        worker = trial.algorithm.worker_factory()()
+        if not hasattr(worker.env, "console"):
+            raise ConfigError(f"{trial.settings.env_id} has no console: nothing to film")
+        with threadpool_limits(1):  # as in the actors
+            summary, film = game.film(worker, wanted.first_step, MAX_FILM // EVERY)
+    if summary != game.summary:
+        raise ConfigError(f"{wanted}: filmed {summary}, and played again {game.summary}: please report this")
+    return ReplayedGame(summary, game.policies[0][0], film)
+
+
+def _require_game(trial: Trial, wanted: WantedGame) -> None:
+    """Raise ConfigError, with what there is, unless the recorded row has such a game."""
+    rows = {row["training_iteration"]: row for row in trial.rows}
+    if wanted.iteration not in rows:
+        there = f"{min(rows)} to {max(rows)}" if rows else "none"
+        raise ConfigError(f"iteration={wanted.iteration}: {trial.name} has rows of iterations {there}")
+    slots, ended = trial.config.get("slots", 0), rows[wanted.iteration].get("episodes_this_iter", 0)
+    in_play = f"--slot 0 to {slots - 1} are those in play at its end" if slots else "it has no slots"
+    if wanted.slot is not None and not 0 <= wanted.slot < slots:
+        raise ConfigError(f"slot={wanted.slot}: iteration {wanted.iteration}: {in_play}")
+    if wanted.game is not None and not 0 <= wanted.game < ended:
+        games = f"its games that ended are 0 to {ended - 1}" if ended else "no game ended in it"
+        raise ConfigError(f"game={wanted.game}: iteration {wanted.iteration}: {games}; {in_play}")
+
+
+def _play_to(trial: PongTrainable, recorded: Trial, wanted: WantedGame) -> TrainingGame:
+    """Play a trial on to the wanted game. Raises ConfigError if a row differs, or if no game is in play in the slot."""
+    trial.observer = games = TrainingGames()
+    for iteration, difference in _played(trial, recorded, wanted.iteration):
+        if difference:
+            raise ConfigError(
+                f"iteration {iteration} is not what was recorded, and so no game after it: {difference};"
+                " results.py verify says more"
+            )
+        if iteration < wanted.iteration:
+            games.ended.clear()
+    if wanted.slot is None:
+        return games.ended[wanted.game or 0]
+    if wanted.slot not in games.in_play:
+        raise ConfigError(f"slot={wanted.slot}: its game ended with the iteration, and the next one had not begun")
+    return games.in_play[wanted.slot]
+
+
+@contextmanager
+def player(learner: str, num_workers: int) -> Iterator[Callable[[Stretch], PongTrainable]]:
+    """A function that makes a trial stand where a stretch begins; ``train`` then plays it on. One trial at a time.
+
+    It raises CheckpointError if the checkpoint cannot be used, and ConfigError if settings or workers are impossible.
+    """
+    known = learner_named(learner)
+    trial: PongTrainable | None = None
+
+    def begin(stretch: Stretch) -> PongTrainable:
+        nonlocal trial
+        speed = {"num_workers": num_workers, "cpus_per_worker": 1.0, "placement": "pack"}
+        settings = known.config_class.from_dict(stretch.trial.config | speed)
+        parameters(learner, settings)
+        if stretch.start:
+            load(stretch.start, settings, learner)  # before anything is built of the size that its text says
+        if trial and not (stretch.start and settings == trial.settings):
+            trial.stop()
+            trial = None
+        if not trial:
+            trial = known.trainable(config=settings.to_dict())
+            Path(trial.logdir).rmdir()  # Tune's, where nothing will be written
+        if stretch.start:
+            trial.load_checkpoint(str(stretch.start))
+        return trial
+
+    if own_ray := not ray.is_initialized():
+        start_local(max(local_cpus(), num_workers), log_to_driver=False, logging_level=logging.ERROR)
+    ship(known)
+    try:
+        yield begin
+    except RuntimeError as error:
+        raise ConfigError(" ".join(str(error).split())) from None
+    finally:
+        if trial:
+            trial.stop()
+        if own_ray:
+            ray.shutdown()

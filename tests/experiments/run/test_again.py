@@ -1,0 +1,255 @@
+"""Experiments that are played again: as they were recorded, altered by somebody, and with a game that is filmed."""
+
+import dataclasses
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from experiments.plan.learners import PG, TRPO
+from experiments.read.experiments import read_experiment
+from experiments.read.recorded import Stretch, recorded
+from experiments.run.again import WantedGame, draw, replay, verify
+from tests.helpers.populations import PAIR
+from tests.helpers.small_experiments import fit, rows, small_spec, trial_folders
+from tests.helpers.trials import CARTPOLE, SEGMENTS, arrays_of
+from trainables import checkpoints
+from trainables.checks import ConfigError
+from trainables.config import PGConfig, TRPOConfig
+
+CONFIGS = [TRPOConfig(**CARTPOLE | {"seed": seed, "eval_games": 2, "eval_interval": 3}) for seed in (4, 5)]
+PONG = PGConfig(**SEGMENTS, hidden_size=5, num_workers=2, eval_interval=0, epochs=1)
+ITERATION = SEGMENTS["segment_length"] * SEGMENTS["updates_per_iteration"]
+
+
+@pytest.fixture(scope="module")
+def cartpole(ray_cluster, tmp_path_factory):
+    """Two trials of 6 iterations, with checkpoints after 1, 2, 3, 4 and 6: every second one, and evaluations."""
+    folder = tmp_path_factory.mktemp("storage") / "recorded"
+    assert fit(TRPO, folder, small_spec("trpo", CONFIGS, iterations=6, keep_checkpoints=0)).num_errors == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pong(ray_cluster, home, tmp_path_factory):
+    """Three slots of Pong, of which one iteration plays 800 steps: most games go on over two of them."""
+    folder = tmp_path_factory.mktemp("storage") / "pong"
+    spec = small_spec("pg", [PONG], iterations=3, keep_checkpoints=0, checkpoint_frequency=1)
+    assert fit(PG, folder, spec).num_errors == 0
+    return folder
+
+
+@pytest.fixture
+def folder(cartpole, tmp_path, home):
+    return shutil.copytree(cartpole, tmp_path / "altered")
+
+
+def verified(folder, capsys, iterations=0, num_workers=1):
+    same = verify(read_experiment(folder, running=False), iterations, 0, num_workers)
+    return same, capsys.readouterr().out
+
+
+def checkpoint(folder, trial, number):
+    return trial_folders(folder)[trial] / checkpoints.folder_name(number)
+
+
+def put(checkpoint, other):
+    """Put another checkpoint in the place of one."""
+    shutil.rmtree(checkpoint)
+    shutil.copytree(other, checkpoint)
+
+
+def rewrite(checkpoint, arrays, **changes):
+    """A checkpoint with other contents and sound checksums."""
+    checkpoints.save(checkpoint, arrays, checkpoints.load_state(checkpoint).model_copy(update=changes))
+
+
+def change_record(folder, **changes):
+    """Other entries of experiment.json."""
+    record = json.loads((folder / "experiment.json").read_text(encoding="utf-8"))
+    (folder / "experiment.json").write_text(json.dumps(record | changes), encoding="utf-8")
+
+
+@pytest.mark.parametrize("num_workers", [1, 2])
+def test_an_experiment_that_nobody_touched_is_the_same_and_stays_as_it_is(folder, capsys, num_workers):
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    same, said = verified(folder, capsys, num_workers=num_workers)
+    assert same
+    assert "Playing 12 of 12 iterations again" in said
+    assert "The same, bit for bit: 12 rows, and the arrays of 10 checkpoints" in said
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_the_last_bit_of_a_number_in_a_row_is_compared(folder, capsys):
+    trial = trial_folders(folder)[1]
+    altered = rows(trial)
+    true = altered[4]["policy/entropy"]
+    altered[4]["policy/entropy"] = other = float(np.nextafter(true, 1))
+    (trial / "result.json").write_text("".join(json.dumps(row) + "\n" for row in altered), encoding="utf-8")
+    same, said = verified(folder, capsys)
+    assert not same
+    assert f"Different: {trial.name}, iteration 5, policy/entropy: recorded {other!r}, recomputed {true!r}" in said
+
+
+@pytest.mark.parametrize(
+    ("of", "where", "said"),
+    [
+        ((0, 0), (0, 2), "is of iteration 1, and one before it of iteration 2"),
+        ((0, 0), (0, 1), "there is no checkpoint of iteration 2, and all were to be kept"),
+        ((1, 2), (0, 2), "has seed=5, its trial seed=4"),
+    ],
+)
+def test_a_checkpoint_of_another_iteration_or_trial_is_found_before_anything_is_played(folder, capsys, of, where, said):
+    put(checkpoint(folder, *where), checkpoint(folder, *of))
+    same, found = verified(folder, capsys)
+    assert not same
+    assert f"Different: {trial_folders(folder)[0].name}: " in found
+    assert said in found
+    assert "Playing" not in found
+
+
+def test_arrays_and_counters_of_a_checkpoint_under_sound_checksums_are_compared(folder, capsys):
+    place, other = checkpoint(folder, 0, 2), checkpoint(folder, 0, 1)
+    arrays, episodes = arrays_of(place), checkpoints.load_state(place).episodes
+    change_record(folder, origin={"versions": {"numpy": "1.0.0"}, "git": {"revision": "0123456789", "dirty": False}})
+    rewrite(place, arrays_of(other))
+    same, said = verified(folder, capsys)
+    assert not same
+    assert f"{place.name}, " in said
+    assert "values: recorded" in said
+    assert "Possible reason: numpy 1.0.0 (" in said
+    assert "git revision 0123456789 (" in said
+    backwards = [*reversed(episodes.recent_returns)]
+    rewrite(place, arrays, episodes=episodes.model_copy(update={"recent_returns": backwards}))
+    same, said = verified(folder, capsys)
+    assert not same
+    assert f"{place.name}, episodes.recent_returns: recorded [" in said
+
+
+def test_a_damaged_checkpoint_is_a_difference_and_one_that_was_cut_off_is_none(folder, capsys):
+    (checkpoint(folder, 0, 4) / "state.json").unlink()
+    same, said = verified(folder, capsys, iterations=1)
+    assert same, "a kill leaves such a one"
+    assert "Not verified: " in said
+    assert "no checkpoint, or half of one" in said
+    text = (place := checkpoint(folder, 0, 1) / "state.json").read_text(encoding="utf-8")
+    place.write_text(text.replace('"iteration": 2', '"iteration": 3'), encoding="utf-8")
+    same, said = verified(folder, capsys)
+    assert not same
+    assert "state.json is damaged" in said
+
+
+@pytest.mark.slow
+def test_what_a_copy_took_over_is_not_verified_and_what_it_played_since_is(ray_cluster, home, tmp_path, capsys):
+    folder = tmp_path / "pair"
+    assert fit(TRPO, folder, PAIR.but(keep_checkpoints=0)).num_errors == 0
+    same, said = verified(folder, capsys)
+    assert same
+    assert "iterations up to 2 cannot be played again: they are those of trial 1, which it copied" in said
+    assert "Playing 4 of 4 iterations again" in said
+
+
+def test_a_fork_begins_at_its_first_checkpoint_and_without_rows_nothing_is_played_again(folder, capsys):
+    change_record(folder, fork_of={"name": "other", "iterations": [1, 1]}, keep_checkpoints=2)
+    shutil.rmtree(checkpoint(folder, 0, 0))
+    experiment = read_experiment(folder, running=False)
+    found = recorded(experiment, experiment.trials[0])
+    assert found.notes == ["iterations up to 2 cannot be played again: where they began is not kept"]
+    assert [str(stretch) for stretch in found.stretches] == [
+        *("iteration 3 from checkpoint_000001", "iteration 4 from checkpoint_000002"),
+        "iterations 5 to 6 from checkpoint_000003",
+    ]
+    for trial in trial_folders(folder):
+        (trial / "result.json").unlink()
+    with pytest.raises(ConfigError, match="altered has no iteration that can be played again"):
+        verified(folder, capsys)
+
+
+def test_stretches_are_drawn_by_seed_and_cut_where_the_iterations_end(tmp_path):
+    lengths = [5, 1, 3, 4]
+    all_of_them = [
+        Stretch(None, None, 1, length, tmp_path, [{"training_iteration": index} for index in range(1, length + 1)])
+        for length in lengths
+    ]
+    assert draw(all_of_them, 0, 0) == all_of_them
+    drawn = [draw(all_of_them, 6, seed) for seed in range(20)]
+    assert drawn == [draw(all_of_them, 6, seed) for seed in range(20)]
+    assert all(sum(len(stretch.rows) for stretch in some) == 6 for some in drawn)
+    assert len({tuple(len(stretch.rows) for stretch in some) for some in drawn}) > 3
+    cut = [stretch for some in drawn for stretch in some if len(stretch.rows) not in lengths]
+    assert cut
+    assert not any(stretch.end for stretch in cut)
+
+
+def replayed(folder, iteration=2, game=None, slot=None, since=9, num_workers=1):
+    experiment = read_experiment(folder, running=False)
+    wanted = WantedGame(iteration, game, slot, min(since, iteration))
+    return replay(recorded(experiment, experiment.trials[0]), wanted, num_workers)
+
+
+def screens(game):
+    return np.array([shot.screen for shot in game.film.shots])
+
+
+def test_segments_are_the_same_and_their_games_are_those_of_the_rows(pong, capsys):
+    same, said = verified(pong, capsys, num_workers=1)
+    assert same
+    assert "3 rows, and the arrays of 3 checkpoints" in said
+    late, whole = replayed(pong, game=0), replayed(pong, game=0, since=1, num_workers=2)
+    assert (late.before, whole.before) == (ITERATION, 0)
+    assert late.summary == whole.summary
+    np.testing.assert_array_equal(screens(late), screens(whole))
+
+
+@pytest.mark.slow
+def test_all_games_of_an_iteration_are_those_of_its_row_and_one_in_play_goes_on_into_the_next(pong):
+    row = rows(trial_folders(pong)[0])[1]
+    games = [replayed(pong, game=game, since=1) for game in range(row["episodes_this_iter"])]
+    assert np.mean([game.summary.episode_return for game in games]) == row["episode_reward_batch_mean"]
+    assert np.mean([game.summary.length for game in games]) == row["episode_len_mean"]
+    begun = [screens(replayed(pong, iteration=1, slot=slot)) for slot in range(SEGMENTS["slots"])]
+    assert any(np.array_equal(some, screens(games[0])[: len(some)]) for some in begun)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"iteration": 4, "game": 0}, "iteration=4: 00000_seed=0 has rows of iterations 1 to 3"),
+        ({"iteration": 1, "game": 0}, "game=0: iteration 1: no game ended in it; --slot 0 to 2 are those in play"),
+        ({"slot": 3}, "slot=3: iteration 2: --slot 0 to 2 are those in play at its end"),
+        ({"game": 99}, r"game=99: iteration 2: its games that ended are 0 to \d; --slot 0 to 2"),
+    ],
+)
+def test_a_game_that_there_is_not_is_refused_with_those_that_there_are(pong, asked, message):
+    with pytest.raises(ConfigError, match=message):
+        replayed(pong, **asked)
+
+
+def test_games_without_a_console_and_of_rows_that_differ_are_refused(folder):
+    with pytest.raises(ConfigError, match="CartPole-v1 has no console: nothing to film"):
+        replayed(folder, game=0)
+    with pytest.raises(ConfigError, match="it has no slots"):
+        replayed(folder, slot=0)
+    experiment = read_experiment(folder, running=False)
+    altered = [row | {"policy/kl": 0.5} if row["training_iteration"] == 2 else row for row in experiment.trials[0].rows]
+    trial = dataclasses.replace(experiment.trials[0], rows=altered)
+    with pytest.raises(ConfigError, match="iteration 2 is not what was recorded, and so no game after it: policy/kl"):
+        replay(recorded(experiment, trial), WantedGame(2, 0, None, 2), 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("learner", "config"),
+    [
+        (PG, PGConfig(method="reinforce", slots=0, batch_size=3, block_size=2, hidden_size=5, eval_interval=0)),
+        (TRPO, TRPOConfig(slots=0, timesteps_per_batch=3000, hidden_sizes=(8,), eval_interval=0)),
+    ],
+)
+def test_whole_games_are_filmed_too(ray_cluster, home, tmp_path, learner, config):
+    folder = tmp_path / "whole"
+    assert fit(learner, folder, small_spec(learner.name, [config], iterations=2)).num_errors == 0
+    row = rows(trial_folders(folder)[0])[1]
+    games = [replayed(folder, game=game) for game in range(row["episodes_this_iter"])]
+    assert np.mean([game.summary.episode_return for game in games]) == row["episode_reward_batch_mean"]
+    assert np.mean([game.summary.length for game in games]) == row["episode_len_mean"]
