@@ -11,8 +11,7 @@ from experiments.plan.learners import PG, TRPO
 from experiments.read.experiments import read_experiment
 from experiments.read.recorded import Stretch, recorded
 from experiments.run.again import WantedGame, draw, replay, verify
-from tests.helpers.populations import PAIR
-from tests.helpers.small_experiments import fit, rows, small_spec, trial_folders
+from tests.helpers.small_experiments import PAIR, fit, rows, small_spec, trial_folders
 from tests.helpers.trials import CARTPOLE, SEGMENTS, arrays_of
 from trainables import checkpoints
 from trainables.checks import ConfigError
