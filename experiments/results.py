@@ -4,12 +4,7 @@ import sys
 
 from experiments.ask.command_line import clean_exit, parse, program, subcommand
 from experiments.subcommands.again import Replay, Verify
-from experiments.subcommands.best import Best
-from experiments.subcommands.compare import Compare
-from experiments.subcommands.export import Export
-from experiments.subcommands.listing import List
-from experiments.subcommands.report import Report
-from experiments.subcommands.table import Table
+from experiments.subcommands.look import Best, Compare, Export, List, Report, Table
 
 DESCRIPTION = """Look at experiments, running, killed or finished.
 

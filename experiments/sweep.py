@@ -3,8 +3,7 @@
 import sys
 
 from experiments.ask.command_line import clean_exit, first_word
-from experiments.plan.learners import LEARNERS
-from experiments.plan.own import learner_typed
+from experiments.plan.learners import LEARNERS, learner_typed
 from experiments.run import sweep
 
 DESCRIPTION = """Sweep a learner of your own with Ray Tune, over the SPACES of its module (docs/own_learner.md).

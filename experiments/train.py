@@ -5,15 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from experiments.ask.budget import Budget
+from experiments.ask.budget import Budget, duration
 from experiments.ask.command_line import clean_exit, first_word, parse, program
 from experiments.ask.flags import TrainFlags
 from experiments.ask.modes import EXTEND, RESUME, require_counted, typed
-from experiments.ask.words import duration
-from experiments.plan.learners import LEARNERS, Learner
-from experiments.plan.own import learner_typed
-from experiments.plan.plan import require_fits
-from experiments.plan.seeds import with_seeds
+from experiments.plan.draws import require_fits, with_seeds
+from experiments.plan.learners import LEARNERS, Learner, learner_typed
 from experiments.read.restored import RestoredTrial
 from experiments.record.spec import ExperimentSpec
 from experiments.run.fork import changed, forked
@@ -59,7 +56,7 @@ class Arguments(Generic[ConfigT]):
 @clean_exit()
 def main() -> None:
     """Train from the command line, and end the program with its status."""
-    lines = "\n".join(f"  {learner.name:6} {summary(learner)}" for learner in LEARNERS.values())
+    lines = "\n".join(f"  {learner.name:6} {_summary(learner)}" for learner in LEARNERS.values())
     task = prepare(learner_typed(first_word("learner", LEARNERS, DESCRIPTION.format(learners=lines))), sys.argv[2:])
     if not (task.folder or task.origin):
         config = task.learner.config_class.from_dict(task.spec.configs[0])
@@ -77,20 +74,23 @@ def prepare(learner: Learner, words: Sequence[str]) -> Task:
 
     Raises ConfigError if it cannot be, or if one of the flags would be ignored.
     """
-    default = default_config(learner, words)
+    # What the flags start from is looked up first, so that --help shows its values: a preset, or the run to be forked.
+    run, _ = parse(TrainFlags, args=words, return_unknown_args=True, add_help=False)
+    require_counted([run], words)
+    origin = _origin(learner, run) if run.fork else []
+    settings = origin[0].config if origin else learner.preset(run.preset)
     arguments = parse(
         Arguments[learner.config_class],  # type: ignore[name-defined]
-        HELP.format(learner=learner.word, doc=summary(learner), presets=", ".join(learner.space.PRESETS)),
+        HELP.format(learner=learner.word, doc=_summary(learner), presets=", ".join(learner.space.PRESETS)),
         prog=f"{program()} {learner.word}",
         args=words,
-        default=Arguments(default),
+        default=Arguments(learner.config_class.from_dict(settings)),
     )
     config, run = arguments.config, arguments.run
     if require_counted([run, config], words) in (RESUME, EXTEND):
         return continuation(learner, run, Budget(run.iterations, run.timesteps))
     require_used(config, typed(words, config.to_dict()))
     require_fits(config, resources_for(run))
-    origin = _origin(learner, run) if run.fork else []
     configs, configuration_of, _ = with_seeds([config], run.seeds)
     if origin:
         configs, configuration_of = _changed(origin, config), [0] * len(origin)
@@ -110,21 +110,9 @@ def prepare(learner: Learner, words: Sequence[str]) -> Task:
     return beginning(learner, run, spec, origin)
 
 
-def summary(learner: Learner) -> str:
+def _summary(learner: Learner) -> str:
     """A learner in one line."""
     return (learner.config_class.__doc__ or "").splitlines()[0]
-
-
-def default_config(learner: Learner, words: Sequence[str]) -> Config:
-    """The configuration that flags start from: a preset's, or that of the run to be forked.
-
-    It is looked up first, so that ``--help`` shows its values. Raises ConfigError if there is no such preset or run.
-    """
-    run, _ = parse(TrainFlags, args=words, return_unknown_args=True, add_help=False)
-    require_counted([run], words)
-    if not run.fork:
-        return learner.config_class.from_dict(learner.preset(run.preset))
-    return learner.config_class.from_dict(_origin(learner, run)[0].config)
 
 
 def _origin(learner: Learner, run: TrainFlags) -> list[RestoredTrial]:

@@ -8,7 +8,7 @@ import tyro
 from threadpoolctl import threadpool_limits
 
 from experiments.ask.command_line import clean_exit, parse
-from experiments.plan.own import import_typed
+from experiments.plan.learners import import_typed
 from experiments.read import policies
 from experiments.read.policies import CheckpointRef, PolicyRunner
 from experiments.record.folders import display

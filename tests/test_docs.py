@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from experiments.benchmark import BENCHMARKS
-from experiments.plan.learners import LEARNERS
-from experiments.plan.own import learner_typed
+from experiments.plan.learners import LEARNERS, learner_typed
 from experiments.plan.spaces import own_space
 from tests.helpers.programs import write_a2c
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 from published import DATA, WAITS, benchmark, table
 
-from experiments.ask.words import short
+from experiments.plan.trial_names import short
 from experiments.read.configurations import SPEED_ONLY
 
 PROGRAMS = {"pg": "sweep_pong.py", "trpo": "sweep_trpo.py"}

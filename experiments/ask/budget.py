@@ -1,4 +1,4 @@
-"""How long a trial is to train: so many updates, or so many agent steps."""
+"""How long a trial is to train: so many updates, or so many agent steps; and how long that takes, in words."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,14 +37,14 @@ class Budget:
         return {metric: limit for unit, metric in METRICS.items() if (limit := getattr(self, unit))}
 
     @property
-    def time_attr(self) -> str:
-        """The metric by which trials are compared (Tune's word): steps if they are limited, else iterations."""
-        return next(iter(self.limits), METRICS["iterations"])
+    def unit(self) -> str:
+        """The flag whose limit trials are compared by: ``timesteps`` if steps are limited, else ``iterations``."""
+        return "timesteps" if self.timesteps else "iterations"
 
     @property
-    def unit(self) -> str:
-        """The flag that sets that limit, without its dashes: ``timesteps`` or ``iterations``."""
-        return next(unit for unit, metric in METRICS.items() if metric == self.time_attr)
+    def time_attr(self) -> str:
+        """The metric by which trials are compared (Tune's word)."""
+        return METRICS[self.unit]
 
     @property
     def flags(self) -> list[str]:
@@ -77,8 +77,8 @@ class Budget:
 
     def spent(self, row: Mapping[str, Any]) -> list[str]:
         """The flags that set the limits to which a result has come."""
-        spent = [metric for metric, limit in self.limits.items() if row.get(metric, 0) >= limit]
-        return [f"--{unit}" for unit, metric in METRICS.items() if metric in spent]
+        limits, by_unit = self.limits, METRICS.items()
+        return [f"--{unit}" for unit, metric in by_unit if metric in limits and row.get(metric, 0) >= limits[metric]]
 
     def ended(self, rows: Sequence[Mapping[str, Any]]) -> bool:
         """Whether results end where the budget does: the last one, and no earlier one, has used it up."""
@@ -87,3 +87,12 @@ class Budget:
     def __str__(self) -> str:
         words = [f"{self.timesteps:,} agent steps"] if self.timesteps else []
         return " or ".join(words + ([f"{self.iterations} iterations"] if self.iterations else []))
+
+
+def duration(seconds: float) -> str:
+    """Seconds in the unit that suits them: ``40 s``, ``25 min``, ``3.5 h``, ``4 days``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 172800 else f"{seconds / 86400:.0f} days"

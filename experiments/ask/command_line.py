@@ -42,9 +42,7 @@ def clean_exit() -> Iterator[None]:
 def parse(arguments: Any, description: str | None = None, **options: Any) -> Any:
     """Read ``sys.argv`` into the dataclass ``arguments``; ``options`` are those of ``tyro.cli``.
 
-    ``--help`` begins with the description, or without one with the dataclass's docstring.
-
-    Wrong flags end the program with status 2 and one line that says what is wrong.
+    ``--help`` begins with the description, or without one with the dataclass's docstring. Wrong flags end the program.
     """
     complaint = io.StringIO()
     config = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff)
@@ -72,10 +70,7 @@ def first_word(kind: str, known: Collection[str], description: str) -> str:
 
 
 def subcommand(kind: str, known: Collection[str], description: str) -> str:
-    """The program's first argument, which has to be one of ``known``. Raises ConfigError if it is another one.
-
-    Where it is missing or asks for help, the program prints ``description`` and ends.
-    """
+    """As ``first_word``. Raises ConfigError if it is none of ``known``."""
     name = first_word(kind, known, description)
     if name not in known:
         raise ConfigError(unknown(kind, name, known))
@@ -92,10 +87,10 @@ def neighbour(name: str) -> str:
     return shlex.join(["python", str(Path(sys.argv[0]).with_name(name))])
 
 
-def fail(message: str, status: int = 2) -> NoReturn:
-    """End the program with one line on stderr."""
+def fail(message: str) -> NoReturn:
+    """End the program with status 2 and one line on stderr."""
     print(printable(f"{program()}: error: {' '.join(message.splitlines())}"), file=sys.stderr)
-    raise SystemExit(status)
+    raise SystemExit(2)
 
 
 def _one_line(box: str) -> str:

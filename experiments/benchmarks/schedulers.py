@@ -14,8 +14,7 @@ from scipy.stats import spearmanr
 from experiments.benchmarks.curves import TABLES, Curve, read_curves
 from experiments.benchmarks.measure import OutputFlags, Table, progress
 from experiments.benchmarks.schedules import Asha, Outcome, halved, in_turn, play_round
-from experiments.plan.capacity import USED
-from experiments.plan.rungs import ETA, rungs, trials_of_round
+from experiments.plan.capacity import ETA, USED, rungs, trials_of_round
 from trainables.checks import Bounds
 
 MOST_WORKERS = 16

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import tyro
 
-from experiments.ask.sweep_flags import SchedulerName
+from experiments.ask.flags import SchedulerName
 from experiments.benchmarks.measure import FRAME_SKIP, OutputFlags, Spread, Table, bare_emulators
 from experiments.plan.resources import local_cpus
 from experiments.read.experiments import Experiment, read_experiment

@@ -1,18 +1,28 @@
-"""How many trials begin, and how far the last one goes, so that halving ends within the time that it is given."""
+"""How many trials begin, and how far the last one goes, so that halving ends within the time that it is given.
+
+Successive halving (Jamieson and Talwalkar 2016): each round costs as much as the others, since a third of the trials
+go on, with three times the steps. Nine trials with the rungs r, 4 r and 13 r cost 9 r + 3 * 3 r + 1 * 9 r = 27 r.
+Where configurations have several seeds, these go on together, and "trials" stands for configurations.
+"""
 
 import dataclasses
 import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 from experiments.ask.budget import Budget
 from experiments.plan.learners import GAME_STEPS, Learner
 from experiments.plan.resources import ClusterResources
-from experiments.plan.rungs import ETA, MAX_RUNGS, rungs, trials_of_round
 from trainables.checks import ConfigError
 from trainables.config import Config
+
+ETA = 3
+"""One trial of so many goes on at a rung, and plays so many times the steps of the round before."""
+
+MAX_RUNGS = 3
+"""The last of them is the end of the budget. The last trial's first comparison is at a thirteenth of its budget."""
 
 LAST_STEPS = 4_000_000
 """Agent steps of the trial that goes to the end, if there is time for them: most seeds play well above even by then.
@@ -53,6 +63,22 @@ class Round(NamedTuple):
     seconds: float  # of all, about
 
 
+def rungs(num_trials: int, limit: int, start: int = 0, eta: int = ETA, most: int = MAX_RUNGS) -> list[int]:
+    """The values of the budget's unit at which trials are compared, ascending; the last one is the ``limit``.
+
+    Three with 9 trials or more, two with 3 or more, one with less; with another ``eta`` with its powers; never more
+    than ``most``. ``start`` is where the trials begin. A limit of a few iterations has fewer.
+    """
+    count = next(count for count in range(most, 0, -1) if num_trials >= eta ** (count - 1))
+    parts = [sum(eta**round_ for round_ in range(last + 1)) for last in range(count)]
+    return sorted({start + max(1, round((limit - start) * part / parts[-1])) for part in parts})
+
+
+def trials_of_round(num_trials: int, round_: int, eta: int = ETA) -> int:
+    """How many trials play in a round, counted from 0. Those that fail count as if they played."""
+    return max(1, num_trials // eta**round_)
+
+
 @dataclass(frozen=True)
 class Capacity:
     """What a machine can play."""
@@ -65,7 +91,14 @@ class Capacity:
     max_concurrent: int | None = None  # trials at once; None: as many as there are cores
 
     @classmethod
-    def of(cls, learner: Learner, config: Config, resources: ClusterResources) -> Self:
+    def of(
+        cls,
+        learner: Learner,
+        config: Config,
+        resources: ClusterResources,
+        seeds: int = 1,
+        max_concurrent: int | None = None,
+    ) -> Self:
         """That of some machines, each as fast as this one, on which games of an untrained policy are measured.
 
         Raises ConfigError as ``Learner.seconds`` does.
@@ -73,12 +106,13 @@ class Capacity:
         # What does not matter to a game is made the same, so that configurations share a measurement.
         same: dict[str, Any] = {"num_workers": 1, "cpus_per_worker": 1.0, "seed": 0, "gamma": 0.99}
         seconds = _seconds_per_step(learner, dataclasses.replace(config, **same))
-        cores = max(1, resources.workers(config.cpus_per_worker))
         return cls(
-            cores,
+            max(1, resources.workers(config.cpus_per_worker)),
             min(1, config.cpus_per_worker) / seconds,
             learner.most_workers(config),
             learner.iteration_steps(config, GAME_STEPS),
+            seeds,
+            max_concurrent,
         )
 
     def rounds(self, configurations: int, at: Sequence[int]) -> list[Round]:
@@ -101,6 +135,25 @@ class Capacity:
         digit = 10 ** max(0, len(str(found)) - 2)
         return max(1000, min(found // digit * digit, MOST_STEPS))
 
+    def choose(self, seconds: float, configurations: int | None, steps: int | None) -> tuple[int, int]:
+        """How many configurations begin and how many steps the last one has, as far as they are not given.
+
+        Raises ConfigError if there is no time for anything.
+        """
+        seconds *= USED
+        if configurations:
+            return configurations, steps or self.steps(configurations, seconds)
+        if not steps and self.steps(1, seconds) <= 1000:
+            raise ConfigError(f"--time-budget-s {seconds / USED:g} is too short for a trial: give more, or --timesteps")
+        chosen = 1
+        for count in range(ETA, MOST_TRIALS // self.seeds + 1, ETA):
+            # The last one's steps with which the first rung is late enough.
+            least = FIRST_STEPS * LAST_STEPS // rungs(count, LAST_STEPS)[0]
+            late = not steps or steps >= least or count <= ETA ** (MAX_RUNGS - 1)
+            if late and self.seconds(count, steps or least) <= seconds:
+                chosen = count
+        return chosen, steps or self.steps(chosen, seconds)
+
     def _seconds(self, num_trials: int, steps: int) -> float:
         """Of a round: as many trials at once as can be, then those that are left over; they share the cores."""
         most = min(self.cores, self.max_concurrent or self.cores)
@@ -108,37 +161,11 @@ class Capacity:
         return waves * self._seconds_at_once(most, steps) + (self._seconds_at_once(rest, steps) if rest else 0)
 
     def _seconds_at_once(self, trials: int, steps: int) -> float:
-        return START_S + steps / self._pace(min(self.cores // trials, self.most_workers))
-
-    def _pace(self, workers: int) -> float:
-        return PACE * self.steps_per_s * (1 + LENT * (workers - 1))
+        workers = min(self.cores // trials, self.most_workers)
+        return START_S + steps / (PACE * self.steps_per_s * (1 + LENT * (workers - 1)))
 
 
 @functools.cache
 def _seconds_per_step(learner: Learner, config: Config) -> float:
     """The faster of two games: whatever else the machine does, it may do for a second."""
     return min(learner.seconds(config, Budget(None, 1)) for _ in range(2))
-
-
-def choose(capacity: Capacity, seconds: float, configurations: int | None, steps: int | None) -> tuple[int, int]:
-    """How many configurations begin and how many steps the last one has, as far as they are not given.
-
-    Raises ConfigError if there is no time for anything.
-    """
-    seconds *= USED
-    if configurations and steps:
-        return configurations, steps
-    if configurations:
-        return configurations, capacity.steps(configurations, seconds)
-    if capacity.steps(1, seconds) <= 1000 and not steps:
-        raise ConfigError(f"--time-budget-s {seconds / USED:g} is too short for a trial: give more, or --timesteps")
-    begins = [begin for begin in _begins() if not steps or steps >= begin[1] or begin[0] <= ETA ** (MAX_RUNGS - 1)]
-    possible = [count for count, least in begins if capacity.seconds(count, steps or least) <= seconds]
-    found = max((count for count in possible if count * capacity.seeds <= MOST_TRIALS), default=1)
-    return found, steps or capacity.steps(found, seconds)
-
-
-def _begins() -> Iterator[tuple[int, int]]:
-    """Numbers of trials that begin, ascending, and the last one's steps with which the first rung is late enough."""
-    for count in range(ETA, MOST_TRIALS + 1, ETA):
-        yield count, FIRST_STEPS * LAST_STEPS // rungs(count, LAST_STEPS)[0]

@@ -9,6 +9,7 @@ from ray.tune.search.sample import Categorical, Domain, Integer
 from experiments.plan.learners import Learner
 from experiments.plan.ranges import ends_of, parse
 from experiments.plan.spaces import kind_of
+from experiments.plan.trial_names import number_of
 from trainables.checks import ConfigError
 from trainables.config import Config
 
@@ -20,19 +21,15 @@ def mutations(learner: Learner, swept: Sequence[str], space: Mapping[str, str] |
     """The settings that an exchange copies and changes, with the values that they may take.
 
     These are the learner's MUTATIONS as far as they are swept, each within what the sweep draws from: ``space`` has it
-    in words. Experiments of earlier revisions recorded none; theirs was the space around the preset ``default``.
-    Raises ConfigError for values that have no words.
+    in words. Raises ConfigError for values that have no words.
     """
-    names = [name for name in learner.space.MUTATIONS if name in swept]
-    if space is None:
-        around = learner.space.SPACES["default"]
-        return {name: parse(name, around[name], kind_of(learner, name)) for name in names if name in around}
-    if nameless := [name for name in names if not space.get(name)]:
+    words = {name: (space or {}).get(name) for name in learner.space.MUTATIONS if name in swept}
+    if nameless := [name for name in words if not words[name]]:
         raise ConfigError(
             f"--scheduler pbt cannot change {nameless[0]} within what it is drawn from: accepted are choices and"
             " ranges, as 0.98,0.99 and 1e-4..1e-2:log; or use halving, asha or fifo"
         )
-    return {name: parse(name, space[name], kind_of(learner, name)) for name in names}
+    return {name: parse(name, words[name], kind_of(learner, name)) for name in words}
 
 
 def groups(learner: Learner, configs: Sequence[Mapping[str, Any]]) -> list[list[int]]:
@@ -55,20 +52,17 @@ def notes(
 
     Raises ConfigError as ``mutations`` does.
     """
-    found = groups(learner, [config.to_dict() for config in configs])
-    alone = [f"{group[0]:05d}" for group in found if len(group) == 1]
-    fields = [name for name in learner.config_class.ARCHITECTURE_FIELDS if name in swept]
-    names = mutations(learner, swept, space)
     lines = []
-    if alone:
+    if alone := [group[0] for group in groups(learner, [config.to_dict() for config in configs]) if len(group) == 1]:
+        fields = [name for name in learner.config_class.ARCHITECTURE_FIELDS if name in swept]
         what = " and ".join(fields) or "architecture"
-        who = f"no other trial has the {what} of {', '.join(alone)}"
+        who = f"no other trial has the {what} of {', '.join(map(number_of, alone))}"
         if len(alone) == len(configs):
             who = f"no two trials have the same {what}"
         cure = f" or --set {fields[0]}=..." if fields else ""
         lines.append(f"pbt: {who}, so they cannot copy each other's weights; more --num-samples{cure} would help.")
-    lines.append(f"pbt: who copies takes over and changes {' and '.join(names) or 'no setting'}; all else it keeps.")
-    return lines
+    changing = " and ".join(mutations(learner, swept, space)) or "no setting"
+    return [*lines, f"pbt: who copies takes over and changes {changing}; all else it keeps."]
 
 
 def mutated(domain: Domain, value: Any, rng: np.random.Generator) -> Any:

@@ -7,22 +7,11 @@ import json
 import math
 import re
 import typing
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from ray.tune.search.sample import (
-    Categorical,
-    Domain,
-    Float,
-    Integer,
-    LogUniform,
-    Uniform,
-    lograndint,
-    loguniform,
-    randint,
-    uniform,
-)
+from ray.tune.search import sample
+from ray.tune.search.sample import Categorical, Domain, Float, Integer, LogUniform, Uniform
 
 from trainables.checks import ConfigError
 
@@ -36,18 +25,19 @@ def parse(name: str, words: Any, kind: Any) -> Domain:
     choices, evenly spread from end to end. ``name`` is how complaints call it. Raises ConfigError if they stand for
     none.
     """
-    if isinstance(words, Domain) and not isinstance(words, Categorical):
+    if isinstance(words, Categorical):
+        words = words.categories
+    elif isinstance(words, Domain):
         return words
     if isinstance(words, str) and ".." in words and not _is_text(kind):
         return _range(name, words, kind is int)
-    if isinstance(words, Categorical):
-        words = words.categories
-    choices = words.split(",") if isinstance(words, str) else [*words] if isinstance(words, list) else [words]
+    choices = words.split(",") if isinstance(words, str) else words if isinstance(words, list) else [words]
     choices = [value(name, choice, kind) for choice in choices]
+    shown = words if isinstance(words, str) else ",".join(map(str, choices))
     if not choices or "" in choices:
-        raise ConfigError(f"{name}={_shown(words)}: a choice is empty; {ACCEPTED}")
+        raise ConfigError(f"{name}={shown}: a choice is empty; {ACCEPTED}")
     if again := [choice for choice in choices if choices.count(choice) > 1]:
-        raise ConfigError(f"{name}={_shown(words)}: {again[0]} stands there more than once")
+        raise ConfigError(f"{name}={shown}: {again[0]} stands there more than once")
     return Categorical(choices)
 
 
@@ -61,12 +51,14 @@ def value(name: str, word: Any, kind: Any) -> Any:
     if isinstance(word, tuple | list) and word and all(isinstance(part, int | float | str) for part in word):
         return "-".join(map(str, word))
     if not isinstance(word, str | int | float):
-        raise ConfigError(f"{name}={_shown(word)}: {ACCEPTED}")
+        raise ConfigError(f"{name}={word}: {ACCEPTED}")
     if not isinstance(word, str):
         return word
     word = word.strip()
+    if _is_text(kind) and kind is not bool:
+        return word
     try:
-        found = word if _is_text(kind) and kind is not bool else json.loads(word)
+        found = json.loads(word)
     except (ValueError, RecursionError):
         return word
     return found if isinstance(found, str | int | float) else word
@@ -78,9 +70,10 @@ def in_words(domain: Any) -> str:
         return ",".join(map(_word, domain.categories))
     if not isinstance(domain, Domain):
         return _word(domain)
-    if not (ends := ends_of(domain)) or not isinstance(sampler := domain.get_sampler(), LogUniform | Uniform):
+    ends, sampler = ends_of(domain), domain.get_sampler()
+    if not ends or not isinstance(sampler, LogUniform | Uniform):
         return ""
-    return "..".join(map(_word, ends)) + ":log" * isinstance(sampler, LogUniform)
+    return "..".join(map(_word, ends)) + (":log" if isinstance(sampler, LogUniform) else "")
 
 
 def varies(domain: Any) -> bool:
@@ -95,7 +88,7 @@ def ends_of(domain: Any) -> list[Any]:
     """The smallest and the largest number of a range; empty for what is none."""
     if not isinstance(domain, Float | Integer) or domain.lower is None or domain.upper is None:
         return []
-    ends = [domain.lower, domain.upper - isinstance(domain, Integer)]
+    ends = [domain.lower, domain.upper - 1 if isinstance(domain, Integer) else domain.upper]
     return ends if all(map(math.isfinite, ends)) else []
 
 
@@ -119,20 +112,12 @@ def _range(name: str, text: str, whole: bool) -> Domain:
     if len(counts) > 1 or counts == [1]:
         raise ConfigError(f"{name}={text}: a range has one count, of 2 values or more")
     if counts:
-        return parse(name, _spread(low, high, counts[0], log, whole), int if whole else float)
+        between = (np.geomspace if log else np.linspace)(low, high, counts[0]).tolist()[1:-1]
+        spread = [low, *(float(f"{number:.6g}") for number in between), high]
+        return parse(name, [round(number) for number in spread] if whole else spread, int if whole else float)
     if whole:
-        return (lograndint if log else randint)(int(low), int(high) + 1)
-    return (loguniform if log else uniform)(low, high)
-
-
-def _spread(low: float, high: float, count: int, log: bool, whole: bool) -> list[Any]:
-    """So many values from end to end; between the ends in six digits, or whole."""
-    between = (np.geomspace if log else np.linspace)(low, high, count).tolist()[1:-1]
-    return [_plain(x, whole) for x in (low, *(float(f"{x:.6g}") for x in between), high)]
-
-
-def _plain(number: float, whole: bool) -> float:
-    return round(number) if whole else number
+        return (sample.lograndint if log else sample.randint)(int(low), int(high) + 1)
+    return (sample.loguniform if log else sample.uniform)(low, high)
 
 
 def _is_text(kind: Any) -> bool:
@@ -142,9 +127,3 @@ def _is_text(kind: Any) -> bool:
 
 def _word(choice: Any) -> str:
     return choice if isinstance(choice, str) else json.dumps(choice)
-
-
-def _shown(words: Any) -> str:
-    if isinstance(words, str):
-        return words
-    return ",".join(map(str, words)) if isinstance(words, Sequence) else str(words)

@@ -1,4 +1,8 @@
-"""The search space of a sweep: the one around a preset, or the user's own, from flags or a file."""
+"""The search space of a sweep: the one around a preset, or the user's own, from flags or a file.
+
+What cannot be is refused with a ConfigError of one line. Each choice and both ends of each range are checked here, and
+each configuration once it is drawn.
+"""
 
 import itertools
 import math
@@ -10,7 +14,7 @@ from typing import Any, NamedTuple
 from ray.tune.search.sample import Categorical, Domain
 
 from experiments.plan.learners import Learner
-from experiments.plan.pages import read_page
+from experiments.plan.own_files import read_page
 from experiments.plan.ranges import ends_of, in_words, parse, value
 from experiments.plan.resources import ClusterResources
 from trainables.checks import ConfigError, check_settings, ignored, unknown
@@ -37,16 +41,12 @@ class Space(NamedTuple):
 def space_around(learner: Learner, preset: str, fixed: Mapping[str, Any], resources: ClusterResources) -> Space:
     """The space around a preset, without settings that are ``fixed``, or that mean nothing with these.
 
-    Parallelism that the machine has no room for is left out, too. Raises ConfigError if there is no such preset, or for
-    impossible settings.
+    Parallelism that the machine has no room for is left out, too.
     """
     settings = learner.preset(preset) | dict(fixed)
     base = learner.config_class.from_dict(settings)
-    domains = {
-        name: domain
-        for name, domain in learner.space.SPACES[preset].items()
-        if name not in fixed and not ignored(base, name)
-    }
+    around = learner.space.SPACES[preset]
+    domains = {name: around[name] for name in around if name not in fixed and not ignored(base, name)}
     return Space(settings, *_fitting(domains, base.cpus_per_worker, resources))
 
 
@@ -62,43 +62,42 @@ def own_space(
 
     Settings that are ``fixed`` are left out of a file's space, as of a preset's, and so is parallelism that the machine
     has no room for. Without ``resources`` that stays: a grid would be another one on another machine.
-
-    Raises ConfigError for a space that cannot be: each choice and both ends of each range are checked here, and each
-    configuration once it is drawn.
     """
-    page = read_page(file, preset) if file else None
-    own_preset = None
-    if page and page.preset is not None:
-        given = {name: value(f"--space {file}: {name}", it, kind_of(learner, name)) for name, it in page.preset.items()}
+    own_preset, page = read_page(file, preset) if file else (None, {})
+    if own_preset is not None:
+        given = {name: value(f"--space {file}: {name}", it, kind_of(learner, name)) for name, it in own_preset.items()}
         own_preset = {name: it for name, it in given.items() if name not in fixed}
-    settings = learner.preset(preset) if own_preset is None else own_preset
+    settings = (learner.preset(preset) if own_preset is None else own_preset) | dict(fixed)
     domains = {
-        name: _domain(learner, f"--space {file}: {name}", name, words)
-        for name, words in (page.space if page else {}).items()
-        if name not in fixed
+        name: _domain(learner, f"--space {file}: {name}", name, page[name]) for name in page if name not in fixed
     }
     flags: dict[str, Any] = {}
-    for name, words in map(_assignment, sweeps):
+    for text in sweeps:
+        name, _, words = text.partition("=")
+        if not name or not words:
+            raise ConfigError(
+                f"--sweep {text!r}: accepted is NAME=VALUES, as gamma=0.98,0.99 or learning_rate=1e-4..1e-2:log"
+            )
         if name in flags:
             raise ConfigError(f"--sweep {name} is there twice: give it once")
         if name in fixed:
             raise ConfigError(f"{name} is fixed to {fixed[name]}, and swept: give it once")
         flags[name] = _domain(learner, f"--sweep {name}", name, words)
-    left = [name for name in learner.space.SPACES.get(preset, {}) if name not in {*flags, *fixed}] if not file else []
-    notes = (
-        [f"--sweep takes the place of the space around {preset}; no longer swept: {', '.join(left)}."] if left else []
-    )
-    settings, domains = settings | dict(fixed), domains | flags
+    domains |= flags
+    notes = []
+    left = [] if file else [name for name in learner.space.SPACES.get(preset, {}) if name not in {*flags, *fixed}]
+    if left:
+        notes.append(f"--sweep takes the place of the space around {preset}; no longer swept: {', '.join(left)}.")
     if resources and "cpus_per_worker" not in domains:
         cpus = settings.get("cpus_per_worker", learner.config_class().cpus_per_worker)
         check_settings(learner.config_class, {"cpus_per_worker": cpus})
-        domains, more = _fitting(domains, cpus, resources)
-        notes += more
+        domains, cut = _fitting(domains, cpus, resources)
+        notes += cut
     return Space(settings, domains, notes, True, own_preset)
 
 
 def grid(domains: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """All combinations of the choices, the last setting changing fastest. Raises ConfigError if they are too many."""
+    """All combinations of the choices, the last setting changing fastest."""
     for name, domain in domains.items():
         if isinstance(domain, Domain) and not isinstance(domain, Categorical):
             said = f"{name}={in_words(domain)}:4" if in_words(domain) else "tune.choice"
@@ -109,8 +108,16 @@ def grid(domains: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [dict(zip(domains, values, strict=True)) for values in itertools.product(*choices)]
 
 
+def kind_of(learner: Learner, name: Any) -> Any:
+    """A setting's type."""
+    known = learner.config_class().to_dict()
+    if name not in known:
+        raise ConfigError(unknown("setting", str(name), known))
+    return typing.get_type_hints(learner.config_class)[name]
+
+
 def _domain(learner: Learner, where: str, name: str, words: Any) -> Domain:
-    """What words say of a setting. Raises ConfigError for what is no setting, or has impossible values."""
+    """What words say of a setting."""
     kind = kind_of(learner, name)
     if name == "seed":
         raise ConfigError("seed is not swept: --seeds N gives each configuration N of them")
@@ -118,24 +125,6 @@ def _domain(learner: Learner, where: str, name: str, words: Any) -> Domain:
     for each in domain.categories if isinstance(domain, Categorical) else ends_of(domain):
         check_settings(learner.config_class, {name: each})
     return domain
-
-
-def kind_of(learner: Learner, name: Any) -> Any:
-    """A setting's type. Raises ConfigError if there is none of this name."""
-    kinds = typing.get_type_hints(learner.config_class)
-    known = learner.config_class().to_dict()
-    if name not in known:
-        raise ConfigError(unknown("setting", str(name), known))
-    return kinds[name]
-
-
-def _assignment(text: str) -> tuple[str, str]:
-    name, equals, words = text.partition("=")
-    if not equals or not name or not words:
-        raise ConfigError(
-            f"--sweep {text!r}: accepted is NAME=VALUES, as gamma=0.98,0.99 or learning_rate=1e-4..1e-2:log"
-        )
-    return name, words
 
 
 def _fitting(

@@ -1,10 +1,8 @@
-"""Trial names that a person can read: ``00003_lr=2e-3_h=200_g=0.99_w=2``."""
+"""Names of trials and values of settings that a person can read: ``00003_lr=2e-3_h=200_g=0.99_w=2``."""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-from experiments.ask.words import short
 
 SHORT = {
     "learning_rate": "lr",
@@ -18,7 +16,6 @@ SHORT = {
     "timesteps_per_batch": "b",
     "num_workers": "w",
 }
-
 
 LONGEST = 160
 """Letters of a name. A folder's has at most 255 bytes, and Ray puts something before it in places."""
@@ -38,6 +35,16 @@ def trial_name(number: str, config: Mapping[str, Any], swept: Sequence[str]) -> 
     return name
 
 
+def short(value: Any) -> str:
+    """A setting in three significant digits, fit for a folder name: ``2e-3``, ``0.98``, ``64-64``."""
+    if isinstance(value, float):
+        if 1e-2 <= abs(value) < 1e4:
+            return f"{value:.3g}"
+        mantissa, exponent = f"{value:.2e}".split("e")
+        return f"{float(mantissa):g}e{int(exponent)}"
+    return str(value)
+
+
 def number_of(index: int) -> str:
     """How a trial's index within its experiment is written: ``00003``."""
     return f"{index:05d}"
@@ -51,3 +58,11 @@ def number_in_id(trial_id: str) -> str:
 def number_in_name(name: str) -> str:
     """The number in a trial's name or folder name: ``00003`` of ``00003_lr=2e-3``."""
     return name.partition("_")[0]
+
+
+def in_words(trials: Sequence[int]) -> str:
+    """The numbers of trials: ``00000 to 00002`` where more than two follow each other."""
+    first, last = trials[0], trials[-1]
+    if len(trials) > 2 and [*trials] == [*range(first, last + 1)]:
+        return f"{number_of(first)} to {number_of(last)}"
+    return ", ".join(map(number_of, trials))

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.ask.words import short
-from experiments.plan.trial_names import SHORT
+from experiments.plan.trial_names import SHORT, short
 from experiments.read.experiments import Experiment
 from experiments.read.trial import Trial, arrived, rank
 from trainables.texts import printable

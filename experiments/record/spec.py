@@ -13,9 +13,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from experiments.ask.budget import Budget
-from experiments.ask.flags import KEEP_BEST
+from experiments.ask.flags import KEEP_BEST, SchedulerName
 from experiments.ask.storage import is_uri
-from experiments.ask.sweep_flags import SchedulerName
 from experiments.record.folders import RECORD, existing, is_name
 from experiments.record.provenance import provenance
 from trainables.checks import ConfigError, unknown

@@ -9,7 +9,7 @@ from typing import Any
 
 from ray import tune
 
-from experiments.ask.imports import imported, reason
+from experiments.plan.own_files import imported, reason
 from trainables.checks import ConfigError
 
 HOOKS = ("setup", *(name for name in vars(tune.Callback) if name.startswith("on_")))

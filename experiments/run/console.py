@@ -14,9 +14,8 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from experiments.ask.budget import Budget
-from experiments.ask.words import duration
-from experiments.plan.rungs import trials_of_round
+from experiments.ask.budget import Budget, duration
+from experiments.plan.capacity import trials_of_round
 from experiments.record.spec import ExperimentSpec
 from experiments.run.tune_trials import trial_number
 from trainables.metrics import METRIC

@@ -11,8 +11,8 @@ from typing import Any
 from ray import tune
 from ray.tune.experiment import Trial
 
+from experiments.plan.capacity import trials_of_round
 from experiments.plan.learners import GAME_STEPS, Learner
-from experiments.plan.rungs import trials_of_round
 from experiments.record.spec import ExperimentSpec
 from experiments.run.stop_signals import StopSignals
 from trainables.checks import ConfigError

@@ -15,9 +15,9 @@ from typing import Any
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import TrialScheduler
 
-from experiments.ask.words import duration
+from experiments.ask.budget import duration
+from experiments.plan.capacity import trials_of_round
 from experiments.plan.learners import Learner
-from experiments.plan.rungs import trials_of_round
 from experiments.record.decisions import Decision, dropped, means, read_decisions, with_diverged, write_decisions
 from experiments.record.folders import DECISIONS
 from experiments.record.mirror import Remote

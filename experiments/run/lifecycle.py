@@ -12,8 +12,8 @@ from ray import tune
 
 from experiments.ask.budget import Budget
 from experiments.ask.flags import RunFlags
+from experiments.plan.draws import require_fits
 from experiments.plan.learners import Learner
-from experiments.plan.plan import require_fits
 from experiments.plan.trial_names import number_of
 from experiments.read.experiments import read_experiment
 from experiments.read.luck import SUFFIX, state_with_confirmation

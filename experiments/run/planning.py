@@ -1,17 +1,18 @@
-"""What a sweep's flags leave open, and its plan in words."""
+"""The plan of a sweep in words: what will run, where, and for how long."""
 
-import dataclasses
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from experiments.ask.sweep_flags import SweepFlags
-from experiments.ask.words import duration
-from experiments.plan.capacity import Capacity, Round, choose
-from experiments.plan.plan import Plan
-from experiments.plan.rungs import trials_of_round
+from experiments.ask.budget import duration
+from experiments.ask.flags import SweepFlags
+from experiments.plan.capacity import Capacity, Round, trials_of_round
+from experiments.plan.resources import ClusterResources
+from experiments.plan.trial_names import in_words, short
 from experiments.record.spec import ExperimentSpec
 from experiments.run.task import Task
-from experiments.show.tables import plan_table, round_table
-from experiments.show.text import print_table, say
+from experiments.show.text import Rows, print_table, say
+from trainables.config import Config
 
 SHOWN = 27
 """Trials that are listed."""
@@ -20,51 +21,62 @@ UNITS = {"timesteps": "agent steps", "iterations": "iterations"}
 """What a budget counts, in words."""
 
 
-def filled(sweep: SweepFlags, capacity: Capacity) -> SweepFlags:
-    """The flags with as many trials and steps as halving has time for, where they do not say.
+@dataclass(frozen=True)
+class Plan:
+    """What is known of a new sweep beside its specification."""
 
-    Raises ConfigError if there is no time for anything.
-    """
-    capacity = dataclasses.replace(capacity, seeds=sweep.seeds, max_concurrent=sweep.max_concurrent)
-    asked = sweep.timesteps or (sweep.iterations and round(sweep.iterations * capacity.iteration_steps))
-    num_samples, steps = choose(capacity, sweep.time_budget_s, sweep.num_samples, asked)
-    return dataclasses.replace(sweep, num_samples=num_samples, timesteps=sweep.timesteps if sweep.iterations else steps)
+    configs: list[Config]
+    resources: ClusterResources  # of the machine or cluster
+    notes: list[str]
+    rounds: Sequence[Round] = ()  # of halving, in the budget's unit
+
+    def concurrent(self, limit: int | None) -> int:
+        """How many trials run at once."""
+        count = self.resources.trials(self.configs)
+        return min(count, limit or count)
+
+    def seconds(self, task: Task) -> float:
+        """Time of all trials at the pace of an untrained policy's game, measured now on this machine."""
+        each = task.learner.seconds(self.configs[0], task.spec.budget)
+        each_busy = max(config.num_workers * min(1, config.cpus_per_worker) for config in self.configs)
+        busy = min(self.resources.cpus, self.concurrent(task.spec.max_concurrent) * each_busy)
+        return len(self.configs) * each / busy
 
 
 def rounds(capacity: Capacity, spec: ExperimentSpec, start: int) -> list[Round]:
     """The rounds of halving, in the unit of the budget, of which trials have ``start`` behind them."""
     steps = capacity.iteration_steps if spec.budget.unit == "iterations" else 1
-    most = max(map(len, spec.configurations))
-    capacity = dataclasses.replace(capacity, seeds=most, max_concurrent=spec.max_concurrent)
     found = capacity.rounds(len(spec.configurations), [round(rung * steps) for rung in (start, *(spec.rungs or ()))])
     return [each._replace(begin=round(each.begin / steps), end=round(each.end / steps)) for each in found]
 
 
-def show(plan: Plan, task: Task, sweep: SweepFlags) -> None:
+def show(task: Task, plan: Plan, sweep: SweepFlags) -> None:
     """Print the plan."""
+    spec = task.spec
     if plan.rounds:
-        print(f"{_in_words(plan, task.spec)}: at most {plan.budget} a trial")
-        print_table(round_table(plan.rounds, UNITS[plan.budget.unit]))
+        print(f"{_in_words(plan, spec)}: at most {spec.budget} a trial")
+        print_table(_round_table(plan.rounds, UNITS[spec.budget.unit]))
         print()
     else:
-        print(f"{_counted(task.spec)} of {plan.budget}")
-    rows = plan_table(plan)
+        print(f"{_counted(spec)} of {spec.budget}")
+    rows = _trial_table(plan, spec)
     print_table(rows[:SHOWN])
-    if (hidden := len(rows) - SHOWN) > 0:
-        print(f"and {hidden} more")
+    if len(rows) > SHOWN:
+        print(f"and {len(rows) - SHOWN} more")
     print()
-    if plan.space:
-        say("Space: " + " ".join(f"{name}={words or '(of Python)'}" for name, words in plan.space.items()))
-    fixed = {name: value for name, value in plan.configs[0].to_dict().items() if name not in {*plan.swept, "seed"}}
+    if spec.space:
+        say("Space: " + " ".join(f"{name}={words or '(of Python)'}" for name, words in spec.space.items()))
+    fixed = {name: value for name, value in spec.configs[0].items() if name not in {*spec.swept, "seed"}}
     say("Same in all: " + ", ".join(f"{name}={json.dumps(value)}" for name, value in fixed.items()))
     for note in plan.notes:
         say(f"Note: {note}")
-    say(_time_of(plan, sweep) if plan.rounds else _time_of_all(plan, sweep))
+    given = sweep.time_budget_s
+    say(_time_of_rounds(plan, spec, given) if plan.rounds else _time_of_all(plan, task, given))
     if sweep.confirm:
-        say(_confirmation(plan, sweep))
-    where = f"{task.run.storage_path}/{task.run.name or f'{plan.learner.name}-DATE-TIME'}"
+        say(_confirmation(plan, task, min(sweep.confirm, len(spec.configurations)), sweep.confirm_seeds))
+    where = f"{task.run.storage_path}/{task.run.name or f'{task.learner.name}-DATE-TIME'}"
     say(
-        f"Scheduler {task.spec.scheduler}; a checkpoint every {task.spec.checkpoint_frequency} iterations, at most"
+        f"Scheduler {spec.scheduler}; a checkpoint every {spec.checkpoint_frequency} iterations, at most"
         f" {task.checkpoint_bytes / 1e6:,.0f} MB of them in {where}."
     )
 
@@ -90,31 +102,59 @@ def _in_words(plan: Plan, spec: ExperimentSpec) -> str:
     return ", ".join([*words, f"{last} {'goes' if last == 1 else 'go'} to the end"])
 
 
-def _time_of(plan: Plan, sweep: SweepFlags) -> str:
+def _round_table(rounds: Sequence[Round], unit: str) -> Rows:
+    """How many trials play in each round, from where to where, and how long that takes."""
+    return [
+        {
+            "round": str(index),
+            "trials": str(each.trials),
+            f"{unit} of each": f"{each.begin:,} to {each.end:,}",
+            "about": duration(each.seconds),
+        }
+        for index, each in enumerate(rounds, 1)
+    ]
+
+
+def _trial_table(plan: Plan, spec: ExperimentSpec) -> Rows:
+    """The configurations with what is swept, the CPUs that a trial of them reserves, and their trials' seeds."""
+    rows, several = [], bool(spec.configuration_of)
+    for trials in spec.configurations:
+        config, seeds = plan.configs[trials[0]], [plan.configs[trial].seed for trial in trials]
+        settings = config.to_dict()
+        swept = {name: short(settings[name]) for name in spec.swept if name != "seed" or not several}
+        cpus = f"{config.num_workers * config.cpus_per_worker:g}"
+        row = {"trials" if several else "trial": in_words(trials), **swept, "CPUs of each" if several else "CPUs": cpus}
+        rows.append(row | {"seeds" if several else "seed": ", ".join(map(str, seeds))})
+    return rows
+
+
+def _time_of_rounds(plan: Plan, spec: ExperimentSpec, given: float) -> str:
     seconds = sum(each.seconds for each in plan.rounds)
     text = f"About {duration(seconds)} on {plan.resources}, by the speed of a game that was played now."
-    if seconds > sweep.time_budget_s:
-        return f"{text} That is more than the {duration(sweep.time_budget_s)} of --time-budget-s: --resume will go on."
-    several = "configurations" if plan.configuration_of else "trials"
+    if seconds > given:
+        return f"{text} That is more than the {duration(given)} of --time-budget-s: --resume will go on."
+    several = "configurations" if spec.configuration_of else "trials"
     return (
-        f"{text} A round of several {several} that would not fit into what is left of {duration(sweep.time_budget_s)}"
+        f"{text} A round of several {several} that would not fit into what is left of {duration(given)}"
         " (--time-budget-s) is not begun: the sweep then ends."
     )
 
 
-def _time_of_all(plan: Plan, sweep: SweepFlags) -> str:
+def _time_of_all(plan: Plan, task: Task, given: float) -> str:
+    concurrent = plan.concurrent(task.spec.max_concurrent)
+    needs = sorted(config.num_workers * config.cpus_per_worker for config in plan.configs)  # small ones run first
+    idle = plan.resources.cpus - sum(needs[:concurrent])
     return (
-        f"{plan.concurrent()} at once on {plan.resources}, which leaves {plan.idle():g} idle."
-        f" About {duration(plan.seconds())} at an untrained policy's pace if no trial is stopped early; games grow two-"
-        f" to fivefold as play improves. Ends after {duration(sweep.time_budget_s)} in any case (--time-budget-s)."
+        f"{concurrent} at once on {plan.resources}, which leaves {idle:g} idle. About {duration(plan.seconds(task))} at"
+        " an untrained policy's pace if no trial is stopped early; games grow two- to fivefold as play improves. Ends"
+        f" after {duration(given)} in any case (--time-budget-s)."
     )
 
 
-def _confirmation(plan: Plan, sweep: SweepFlags) -> str:
-    best = min(sweep.confirm, len({*(plan.configuration_of or range(len(plan.configs)))}))
-    runs = best * sweep.confirm_seeds
-    seconds = plan.seconds() / len(plan.configs) * runs
+def _confirmation(plan: Plan, task: Task, best: int, seeds: int) -> str:
+    runs = best * seeds
+    seconds = plan.seconds(task) / len(plan.configs) * runs
     return (
-        f"Then the best {best} again, {sweep.confirm_seeds} fresh seeds each: {runs} trials of {plan.budget},"
+        f"Then the best {best} again, {seeds} fresh seeds each: {runs} trials of {task.spec.budget},"
         f" about {duration(seconds)} more, beyond the time budget."
     )

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.ask.words import short
+from experiments.plan.trial_names import short
 from experiments.read.comparison import Comparison, Pair, Side
 from experiments.read.configurations import SPEED_ONLY, varied
 from experiments.read.experiments import Experiment

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.ask.words import short
+from experiments.plan.trial_names import short
 from experiments.read.experiments import Experiment
 from experiments.read.statistics import MIN_CONFIGURATIONS, Estimate
 from experiments.read.trial import Trial

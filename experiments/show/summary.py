@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.ask.command_line import neighbour
-from experiments.ask.words import short
-from experiments.plan.seeds import in_words
+from experiments.plan.trial_names import in_words, short
 from experiments.read import policies
 from experiments.read.configurations import SPEED_ONLY, best_configurations, varied
 from experiments.read.experiments import Experiment, read_experiment

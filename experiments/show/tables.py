@@ -1,4 +1,4 @@
-"""The tables of reports and programs: trials, configurations, decisions, speed, experiments, a plan."""
+"""The tables of reports and programs: trials, configurations, decisions, speed, experiments."""
 
 import contextlib
 import datetime
@@ -12,10 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from rich import filesize
 
-from experiments.ask.words import duration, short
-from experiments.plan.capacity import Round
-from experiments.plan.plan import Plan
-from experiments.plan.seeds import in_words
+from experiments.ask.budget import duration
+from experiments.plan.trial_names import in_words, short
 from experiments.read.configurations import Configuration, varied
 from experiments.read.experiments import Experiment
 from experiments.read.luck import Confirmation, state_with_confirmation
@@ -248,28 +246,3 @@ def _size(folder: Path) -> int:
             with contextlib.suppress(OSError):  # it is gone meanwhile
                 total += os.lstat(os.path.join(parent, name)).st_size
     return total
-
-
-def round_table(rounds: Sequence[Round], counted_in: str) -> Rows:
-    """The rounds of halving: how many trials play, from where to where, and how long that takes."""
-    return [
-        {
-            "round": str(index),
-            "trials": str(each.trials),
-            f"{counted_in} of each": f"{each.begin:,} to {each.end:,}",
-            "about": duration(each.seconds),
-        }
-        for index, each in enumerate(rounds, 1)
-    ]
-
-
-def plan_table(plan: Plan) -> Rows:
-    """A plan's configurations with what is swept, the CPUs that a trial of them reserves, and their trials' seeds."""
-    rows, several = [], bool(plan.configuration_of)
-    for trials in members(plan.configuration_of, len(plan.configs)):
-        config, seeds = plan.configs[trials[0]], [plan.configs[trial].seed for trial in trials]
-        swept = {name: short(config.to_dict()[name]) for name in plan.swept if name != "seed" or not several}
-        cpus = f"{config.num_workers * config.cpus_per_worker:g}"
-        row = {"trials" if several else "trial": in_words(trials), **swept, "CPUs of each" if several else "CPUs": cpus}
-        rows.append(row | {"seeds" if several else "seed": ", ".join(map(str, seeds))})
-    return rows

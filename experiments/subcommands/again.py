@@ -7,15 +7,14 @@ from typing import Annotated
 
 import tyro
 
-from experiments.ask.own_code import OwnCode
-from experiments.plan.own import import_typed
+from experiments.plan.learners import import_typed
 from experiments.plan.resources import local_cpus
 from experiments.read.experiments import Experiment
 from experiments.read.trial import Trial
 from experiments.record.folders import display
 from experiments.show.files import require_film_name, require_writable, write_out
 from experiments.show.text import line
-from experiments.subcommands.storage import One
+from experiments.subcommands.arguments import One, OwnCode
 from trainables.checks import Bounds, ConfigError, check_fields
 
 MAX_WORKERS = 256

@@ -8,8 +8,7 @@ import pytest
 
 from experiments import train
 from experiments.ask.command_line import parse
-from experiments.ask.flags import RunFlags, TrainFlags
-from experiments.ask.sweep_flags import SweepFlags
+from experiments.ask.flags import RunFlags, SweepFlags, TrainFlags
 from experiments.plan import capacity
 from experiments.plan.learners import PG
 from experiments.plan.resources import ClusterResources

@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from experiments.plan.own import learner_typed
+from experiments.plan.learners import learner_typed
 from experiments.run import sweep
 from tests.helpers.programs import ROOT, TRAIN, begin, blocks, command, run, write_a2c
 from trainables import checkpoints

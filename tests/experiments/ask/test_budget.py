@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.ask.budget import Budget
+from experiments.ask.budget import Budget, duration
 from trainables.checks import ConfigError
 
 
@@ -13,15 +13,13 @@ def row(iteration, steps=0):
 def test_without_flags_it_is_the_default_and_one_limit_lifts_the_other():
     assert Budget.of(None, None, default=Budget(150)) == Budget(150)
     assert Budget.of(None, 10**6, default=Budget(150)).limits == {"timesteps_total": 10**6}
-    assert Budget.of(20, None, default=Budget(None, 10**6)).limits == {"training_iteration": 20}
     assert Budget.of(20, 10**6, default=Budget(150)).limits == {"timesteps_total": 10**6, "training_iteration": 20}
 
 
-@pytest.mark.parametrize(
-    ("budget", "share"), [(Budget(10), 0.5), (Budget(None, 1000), 0.7), (Budget(10, 1000), 0.7), (Budget(4), 1.0)]
-)
-def test_the_limit_that_is_reached_first_counts(budget, share):
-    assert budget.share(row(5, 700)) == share
+def test_the_limit_that_is_reached_first_counts():
+    for budget, share in ((Budget(10), 0.5), (Budget(None, 1000), 0.7), (Budget(10, 1000), 0.7), (Budget(4), 1.0)):
+        assert budget.share(row(5, 700)) == share
+    assert Budget(10, 10**6).spent(row(10, 999)) == ["--iterations"]
 
 
 def test_it_has_ended_where_the_last_result_and_no_earlier_one_uses_it_up():
@@ -31,21 +29,17 @@ def test_it_has_ended_where_the_last_result_and_no_earlier_one_uses_it_up():
 
 
 def test_trials_are_compared_by_steps_where_steps_are_limited():
-    assert [budget.time_attr for budget in (Budget(5), Budget(5, 9), Budget(None, 9))] == [
-        "training_iteration",
-        "timesteps_total",
-        "timesteps_total",
-    ]
-    assert str(Budget(None, 2_000_000)) == "2,000,000 agent steps"
+    units = [(budget.unit, budget.time_attr) for budget in (Budget(5), Budget(5, 9), Budget(None, 9))]
+    assert units == [("iterations", "training_iteration")] + 2 * [("timesteps", "timesteps_total")]
+    assert str(Budget(5, 2_000_000)) == "2,000,000 agent steps or 5 iterations"
 
 
-def test_of_both_limits_any_can_be_extended_where_only_the_steps_could():
+def test_each_limit_can_be_extended():
     both = Budget(10, 10**6)
     assert both.extended(Budget(20)) == Budget(20, 10**6)
     assert both.extended(Budget(None, 2 * 10**6)) == Budget(10, 2 * 10**6)
-    assert both.extended(Budget(20, 2 * 10**6)) == both.doubled == Budget(20, 2 * 10**6)
+    assert both.extended(Budget(20, 2 * 10**6)) == both.doubled
     assert both.doubled.flags == ["--timesteps", "2000000", "--iterations", "20"]
-    assert both.spent(row(10, 999)) == ["--iterations"]
 
 
 @pytest.mark.parametrize(
@@ -59,3 +53,8 @@ def test_of_both_limits_any_can_be_extended_where_only_the_steps_could():
 def test_what_is_no_extension_is_refused_with_what_would_be(more, message):
     with pytest.raises(ConfigError, match=message):
         Budget(10).extended(more)
+
+
+def test_durations_have_the_unit_that_suits_them():
+    shown = [duration(seconds) for seconds in (89, 91, 5399, 9000, 200_000)]
+    assert shown == ["89 s", "2 min", "90 min", "2.5 h", "2 days"]

@@ -1,22 +1,25 @@
-"""Trials' names, which are folders' names."""
+"""Trials' names, which are folders' names, and numbers in them."""
 
-from experiments.plan.trial_names import LONGEST, trial_name
+from experiments.plan.trial_names import LONGEST, in_words, short, trial_name
 from experiments.record.folders import is_name
 
 
-def test_a_name_says_what_is_swept():
+def test_a_name_says_what_is_swept_in_three_digits():
     config = {"learning_rate": 2e-3, "hidden_sizes": "64-64", "gamma": 0.99}
     assert trial_name("00003", config, [*config]) == "00003_lr=2e-3_h=64-64_g=0.99"
+    assert [short(value) for value in (1.234567e-3, 200, 0.98)] == ["1.23e-3", "200", "0.98"]
 
 
-def test_a_swept_environment_became_a_folder_in_a_folder():
+def test_a_name_is_that_of_one_folder_and_short_enough():
     name = trial_name("00003", {"env_id": "ALE/Pong-v5", "gamma": 0.99}, ["env_id", "gamma"])
     assert name == "00003_env_id=ALE-Pong-v5_g=0.99"
     assert is_name(name)
-
-
-def test_many_swept_settings_made_a_name_longer_than_a_folder_can_have():
     config = {f"setting_number_{index}": index / 7 for index in range(30)}
     name = trial_name("00003", config, [*config])
     assert 100 < len(name) <= LONGEST
     assert name.startswith("00003_setting_number_0=0e0_setting_number_1=0.143_")
+
+
+def test_numbers_that_follow_each_other_are_a_range():
+    shown = [in_words(numbers) for numbers in ([3], [3, 4], [3, 4, 5], [3, 5, 6])]
+    assert shown == ["00003", "00003, 00004", "00003 to 00005", "00003, 00005, 00006"]

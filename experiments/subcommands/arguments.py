@@ -1,4 +1,4 @@
-"""Where a subcommand looks for experiments, and which ones it is given."""
+"""What subcommands of results.py are given: which experiments, where they lie, and code that may be imported."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Annotated
 
 import tyro
 
+from experiments.plan.learners import import_typed
 from experiments.read.experiments import Experiment, read_experiment
 from experiments.record.spec import find
 
@@ -47,3 +48,15 @@ class Several(Storage):
     def read_named(self) -> list[Experiment]:
         """All of them. Raises ConfigError, listing what there is, if none is named or one is not there."""
         return [self.read(name) for name in self.experiments or [""]]
+
+
+@dataclass(frozen=True)
+class OwnCode:
+    """Code that a program may import."""
+
+    learner: Annotated[str | None, tyro.conf.arg(metavar="MODULE:CLASS", help_behavior_hint="")] = None
+    """The learner, if it is one of your own: its module is imported (docs/own_learner.md)."""
+
+    def import_learner(self) -> None:
+        """Import it, if one was named. Raises ConfigError if that fails."""
+        import_typed(self.learner)

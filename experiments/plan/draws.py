@@ -1,16 +1,13 @@
-"""The plan of a sweep: every trial's configuration, drawn and checked before anything starts."""
+"""The configurations of a sweep: drawn from its space, with seeds of their own, and checked before anything starts."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from ray.tune.search.sample import Categorical, Domain, Float, Integer, LogUniform, Uniform
 from scipy.stats import qmc
 
-from experiments.ask.budget import Budget
-from experiments.plan.capacity import Round
 from experiments.plan.learners import Learner
 from experiments.plan.ranges import varies
 from experiments.plan.resources import ClusterResources
@@ -22,39 +19,8 @@ EVAL_INTERVAL = 40
 """Iterations between evaluations of a sweep's trials, where nobody sets it; a trial alone has 20. Every 20 iterations,
 evaluations took 0.06 of the cores' time in TRPO's default sweep, which neither scores nor chooses by them."""
 
-
-@dataclass(frozen=True)
-class Plan:
-    """What will run, where, and for how long."""
-
-    learner: Learner
-    configs: list[Config]
-    swept: list[str]  # the fields that differ between trials
-    budget: Budget  # of each
-    resources: ClusterResources  # of the machine or cluster
-    max_concurrent: int | None
-    notes: list[str]
-    rounds: Sequence[Round] = ()  # of halving, in the budget's unit
-    configuration_of: list[int] | None = None  # each trial's configuration, where these have several seeds
-    space: dict[str, str] | None = None  # from which they were drawn, in words
-    preset: dict[str, Any] | None = None  # settings of a preset in the space's file
-
-    def concurrent(self) -> int:
-        """How many trials run at once."""
-        count = self.resources.trials(self.configs)
-        return min(count, self.max_concurrent or count)
-
-    def idle(self) -> float:
-        """CPUs that nothing uses while as many trials run as can, small ones first."""
-        needs = sorted(_cpus(config) for config in self.configs)
-        return self.resources.cpus - sum(needs[: self.concurrent()])
-
-    def seconds(self) -> float:
-        """Time of all trials at the pace of an untrained policy's game, measured now on this machine."""
-        each = self.learner.seconds(self.configs[0], self.budget)
-        each_busy = max(config.num_workers * min(1, config.cpus_per_worker) for config in self.configs)
-        busy = min(self.resources.cpus, self.concurrent() * each_busy)
-        return len(self.configs) * each / busy
+ON_MEANS = ("halving", "fifo")
+"""Schedulers that know what to do with several seeds: one decides on their mean, the other runs them all."""
 
 
 def draw(
@@ -84,6 +50,56 @@ def draw(
     return configs, [name for name, domain in domains.items() if varies(domain)]
 
 
+def typical(learner: Learner, space: Space) -> Config:
+    """A configuration by whose pace a sweep is planned: a preset's, or in the middle of a user's own space.
+
+    Raises ConfigError if it is impossible.
+    """
+    rng = np.random.default_rng(0)
+    middle = {name: _value(domain, 0.5, rng) for name, domain in space.domains.items()} if space.own else {}
+    return learner.config_class.from_dict({**space.settings, **middle})
+
+
+def require_fits(config: Config, resources: ClusterResources) -> None:
+    """Raise ConfigError if a trial of this configuration can never be scheduled."""
+    most = resources.workers(config.cpus_per_worker)
+    if config.num_workers > most:
+        raise ConfigError(
+            f"num_workers={config.num_workers} needs {config.num_workers * config.cpus_per_worker:g} CPUs,"
+            f" but there are {resources}: at most {most} workers of {config.cpus_per_worker:g} CPU,"
+            " or less cpus_per_worker"
+        )
+
+
+def require_means(seeds: int, scheduler: str, settings: Mapping[str, Any]) -> None:
+    """Raise ConfigError if there are several seeds, and the scheduler decides about each trial alone.
+
+    Raises ConfigError, too, if the seed is one of the ``settings`` that are the same in all trials.
+    """
+    if seeds > 1 and scheduler not in ON_MEANS:
+        raise ConfigError(
+            f"--scheduler {scheduler} decides about each trial alone, and here are {seeds} seeds of a configuration:"
+            " halving decides on their mean, and fifo runs all"
+        )
+    if seeds > 1 and "seed" in settings:
+        raise ConfigError(f"--set seed={settings['seed']} would make {seeds} seeds of a configuration the same")
+
+
+def with_seeds(configs: Sequence[Config], seeds: int) -> tuple[list[Config], list[int], list[str]]:
+    """Each configuration with as many seeds; all have the same ones, from that of the first one on.
+
+    Returns the trials' configurations, which of these each is a seed of, and notes. What was drawn more than once runs
+    once, since its trials would be the same.
+    """
+    found: dict[str, Config] = {}
+    for config in configs:
+        found.setdefault(repr(dataclasses.replace(config, seed=0)), config)
+    first, again = configs[0].seed, len(configs) - len(found)
+    trials = [dataclasses.replace(config, seed=first + index) for config in found.values() for index in range(seeds)]
+    note = f"{again} of {len(configs)} configurations were drawn before, and run once: they would have the same seeds."
+    return trials, [index // seeds for index in range(len(trials))], [note] if again else []
+
+
 def _with_even_rows(config: Config, settings: Mapping[str, Any]) -> Config:
     """The configuration with iterations of as many steps, about, as those of the ``settings`` that all trials share.
 
@@ -95,16 +111,6 @@ def _with_even_rows(config: Config, settings: Mapping[str, Any]) -> Config:
         return config
     updates = round(slots * length * updates / (config.slots * config.segment_length))
     return dataclasses.replace(config, updates_per_iteration=max(1, updates))
-
-
-def typical(learner: Learner, space: Space) -> Config:
-    """A configuration by whose pace a sweep is planned: a preset's, or in the middle of a user's own space.
-
-    Raises ConfigError if it is impossible.
-    """
-    rng = np.random.default_rng(0)
-    middle = {name: _value(domain, 0.5, rng) for name, domain in space.domains.items()} if space.own else {}
-    return learner.config_class.from_dict({**space.settings, **middle})
 
 
 def _samples(domains: Mapping[str, Any], count: int, seed: int) -> list[dict[str, Any]]:
@@ -125,26 +131,10 @@ def _value(domain: Any, u: float, rng: np.random.Generator) -> Any:
         return domain
     if isinstance(domain, Categorical):
         return domain.categories[int(u * len(domain))]
-    if isinstance(domain, Float) and isinstance(domain.get_sampler(), LogUniform):
-        return float(domain.lower * (domain.upper / domain.lower) ** u)
-    if isinstance(domain, Float) and isinstance(domain.get_sampler(), Uniform):
-        return float(domain.lower + (domain.upper - domain.lower) * u)
-    if isinstance(domain, Integer) and isinstance(domain.get_sampler(), LogUniform):
-        return int(domain.lower * (domain.upper / domain.lower) ** u)
-    if isinstance(domain, Integer) and isinstance(domain.get_sampler(), Uniform):
-        return int(domain.lower + (domain.upper - domain.lower) * u)
+    if isinstance(domain, Float | Integer):
+        kind = int if isinstance(domain, Integer) else float
+        if isinstance(domain.get_sampler(), LogUniform):
+            return kind(domain.lower * (domain.upper / domain.lower) ** u)
+        if isinstance(domain.get_sampler(), Uniform):
+            return kind(domain.lower + (domain.upper - domain.lower) * u)
     return domain.sample(random_state=np.random.RandomState(rng.integers(2**31)))  # what Tune's domains take
-
-
-def require_fits(config: Config, resources: ClusterResources) -> None:
-    """Raise ConfigError if a trial of this configuration can never be scheduled."""
-    most = resources.workers(config.cpus_per_worker)
-    if config.num_workers > most:
-        raise ConfigError(
-            f"num_workers={config.num_workers} needs {_cpus(config):g} CPUs, but there are {resources}:"
-            f" at most {most} workers of {config.cpus_per_worker:g} CPU, or less cpus_per_worker"
-        )
-
-
-def _cpus(config: Config) -> float:
-    return config.num_workers * config.cpus_per_worker

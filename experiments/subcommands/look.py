@@ -1,0 +1,196 @@
+"""Subcommands of results.py that look at experiments: lists, reports, comparisons, tables, and what was best."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich import filesize
+
+from experiments.read import policies
+from experiments.read.comparison import compare
+from experiments.read.experiments import read_all, read_group
+from experiments.read.frame import Frames
+from experiments.read.luck import state_with_confirmation
+from experiments.read.next_command import best_command, next_command, watch_command
+from experiments.record import folders
+from experiments.show.files import Format, format_of, put
+from experiments.show.tables import age, experiment_table
+from experiments.show.text import line, print_table
+from experiments.subcommands.arguments import One, OwnCode, Several, Storage
+from trainables.checks import Bounds, ConfigError, check_fields
+
+
+@dataclass(frozen=True)
+class List(Storage):
+    """Show the experiments in a storage path: state, trials, best return, size, age, and how to go on.
+
+    One whose files cannot be understood is "damaged".
+
+    Example: python experiments/results.py list --storage-path results
+    """
+
+    def run(self) -> None:
+        """Print the table, and the commands that resume."""
+        experiments, damaged = read_all(self.storage_path)
+        if not experiments and not damaged:
+            raise ConfigError(f"no experiments in {self.storage_path}")
+        experiments.sort(key=age)
+        print_table(experiment_table(experiments, damaged))
+        for name, reason in damaged.items():
+            line()
+            line(f"Damaged {name}:  {reason}")
+        for experiment in experiments:
+            if state_with_confirmation(experiment) in ("interrupted", "failed", "unconfirmed") and (
+                command := next_command(experiment.folder, experiment.spec, over=False)
+            ):
+                line()
+                line(f"Resume {experiment.name}:  {command}")
+
+
+@dataclass(frozen=True)
+class Report(Several):
+    """Write one HTML file with all figures inside, and the same as Markdown with a folder of figures.
+
+    Runs that differ in seed and parallelism alone are drawn as one curve with its 95% band, also across experiments.
+
+    Example: python experiments/results.py report pg-1 trpo-1 --out both.html
+    """
+
+    out: Annotated[
+        Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="(default: report.html in the first experiment)")
+    ] = None
+    """The HTML file."""
+
+    def run(self) -> None:
+        """Write the report."""
+        experiments = self.read_named()
+        from experiments.show.page import publish  # matplotlib takes a second to import
+        from experiments.show.report import report
+
+        publish(report(experiments), self.out, experiments[0].folder, "report.html")
+
+
+@dataclass(frozen=True)
+class Compare(Several):
+    """Which configuration is better, by its seeds at equal agent steps, and how sure is that?
+
+    The others are compared with the first. Experiments joined by commas count as one: the seeds of a configuration.
+
+    Example: python experiments/results.py compare old-1,old-2,old-3 new-1,new-2,new-3
+    """
+
+    window: Annotated[int, Bounds(0)] = 0
+    """Agent steps over which returns are averaged (0: 250,000, or less if a run is short)."""
+
+    steps: Annotated[int, Bounds(0)] = 0
+    """Agent steps to compare at, where seeds that did not come so far are left out (0: as far as all came)."""
+
+    best: Annotated[int, Bounds(0)] = 0
+    """How many configurations of each to compare, those with the best latest returns (0: all)."""
+
+    out: Annotated[
+        Path | None,
+        tyro.conf.arg(metavar="FILE", help_behavior_hint="(default: comparison.html in the first experiment)"),
+    ] = None
+    """The HTML file."""
+
+    def __post_init__(self) -> None:
+        """Check every flag."""
+        check_fields(self)
+
+    def run(self) -> None:
+        """Write the page, and print what can be told apart."""
+        groups = [read_group(self.storage_path, names) for names in self.experiments or [""]]
+        found = compare(groups, self.window, self.steps, self.best)
+        from experiments.show.comparison import comparison_page, verdict  # matplotlib takes a second to import
+        from experiments.show.page import publish
+
+        page = comparison_page(found, [experiment for group in groups for experiment in group])
+        publish(page, self.out, groups[0][0].folder, "comparison.html")
+        for pair in found.pairs:
+            line(verdict(pair, found.steps))
+
+
+@dataclass(frozen=True)
+class Table(Several):
+    """Experiments' trials with results and settings as CSV, JSON or Parquet; docs/python.md has the columns.
+
+    Example: python experiments/results.py table pg-1 pg-2 --rows --out rows.parquet
+    """
+
+    rows: bool = False
+    """A line for each iteration, with its metrics, in place of one for each trial."""
+
+    windows: bool = False
+    """A line for each window of 250,000 agent steps, with the mean return of the games that ended in it."""
+
+    format: Annotated[
+        Format | None, tyro.conf.arg(help_behavior_hint="(default: as the name of --out ends, else csv)")
+    ] = None
+    """How to write it."""
+
+    out: Annotated[
+        Path | None,
+        tyro.conf.arg(metavar="FILE", aliases=["--output"], help_behavior_hint="(default: standard output)"),
+    ] = None
+    """The file."""
+
+    def run(self) -> None:
+        """Write the table."""
+        if self.rows and self.windows:
+            raise ConfigError("--rows and --windows are two tables: write one after the other")
+        frames = Frames(*self.read_named())
+        frame = frames.rows() if self.rows else frames.windows() if self.windows else frames.trials()
+        put(frame, self.format or format_of(self.out), self.out)
+
+
+@dataclass(frozen=True)
+class Best(One, OwnCode):
+    """Print the command that trains the configuration with the best latest return (mean over its seeds).
+
+    Example: python experiments/results.py best first --json
+    """
+
+    json: bool = False
+    """Print configuration, score and command as JSON."""
+
+    def run(self) -> None:
+        """Print the best configuration."""
+        self.import_learner()
+        experiment = self.read_named()
+        command, best = best_command(experiment)
+        if self.json:
+            print(json.dumps({"learner": experiment.learner} | best | {"command": command}))
+        else:
+            line(command)
+
+
+@dataclass(frozen=True)
+class Export(Storage, OwnCode):
+    """Write the best policy alone into a new folder, in half precision: watch.py plays it, and it can be given away.
+
+    Example: python experiments/results.py export first --out policy
+    """
+
+    target: Annotated[
+        tyro.conf.Positional[str],
+        tyro.conf.arg(metavar="CHECKPOINT|TRIAL|EXPERIMENT", help_behavior_hint=""),
+    ] = ""
+    """A path, or the name of an experiment in the storage path."""
+
+    out: Annotated[Path, tyro.conf.arg(metavar="DIR")] = Path("policy")
+    """The new folder."""
+
+    def run(self) -> None:
+        """Write the policy."""
+        self.import_learner()
+        best = policies.best_of(policies.find(self.storage_path, self.target))
+        try:
+            size = policies.export(best, self.out)
+        except OSError as error:
+            raise ConfigError(f"--out {self.out} cannot be written: {error.strerror}") from None
+        where = folders.display(best.folder)
+        line(f"{where}: iteration {best.iteration}, {best.in_training}")
+        line(f"Watch:  {watch_command(self.out.absolute(), best.state.learner)}  ({filesize.decimal(size)})")

@@ -1,0 +1,118 @@
+"""What a sweep will run: configurations that are drawn from a space, and fit on the machine."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from ray import tune
+
+from experiments.plan.draws import EVAL_INTERVAL, draw, require_means, with_seeds
+from experiments.plan.learners import LEARNERS, PG
+from experiments.plan.resources import ClusterResources
+from experiments.plan.spaces import space_around
+from trainables.checks import ConfigError
+from trainables.config import PGConfig
+
+EIGHT, TWO = ClusterResources((8,)), ClusterResources((2,))
+EACH = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
+
+
+def drawn(learner=PG, count=20, fixed=None, preset="default", seed=0, resources=EIGHT):
+    """From the space around a preset."""
+    return draw(learner, space_around(learner, preset, fixed or {}, resources), count, seed, resources)
+
+
+@EACH
+def test_every_preset_has_a_space_that_draws_valid_configurations(learner):
+    assert learner.space.PRESETS.keys() == learner.space.SPACES.keys()
+    for preset, settings in learner.space.PRESETS.items():
+        configs, swept = drawn(learner, preset=preset)
+        expected = learner.config_class.from_dict(settings)
+        kept = settings.keys() - set(swept)
+        assert all(getattr(config, name) == getattr(expected, name) for config in configs for name in kept)
+        assert len({tuple(getattr(config, name) for name in swept) for config in configs}) > 1
+
+
+def test_drawing_repeats_with_the_seed_and_trials_have_seeds_of_their_own():
+    first, again, other = drawn(seed=3)[0], drawn(seed=3)[0], drawn(seed=4)[0]
+    assert first == again != other
+    assert [config.seed for config in first] == [*range(3, 23)]
+
+
+def test_a_few_trials_cover_every_setting_evenly():
+    configs, _ = drawn(count=18)
+    for name in ("gamma", "segment_length"):
+        values = [getattr(config, name) for config in configs]
+        assert [values.count(value) for value in {*values}] == [6, 6, 6]
+    rates = sorted(config.learning_rate for config in configs)
+    domain = PG.space.SPACES["default"]["learning_rate"]
+    edges = np.geomspace(domain.lower, domain.upper, 19)
+    assert all(low <= rate <= high for low, rate, high in zip(edges[:-1], rates, edges[1:], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("domain", "low", "high"),
+    [(tune.uniform(0.9, 0.99), 0.9, 0.99), (tune.quniform(0.9, 0.98, 0.02), 0.9, 0.98), (0.95, 0.95, 0.95)],
+)
+def test_spaces_may_hold_what_tune_can_draw(monkeypatch, domain, low, high):
+    monkeypatch.setitem(PG.space.SPACES["default"], "gamma", domain)
+    values = [config.gamma for config in drawn()[0]]
+    assert all(low <= value <= high for value in values)
+    assert min(values) <= low + 0.02
+    assert max(values) >= high - 0.02
+
+
+@EACH
+def test_rows_come_equally_often_and_evaluations_seldom_unless_they_are_asked_for(learner):
+    configs, swept = drawn(learner)
+    lengths = {*learner.space.SPACES["default"]["segment_length"].categories}
+    assert {config.segment_length for config in configs} == lengths
+    assert {config.segments_steps for config in configs} == {learner.config_class().segments_steps}
+    assert {config.eval_interval for config in configs} == {EVAL_INTERVAL}
+    assert "eval_interval" not in swept
+    asked, _ = drawn(learner, fixed={"updates_per_iteration": 3, "eval_interval": 20})
+    assert asked == [dataclasses.replace(each, updates_per_iteration=3, eval_interval=20) for each in configs]
+
+
+def test_parallelism_beyond_the_cluster_is_cut_with_a_note():
+    assert {config.num_workers for config in drawn(count=30, resources=TWO)[0]} == {1, 2}
+    notes = space_around(PG, "default", {}, TWO).notes
+    assert notes == ["num_workers 4, 8 left out of the space: there are 2 CPUs."]
+    with pytest.raises(ConfigError, match="at most 2 workers"):
+        drawn(fixed={"num_workers": 3}, resources=TWO)
+
+
+def test_fixed_settings_replace_the_space():
+    configs, swept = drawn(fixed={"num_workers": 1, "gamma": 0.9})
+    assert {(config.num_workers, config.gamma) for config in configs} == {(1, 0.9)}
+    assert "num_workers" not in swept
+
+
+def test_a_worker_needs_its_cpus_on_one_node():
+    resources = ClusterResources((3, 3, 1))
+    with pytest.raises(ConfigError, match=r"7 CPUs of 3 nodes \(3, 3, 1\): at most 2 workers of 2 CPU"):
+        drawn(fixed={"num_workers": 3, "cpus_per_worker": 2}, resources=resources)
+    twos, ones = ([PGConfig(num_workers=2, cpus_per_worker=cpus)] * 9 for cpus in (2, 1))
+    assert (resources.trials(twos), resources.trials(ones)) == (1, 3)
+    assert ClusterResources((0.3,)).workers(0.1) == 3
+    assert ClusterResources((4,)).trials([PGConfig(num_workers=count) for count in (1, 1, 2, 2)]) == 3
+
+
+def test_all_configurations_have_the_same_seeds_side_by_side_and_run_once():
+    configs = [PGConfig(seed=5, gamma=0.9), PGConfig(seed=6, gamma=0.8), PGConfig(seed=7, gamma=0.9)]
+    trials, configuration_of, (note,) = with_seeds(configs, 3)
+    assert [(config.gamma, config.seed) for config in trials] == [(g, s) for g in (0.9, 0.8) for s in (5, 6, 7)]
+    assert configuration_of == [0, 0, 0, 1, 1, 1]
+    assert note.startswith("1 of 3 configurations were drawn before")
+    assert with_seeds(configs[:1], 1) == (configs[:1], [0], [])
+
+
+def test_schedulers_that_decide_about_each_trial_alone_take_one_seed():
+    for scheduler in ("halving", "fifo"):
+        require_means(3, scheduler, {})
+    for scheduler in ("asha", "pbt"):
+        require_means(1, scheduler, {"seed": 4})
+        with pytest.raises(ConfigError, match=f"{scheduler} decides .* 3 seeds .* halving decides on their mean"):
+            require_means(3, scheduler, {})
+    with pytest.raises(ConfigError, match="--set seed=4 would make 3 seeds of a configuration the same"):
+        require_means(3, "halving", {"seed": 4})

@@ -1,0 +1,138 @@
+"""Files of the user's own that a command line names: modules, and pages of spaces; one line where there is none."""
+
+import json
+import os
+
+import pytest
+
+from experiments.plan.own_files import imported, read_page
+from trainables.checks import ConfigError
+
+MODULES = {
+    "mine_own.py": "import numpy as np\ndef make():\n    return 3\n",
+    "package/inner.py": "class Thing: ...\n",
+    "broken.py": "x = 1\nx = 1 / 0\n",
+    "ends.py": "raise SystemExit('bye')\n",
+    "unwhole.py": "def f(:\n",
+    "needy.py": "import not_there_at_all\n",
+    "json.py": "loads = 5\n",
+    "no-name.py": "x = 1\n",
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "package").mkdir()
+    for name, text in MODULES.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_a_module_here_and_a_file(folder):
+    for typed in ("mine_own:make", "mine_own.py:make", "./mine_own.py:make", f"{folder}/mine_own.py:make"):
+        module, make = imported(typed)
+        assert (module.__name__, make()) == ("mine_own", 3)
+    assert imported("package.inner:Thing")[1].__name__ == "Thing"
+
+
+def test_no_file_here_takes_the_place_of_a_library():
+    assert imported("json:loads")[1] is json.loads
+
+
+@pytest.mark.parametrize(
+    ("typed", "complaint"),
+    [
+        ("mine_own:mak", "unknown name 'mak'; did you mean 'make'? Known: make"),
+        ("mine_own", "accepted is module:name"),
+        (":make", "accepted is module:name"),
+        ("/tmp/mine_own:make", "is no module"),
+        ("not_here:make", "there is no module 'not_here' here or on PYTHONPATH"),
+        ("mine_own.deeper:make", "there is no module 'mine_own.deeper'"),
+        ("./not_here.py:make", "there is no file"),
+        ("no-name.py:x", "cannot be the name of a module"),
+        ("json.py:loads", "there is another module 'json'; call the file otherwise"),
+        ("broken:x", "its import fails with ZeroDivisionError: division by zero (broken.py, line 2)"),
+        ("ends:x", "its import fails with SystemExit: bye (ends.py, line 1)"),
+        ("unwhole:x", "its import fails with SyntaxError: invalid syntax (unwhole.py, line 1)"),
+        ("needy:x", "its import fails with ModuleNotFoundError: No module named 'not_there_at_all' (needy.py, line 1)"),
+    ],
+)
+def test_what_cannot_be_imported_is_said_in_one_line(typed, complaint):
+    with pytest.raises(ConfigError) as error:
+        imported(typed)
+    assert complaint in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
+
+
+@pytest.fixture
+def page(folder):
+    def write(name, text):
+        (folder / name).write_text(text)
+        return folder / name
+
+    return write
+
+
+def test_yaml_is_a_line_for_each_setting_around_any_preset_or_has_the_names_of_python(page):
+    file = page("s.yaml", "learning_rate: 1e-4..1e-2:log  # wide\ngamma: [0.98, 0.99]\nhidden_size: 100\n")
+    for preset in ("default", "karpathy"):
+        space = {"learning_rate": "1e-4..1e-2:log", "gamma": ["0.98", "0.99"], "hidden_size": "100"}
+        assert read_page(file, preset) == (None, space)
+    file = page("s.yml", "PRESETS:\n  big: {hidden_size: 400}\nSPACES:\n  big: {gamma: '0.9..0.99'}\n")
+    assert read_page(file, "big") == ({"hidden_size": "400"}, {"gamma": "0.9..0.99"})
+
+
+def test_python_is_run(page):
+    text = "from ray import tune\nPRESETS = {'big': {'hidden_size': 400}}\n"
+    file = page("s.py", text + "SPACES = {'default': {'gamma': tune.uniform(0.9, 0.99)}, 'big': {'clip': [0.1]}}\n")
+    assert read_page(file, "big") == ({"hidden_size": 400}, {"clip": [0.1]})
+    assert read_page(file, "default")[1]["gamma"].upper == 0.99
+
+
+def test_a_text_in_yaml_means_what_it_means_after_sweep(page):
+    """YAML 1.1 makes truth values, minutes and dates of them."""
+    file = page("s.yaml", "a: [yes, no, off]\nb: 1:30\nc: 2026-01-01\nd: 1e-4\ne: 0o17\nf: ~\n")
+    space = {"a": ["yes", "no", "off"], "b": "1:30", "c": "2026-01-01", "d": "1e-4", "e": "0o17", "f": "~"}
+    assert read_page(file, "default") == (None, space)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("s.yaml", "", "holds no space: accepted are lines as learning_rate: 1e-4..1e-2:log"),
+        ("s.yaml", "- 1\n", "holds no space"),
+        ("s.yaml", "a: 1\n\tb: 2\n", "is no YAML: .* in line 2"),
+        ("s.yaml", "gamma: 0.9\nepochs: 3\ngamma: 0.8\n", "s.yaml: gamma is there twice, in line 3 again"),
+        ("s.yaml", "a: &a [*a]\n", "is no YAML"),
+        ("s.yaml", "[1]: 2\n", "is no YAML"),
+        ("s.yaml", "a: " + "[" * 5000, "is nested too deep"),
+        ("s.yaml", "a: \0", "is no YAML"),
+        ("s.yaml", "!!python/object/apply:os.mkdir [exploded]", "holds no space"),
+        ("s.yaml", "SPACES: {default: 3}\n", "SPACES has settings for each preset"),
+        ("s.yaml", "SPACES: {default: {gamma: 1}}\nspaces: 3\n", "unknown name 'spaces'. Known: MUTATIONS, PRESETS"),
+        ("s.yaml", "SPACES: {default: {}}\n", "the space of preset default is empty"),
+        ("s.yaml", "SPACES: {defualt: {gamma: 1}}\n", "unknown preset 'default'; did you mean 'defualt'"),
+        ("s.py", "SPACES = {}", "holds no space"),
+        ("s.py", "x = 1\n1 / 0\n", r"fails with ZeroDivisionError: division by zero \(s.py, line 2\)"),
+        ("s.py", "raise SystemExit(0)\n", "fails with SystemExit"),
+    ],
+)
+def test_a_file_without_a_space_is_refused_in_one_line(page, folder, name, text, reason):
+    with pytest.raises(ConfigError, match=reason) as error:
+        read_page(page(name, text), "default")
+    assert str(error.value).startswith("--space")
+    assert len(str(error.value).splitlines()) == 1
+    assert not (folder / "exploded").exists()
+
+
+@pytest.mark.timeout(10)
+def test_what_is_no_file_is_refused(folder):
+    os.mkfifo(folder / "pipe")
+    for name, reason in (
+        ("none.yaml", "No such file"),
+        ("none.py", "there is no such file"),
+        ("pipe", "it is no file"),
+    ):
+        with pytest.raises(ConfigError, match=reason):
+            read_page(folder / name, "default")
