@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from experiments import train
-from experiments.ask.command_line import parse
 from experiments.plan.learners import LEARNERS
+from experiments.plan.resources import ClusterResources
 from experiments.record.lock import exclusive
 from tests.helpers.written_experiments import write_experiment
 
@@ -99,7 +99,7 @@ def test_a_table_goes_to_the_terminal_or_to_a_file_in_the_format_of_its_name(sto
     ],
 )
 def test_the_best_configurations_command_trains_it_also_where_the_preset_differs(
-    learner, settings, tmp_path, run_results
+    learner, settings, tmp_path, monkeypatch, run_results
 ):
     trials = [(settings, [-20, -10], None), ({"gamma": 0.5}, [-5, -11], None), ({"gamma": 0.6}, [-1], "cut")]
     write_experiment(tmp_path, "sweep", learner, trials[: 3 - bool(settings)])
@@ -108,16 +108,15 @@ def test_the_best_configurations_command_trains_it_also_where_the_preset_differs
     python, program, command, *words = shlex.split(output)
     assert (python, command) == ("python", learner)
     assert program.endswith("train.py")
-    config_class = LEARNERS[learner].config_class
-    default = train.default_config(LEARNERS[learner], words)
-    arguments = parse(train.Arguments[config_class], "", prog="", args=words, default=train.Arguments(default))
-    best = settings or {"gamma": 0.6}
-    assert arguments.config == config_class.from_dict(best)
-    assert arguments.run.iterations == 10
+    config_class, best = LEARNERS[learner].config_class, settings or {"gamma": 0.6}
+    monkeypatch.setattr(train, "resources_for", lambda run: ClusterResources((4,)))
+    spec = train.prepare(LEARNERS[learner], words).spec
+    assert spec.configs == [config_class.from_dict(best).to_dict()]
+    assert spec.iterations == 10
     flags = [word.removeprefix("--").removeprefix("no-") for word in words if word.startswith("--")]
     given = {flag.replace("-", "_") for flag in flags} - {"iterations"}
     preset = config_class.from_dict(LEARNERS[learner].preset("default")).to_dict()
-    assert given == {name for name, value in arguments.config.to_dict().items() if value != preset[name]}
+    assert given == {name for name, value in spec.configs[0].items() if value != preset[name]}
     answer = json.loads(run_results("best", name, "--storage-path", tmp_path, "--json")[1])
     assert answer["config"] == config_class.from_dict(best).to_dict()
     assert answer["command"] == output.strip()

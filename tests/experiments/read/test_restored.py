@@ -65,7 +65,7 @@ def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_it_used(trained
 
 def test_a_trial_that_copied_another_one_goes_on_from_the_copy_and_not_from_a_later_iteration_of_its_own(trained):
     """It sorted by iteration, and an exchange may go back to a lower one. Its settings are in the checkpoint."""
-    folder, spec = trained("running", scheduler="pbt", swept=["max_kl", "seed"])
+    folder, spec = trained("running", scheduler="pbt", swept=["max_kl", "seed"], space={"max_kl": "0.01..0.1:log"})
     copy = next(folder.glob("00000*")) / "checkpoint_000002"
     copy.mkdir()
     learner = LEARNERS["trpo"].trainable.untrained(TRPOConfig.from_dict(SETTINGS | {"max_kl": 0.05, "gamma": 0.5}))
