@@ -84,7 +84,13 @@ OWN = [
     {"seed": 5, "num_workers": 2, "timesteps_per_batch": 200, "max_kl": 0.05},
 ]
 PAIR = small_spec(
-    "trpo", [TRPOConfig(**CARTPOLE | own) for own in OWN], iterations=3, interval=2, scheduler="pbt", swept=[*OWN[0]]
+    "trpo",
+    [TRPOConfig(**CARTPOLE | own) for own in OWN],
+    iterations=3,
+    interval=2,
+    scheduler="pbt",
+    swept=[*OWN[0]],
+    space={"max_kl": "0.01..0.1:log"},
 )
 """A population of two. The second trial is ahead after two iterations, and has more workers."""
 
