@@ -71,8 +71,8 @@ def start(
     if run.uri or run.address:
         start_ray(run.address, run.verbose)
         require_shared(run.uri or str(run.folder.absolute()))
-    spec = with_source(spec, learner.source)
-    folder = create(run.folder, run.name, spec)
+    folder = create(run.folder, run.name, with_source(spec, learner.source))
+    spec = ExperimentSpec.read(folder)  # which says where it comes from, too
     with exclusive(folder):
         keep_source(folder, spec, learner.source)
         if prepare:

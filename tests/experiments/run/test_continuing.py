@@ -153,6 +153,7 @@ def test_trials_with_both_limits_go_on_without_a_gap_where_no_extend_was_accepte
     spec = SIX_ITERATIONS.but(iterations=3, timesteps=10**6)
     _, folder = lifecycle.start(TRPO, spec, flags(tmp_path, name="short"))
     assert ExperimentSpec.read(folder).ended == "all done"
+    assert ExperimentSpec.read(folder).origin.versions, "an end leaves the origin as it was"
     with pytest.raises(ConfigError, match="its trials ended by their other limit; give more --iterations"):
         lifecycle.resume(TRPO, flags(tmp_path, extend="short"), Budget(None, 2 * 10**6))
     assert ExperimentSpec.read(folder).budget == Budget(3, 10**6)
