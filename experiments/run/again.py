@@ -14,7 +14,7 @@ from typing import NamedTuple
 import ray
 from threadpoolctl import threadpool_limits
 
-from experiments.ask.words import duration
+from experiments.ask.budget import duration
 from experiments.plan.learners import learner_named
 from experiments.plan.resources import local_cpus
 from experiments.read.experiments import Experiment
