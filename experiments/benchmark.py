@@ -11,14 +11,16 @@ from threadpoolctl import threadpool_limits
 
 from experiments.ask.command_line import clean_exit, parse, program, subcommand
 from experiments.benchmarks.measure import OutputFlags, RoundsFlags, Table, show
-from experiments.benchmarks.reinforce import ReinforceFlags, benchmark_reinforce
+from experiments.benchmarks.programs import SweepFlags, TuneFlags, benchmark_sweep, benchmark_tune
 from experiments.benchmarks.rollout import benchmark_emulator, benchmark_rollout
-from experiments.benchmarks.schedulers import SchedulersFlags, benchmark_schedulers
-from experiments.benchmarks.simulation import SimulateFlags, benchmark_simulate
-from experiments.benchmarks.sweep import SweepFlags, benchmark_sweep
-from experiments.benchmarks.trpo import TRPOFlags, benchmark_trpo
-from experiments.benchmarks.tune import TuneFlags, benchmark_tune
-from experiments.benchmarks.update import benchmark_update
+from experiments.benchmarks.simulate import SimulateFlags, benchmark_simulate
+from experiments.benchmarks.updates import (
+    ReinforceFlags,
+    TRPOFlags,
+    benchmark_reinforce,
+    benchmark_trpo,
+    benchmark_update,
+)
 
 DESCRIPTION = """Benchmarks:
 {benchmarks}
@@ -41,7 +43,6 @@ BENCHMARKS: dict[str, tuple[type[OutputFlags], Benchmark]] = {
     "trpo": (TRPOFlags, benchmark_trpo),
     "tune": (TuneFlags, benchmark_tune),
     "sweep": (SweepFlags, benchmark_sweep),
-    "schedulers": (SchedulersFlags, benchmark_schedulers),
     "simulate": (SimulateFlags, benchmark_simulate),
 }
 

@@ -39,9 +39,8 @@ RULES = {f"experiments/{room}/": f"trainables {room} {below} {others}" for room,
     "trainables/learning/kernels.py": "numba",
 }
 ITSELF = {
-    # files that import the package as a whole: one sends it to a cluster's nodes, one looks where it lies
+    # a file that imports the package as a whole: it sends it to a cluster's nodes
     "experiments/run/cluster.py": "experiments",
-    "experiments/benchmarks/tune.py": "experiments",
 }
 SOURCES = sorted(path.relative_to(ROOT).as_posix() for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 

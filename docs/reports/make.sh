@@ -17,15 +17,14 @@ python=${PYTHON:-$code/.venv/bin/python}
 programs=$code/experiments
 
 learning=(pg trpo a2c karpathy modular_rl)
-tables=(fifo_100 fifo_200) # made only when named: what the schedulers' replay is fed with, as it was when it decided
 sweeps=(sweep_pg sweep_trpo sweep_pg_{1..4} sweep_trpo_{1..4})
-benchmarks=(emulator rollout update reinforce trpo tune simulate schedulers)
+benchmarks=(emulator rollout update reinforce trpo tune simulate)
 steps=("${learning[@]}" "${benchmarks[@]/#/benchmark_}" "${sweeps[@]}" confirm_pg confirm_trpo first_commands pages)
 
 # What a step's result depends on: games on the Trainables alone, all else on the programs too.
 parts_of() {
     case $1 in
-        pg | trpo | karpathy | modular_rl | fifo_*) echo trainables search_spaces pyproject.toml ;;
+        pg | trpo | karpathy | modular_rl) echo trainables search_spaces pyproject.toml ;;
         a2c) echo trainables pyproject.toml ;; # and the page's section with its file
         *) echo trainables search_spaces experiments pyproject.toml ;;
     esac
@@ -82,24 +81,11 @@ run_step() {
             ;;
         karpathy) experiment karpathy "train.py pg" --preset karpathy --timesteps 5000000 ;;
         modular_rl) experiment modular_rl "train.py trpo" --preset modular_rl --timesteps 1000000 ;;
-        fifo_*)
-            experiment "$1" sweep_pong.py --scheduler fifo --seed "${1#fifo_}" --seeds 2 --num-samples 16 \
-                --num-workers 1 --timesteps 1000000 --time-budget-s 30000
-            ;;
         sweep_pg | sweep_trpo) sweep "$1" "${1#sweep_}" 0 ;;
         sweep_pg_*) sweep "$1" pg "${1#sweep_pg_}" ;;
         sweep_trpo_*) sweep "$1" trpo "${1#sweep_trpo_}" ;;
         confirm_pg) program sweep_pong.py --resume sweep_pg --confirm 3 --confirm-seeds 3 --storage-path "$folder" ;;
         confirm_trpo) program sweep_trpo.py --resume sweep_trpo --confirm 3 --confirm-seeds 3 --storage-path "$folder" ;;
-        benchmark_schedulers)
-            local made_here=() # without tables of this folder those that are published
-            for table in "${tables[@]}"; do
-                [[ -f $folder/$table.done ]] || continue
-                program results.py table "$table" --rows --storage-path "$folder" --out "$folder/$table.parquet"
-                made_here+=("$folder/$table.parquet")
-            done
-            program benchmark.py schedulers ${made_here[@]:+--table "${made_here[@]}"} --json "$folder/$1.json"
-            ;;
         benchmark_*) program benchmark.py "${1#benchmark_}" --json "$folder/$1.json" ;;
         first_commands | pages) "$python" "$code/docs/reports/$1.py" "$folder" ;;
     esac
@@ -145,8 +131,8 @@ if [[ ${1:-} == --check ]]; then
     exec "$python" "$code/docs/reports/check.py" "$folder"
 fi
 for name in "$@"; do
-    [[ " ${steps[*]} ${tables[*]} " == *" $name "* ]] ||
-        { echo "there is no step $name; accepted: ${steps[*]} ${tables[*]}" >&2 && exit 2; }
+    [[ " ${steps[*]} " == *" $name "* ]] ||
+        { echo "there is no step $name; accepted: ${steps[*]}" >&2 && exit 2; }
 done
 for name in "${@:-${steps[@]}}"; do
     if [[ $# -eq 0 && $name != pages ]] && published "$name"; then

@@ -8,12 +8,11 @@ after it.
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from elsewhere import elsewhere
-from published import DATA, ROOT, Runs, benchmark, made, others, runs, table
+from published import DATA, ROOT, Runs, made, others, runs, table
 from speed_numbers import begin, clusters, iterations, speeds
 from sweep_numbers import confirmed, default_sweeps, sweep_parts, winners
 
@@ -110,25 +109,6 @@ def core_minutes() -> str:
     return table(["learner", "until", "core-minutes", "machine", "source"], [*ours, *theirs])
 
 
-def schedulers() -> str:
-    """What the chosen policy and settings are worth, by scheduler and machine."""
-    if not (DATA / "benchmark_schedulers.json").exists():
-        return "Not published yet; `docs/reports/make.sh FOLDER fifo_100 fifo_200 benchmark_schedulers` makes it.\n"
-    order, *scenes = benchmark("schedulers")
-    early = [[f"{value:.2f}" if isinstance(value, float) else value for value in row.values()] for row in order["rows"]]
-    heads = ["scheduler", *(re.sub(r":.* on", ",", scene["title"]) for scene in scenes)]
-    cells = [[_means(row) for row in scene["rows"]] for scene in scenes]
-    names = [f"`{row['scheduler']}`" for row in scenes[0]["rows"]]
-    replayed = table(heads, [[name, *line] for name, line in zip(names, zip(*cells, strict=True), strict=True)])
-    return f"{order['title']}:\n\n{table([*order['rows'][0]], early)}\n{replayed}"
-
-
-def _means(row: Mapping[str, Any]) -> str:
-    """The means of intervals, and the core-minutes played; nothing where there was no time."""
-    means = [text.split()[0] for text in (row["policy"], row["settings"]) if text]
-    return f"{'; '.join(means)} ({row['played']:.0f})" if means else ""
-
-
 RLLIB = (
     (
         *("RLlib IMPALA", "18 to 19", "224 to 384", "32 to 128 workers, 2 GPUs"),
@@ -189,7 +169,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     function.__name__: function
     for function in (
         *(film, learners, origin, beside_others, a2c, core_minutes, elsewhere),
-        *(begin, speeds, iterations, clusters, schedulers, winners, default_sweeps, sweep_parts, confirmed),
+        *(begin, speeds, iterations, clusters, winners, default_sweeps, sweep_parts, confirmed),
     )
 }
 

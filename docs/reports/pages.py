@@ -37,18 +37,16 @@ CONFIRMED = {"confirm_pg": "sweep_pg-confirm", "confirm_trpo": "sweep_trpo-confi
 REPORTED = {"learners": LEARNERS, "originals": RUNS[3:], "sweep_pg": SWEEPS[:1], "sweep_trpo": SWEEPS[1:2]}
 """Reports, and the experiments that each is about; a sweep's also about its confirmation."""
 
-TABLES = ("fifo_100", "fifo_200")
-
 FILMED = "pg"
 """The experiment of README's film."""
 
-BENCHMARKS = ("emulator", "rollout", "update", "reinforce", "trpo", "tune", "simulate", "schedulers")
+BENCHMARKS = ("emulator", "rollout", "update", "reinforce", "trpo", "tune", "simulate")
 
 
 def main(folder: Path) -> None:
     """Publish what a folder of make.sh holds."""
     done = {path.stem for path in folder.glob("*.done")} - {"pages"}  # which runs as long as this
-    for name in (name for name in (*RUNS, *TABLES, *SWEEPS, *CONFIRMED) if name in done):
+    for name in (name for name in (*RUNS, *SWEEPS, *CONFIRMED) if name in done):
         rows = read.experiment(CONFIRMED.get(name, name), storage_path=folder).rows()
         (DATA / f"{name}.parquet").write_bytes(to_bytes(rows, "parquet"))
     WAITS.write_text(json.dumps(_waits(folder, done), indent=1) + "\n")

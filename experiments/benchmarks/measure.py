@@ -3,24 +3,28 @@
 import json
 import multiprocessing
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 import tyro
+from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.progress import track
 from rich.table import Table as RichTable
 
 from trainables.checks import Bounds, ConfigError, check_fields
 from trainables.sampling.console import UP, PongConsole
 
+T = TypeVar("T")
+
 FRAMES = 20_000
-"""Frames of one bare emulator loop, about a second, like the updates beside it: of loops of 0.3 s, one may be 5% slower
-than the next."""
+"""Frames of one bare emulator loop, about a second: of loops of 0.3 s, one may be 5% slower than the next."""
 
 FRAME_SKIP = 4
 """Emulator frames of an agent step."""
@@ -85,90 +89,85 @@ class Table(NamedTuple):
 
 def show(tables: Iterable[Table], path: Path | None) -> None:
     """Print tables as they come, and write them all as JSON at the end."""
-    written = []
-    for title, rows, note in tables:
-        table = RichTable(title=title, title_justify="left", caption=note or None, caption_justify="left")
-        for column in rows[0]:
-            table.add_column(column, justify="left" if isinstance(rows[0][column], str) else "right")
-        for row in rows:
-            table.add_row(*map(_text, row.values()))
-        Console().print(table)
-        plain = [{name: v._asdict() if isinstance(v, Spread) else v for name, v in row.items()} for row in rows]
-        written.append({"title": title, "note": note, "rows": plain})
+    console, written = Console(), []
+    for table in tables:
+        lines = [[*table.rows[0]], *([_text(value) for value in row.values()] for row in table.rows)]
+        printed = _printed(table, lines)
+        width = Measurement.get(console, console.options.update_width(1000), printed).maximum
+        if width > console.width and len(lines[0]) > len(lines):
+            printed = _printed(table, [*zip(*lines, strict=True)])  # a row each figure, and a column each side
+        console.print(printed)
+        plain = [{name: v._asdict() if isinstance(v, Spread) else v for name, v in row.items()} for row in table.rows]
+        written.append({"title": table.title, "note": table.note, "rows": plain})
     if path:
         path.write_text(json.dumps(written, indent=1), encoding="utf-8")
 
 
+def _printed(table: Table, lines: Sequence[Sequence[str]]) -> RichTable:
+    """Lines beneath the first one, which has the headings. What is too long takes several lines, and loses nothing."""
+    printed = RichTable(title=table.title, caption=table.note or None, box=box.SIMPLE, pad_edge=False)
+    printed.title_justify = printed.caption_justify = "left"
+    for number, heading in enumerate(lines[0]):
+        printed.add_column(heading, justify="right" if number else "left", overflow="fold")
+    for line in lines[1:]:
+        printed.add_row(*line)
+    return printed
+
+
 def _text(value: Any) -> str:
-    return "" if value is None else f"{value:,.3g}" if isinstance(value, float) else str(value)
+    return f"{value:,.3g}" if isinstance(value, float) else str(value)
 
 
-def progress(rounds: int, description: str) -> Iterable[int]:
-    """Count rounds, with a bar that moves between them.
+def alternate(sides: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:
+    """Call every side once a round, in turn; return each side's figures. One round more, which compiles, comes first.
 
-    One that moves by itself is a thread, which takes the interpreter from what is measured: a worker in this process
-    looked 1 to 2% slower than it is.
+    The bar moves between calls only: one that moves by itself is a thread, which takes the interpreter from what is
+    measured, and a worker in this process looked 1 to 2% slower than it is.
     """
-    return track(range(rounds), description, transient=True, auto_refresh=False)
-
-
-def alternate(sides: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, np.ndarray]:
-    """Call every side once a round, in turn; return each side's figures (rounds,)."""
-    figures: dict[str, list[float]] = {name: [] for name in sides}
-    for _ in progress(rounds, "measuring"):
+    figures: dict[str, list[T]] = {name: [] for name in sides}
+    for _ in track(range(1 + rounds), "measuring", transient=True, auto_refresh=False):
         for name, side in sides.items():
             figures[name].append(side())
-    return {name: np.array(values) for name, values in figures.items()}
+    return {name: values[1:] for name, values in figures.items()}
 
 
-def shares(rates: dict[str, np.ndarray], unit: str) -> list[dict[str, Any]]:
+def shares(rates: Mapping[str, Sequence[float]], unit: str) -> list[dict[str, Any]]:
     """A row for each side: its rate, and its ratio to the first side's, taken within each round."""
-    reference, *_ = rates
+    first, *_ = rates
     return [
-        {"side": name, unit: round(np.median(values)), f"share of {reference}": Spread.of(values / rates[reference])}
+        {"side": name, unit: round(np.median(values)), f"share of {first}": Spread.of(np.divide(values, rates[first]))}
         for name, values in rates.items()
     ]
 
 
-def emulate(console: PongConsole, frames: int = FRAMES) -> float:
+def emulate(console: PongConsole) -> float:
     """Frames per second of a bare loop of ``ALEInterface.act``: the physical limit of one core."""
     ale = console.ale
     ale.reset_game()
     start = time.perf_counter()
-    for _ in range(frames):
+    for _ in range(FRAMES):
         ale.act(UP)
         if ale.game_over():
             ale.reset_game()
-    return frames / (time.perf_counter() - start)
+    return FRAMES / (time.perf_counter() - start)
 
 
 @contextmanager
 def bare_emulators(count: int) -> Iterator[Callable[[], float]]:
     """Processes that run bare loops at the same time; the function given measures their frames per second in all."""
-    context = multiprocessing.get_context("spawn")
-    pipes, processes = [], []
-    for _ in range(count):
-        ours, theirs = context.Pipe()
-        processes.append(context.Process(target=_serve, args=(theirs,), daemon=True))
-        processes[-1].start()
-        pipes.append(ours)
+    with multiprocessing.get_context("spawn").Pool(count) as pool:
 
-    def measure() -> float:
-        for pipe in pipes:
-            pipe.send(FRAMES)
-        return sum(pipe.recv() for pipe in pipes)
+        def measure() -> float:
+            return sum(pool.map(_bare_loop, range(count), chunksize=1))
 
-    measure()  # starts everything up
-    try:
+        measure()  # starts everything up
         yield measure
-    finally:
-        for pipe in pipes:
-            pipe.send(None)
-        for process in processes:
-            process.join()
 
 
-def _serve(pipe: Any) -> None:
-    console = PongConsole()
-    while (frames := pipe.recv()) is not None:
-        pipe.send(emulate(console, frames))
+def _bare_loop(_: int) -> float:
+    return emulate(_console())
+
+
+@cache
+def _console() -> PongConsole:
+    return PongConsole()

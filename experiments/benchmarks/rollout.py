@@ -1,14 +1,15 @@
 """One core: the emulator's limit, how near a worker comes to it, and where the rest of a step goes."""
 
-import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any
 
 import gymnasium
 import numpy as np
 
 from experiments.benchmarks.measure import (
+    FRAME_SKIP,
     REINFORCE,
     RoundsFlags,
     Spread,
@@ -16,7 +17,6 @@ from experiments.benchmarks.measure import (
     alternate,
     bare_emulators,
     emulate,
-    progress,
     shares,
 )
 from experiments.benchmarks.notebook import NotebookModel, play_game
@@ -35,6 +35,8 @@ from trainables.sampling.rollout import GameNumber, rollout
 from trainables.sampling.segments import Segment, Slot
 from trainables.sampling.worker import Worker
 
+CONFIG = PGConfig.from_dict(REINFORCE)
+
 
 def benchmark_emulator(flags: RoundsFlags) -> Iterator[Table]:
     """Bare emulator loops, one process and one per core: the physical limit here."""
@@ -47,10 +49,9 @@ def benchmark_emulator(flags: RoundsFlags) -> Iterator[Table]:
 def benchmark_rollout(flags: RoundsFlags) -> Iterator[Table]:
     """One worker of each learner against the emulator, and the same arithmetic on dense frames beside them."""
     set_malloc_thresholds()  # as the rollout actors do
-    config = PGConfig.from_dict(REINFORCE)
-    (worker, theta), policy = _worker(config), BernoulliPolicy(NUM_PIXELS, config.hidden_size)
-    console = PongConsole(config.env_id)
-    sides: dict[str, Callable[[], float]] = {
+    (worker, theta), policy = _worker(CONFIG), BernoulliPolicy(NUM_PIXELS, CONFIG.hidden_size)
+    console = PongConsole(CONFIG.env_id)
+    sides = {
         "emulator": lambda: emulate(console),
         "REINFORCE": _timed(lambda game: worker.play_block(theta, [GameNumber(0, 0, game)]).steps),
         "PPO": _timed(_segment_player(PGConfig())),
@@ -62,20 +63,19 @@ def benchmark_rollout(flags: RoundsFlags) -> Iterator[Table]:
     rates = alternate(sides, flags.rounds)
     rows = shares(rates, "frames/s")
     for row in rows:
-        row["of notebook"] = Spread.of(rates[row["side"]] / rates["notebook"])
-    yield Table(
-        "One worker, with all that it computes of its steps", rows, "PPO and TRPO play segments, others whole games."
-    )
+        row["of notebook"] = Spread.of(np.divide(rates[row["side"]], rates["notebook"]))
+    note = "PPO and TRPO play segments, others whole games."
+    yield Table("One worker, with all that it computes of its steps", rows, note)
     yield _split(worker, theta, flags.rounds)
 
 
 def _timed(play: Callable[[int], int]) -> Callable[[], float]:
     """Frames per second of a function that plays the next game and returns its length in steps."""
-    games = iter(range(sys.maxsize))
+    games = count()
 
     def rate() -> float:
         start = time.perf_counter()
-        return 4 * play(next(games)) / (time.perf_counter() - start)
+        return FRAME_SKIP * play(next(games)) / (time.perf_counter() - start)
 
     return rate
 
@@ -91,28 +91,23 @@ def _segment_player(config: PGConfig | TRPOConfig) -> Callable[[int], int]:
     worker, weights = _worker(config)
     if isinstance(weights, FilteredWeights):
         weights = weights._replace(filter=Moments.of(worker.play(weights, GameNumber(0, 0, 0)).obs_nd).filter())
-    count = max(1, 1024 // config.segment_length)
+    segments = max(1, 1024 // config.segment_length)
     slot: Slot | None = None
 
     def play(call: int) -> int:
         nonlocal slot
-        for update in range(call * count, (call + 1) * count):
+        for update in range(call * segments, (call + 1) * segments):
             slot = worker.play_block(weights, (Segment(0, update, 0, config.segment_length, slot),)).slot
-        return count * config.segment_length
+        return segments * config.segment_length
 
     return play
 
 
 def _notebook_player(policy: BernoulliPolicy, theta: np.ndarray) -> Callable[[int], int]:
     (w1, _), (w2, _) = policy.mlp.layers(theta.astype(np.float64))
-    notebook, env = NotebookModel(w1.T.copy(), w2.ravel()), gymnasium.make(PGConfig().env_id)
+    notebook, env = NotebookModel(w1.T.copy(), w2.ravel()), gymnasium.make(CONFIG.env_id)
     env.reset(seed=0)
-
-    def play(game: int) -> int:
-        *_, reward_n = play_game(notebook, env, np.random.default_rng(game), PGConfig.from_dict(REINFORCE).gamma)
-        return len(reward_n)
-
-    return play
+    return lambda game: len(play_game(notebook, env, np.random.default_rng(game), CONFIG.gamma)[-1])
 
 
 def _dense_game(console: PongConsole, policy: BernoulliPolicy, theta: np.ndarray, game: int) -> int:
@@ -130,22 +125,20 @@ def _dense_game(console: PongConsole, policy: BernoulliPolicy, theta: np.ndarray
         console.ale.getScreenRGB(picture)
         now = preprocess(picture)
         row, before = now - before, now
-    advantage_n = standardise(discounted_returns(np.array(rewards), PGConfig.from_dict(REINFORCE).gamma))
+    advantage_n = standardise(discounted_returns(np.array(rewards), CONFIG.gamma))
     score_gradient(policy, theta, np.stack(rows), np.array(actions), advantage_n)
     return len(rows)
 
 
 def _split(worker: Worker, theta: np.ndarray, rounds: int) -> Table:
     """What each part of a step of REINFORCE adds: the same games, played with one part more each time."""
-    seconds: dict[str, list[float]] = {}
-    for game in progress(rounds, "parts of a step"):
-        for part, value in _parts_of_a_game(worker, theta, GameNumber(1, 0, game)).items():
-            seconds.setdefault(part, []).append(value)
-    total = sum(np.array(values) for values in seconds.values())
-    rows: list[dict[str, Any]] = [
-        {"part": part, "us/step": Spread.of(1e6 * np.array(values)), "share": Spread.of(np.array(values) / total)}
-        for part, values in seconds.items()
-    ]
+    games = count()
+    played = alternate({"": lambda: _parts_of_a_game(worker, theta, GameNumber(1, 0, next(games)))}, rounds)[""]
+    total = np.array([sum(parts.values()) for parts in played])
+    rows: list[dict[str, Any]] = []
+    for part in played[0]:
+        seconds = np.array([parts[part] for parts in played])
+        rows.append({"part": part, "us/step": Spread.of(1e6 * seconds), "share": Spread.of(seconds / total)})
     return Table("Where a step of REINFORCE goes", rows, "By difference: the same games again, with one part more.")
 
 
@@ -153,28 +146,26 @@ def _parts_of_a_game(worker: Worker, theta: np.ndarray, number: GameNumber) -> d
     """Seconds a step that each part adds, in the order in which they are added."""
     env = worker.env
     assert isinstance(env, PongPixels)
-    console = env.console
-    action_n = rollout(env, worker.sampler(theta, number.generators()[1]), number.generators()[0]).action_n
+    action_n = worker.play(theta, number).action_n
 
-    def stepping() -> None:
-        console.reset(number.generators()[0])
+    def step() -> None:
+        env.console.reset(number.generators()[0])
         for action in action_n.tolist():
-            console.step(UP if action else DOWN)
+            env.console.step(UP if action else DOWN)
 
-    def observing() -> None:
+    def observe() -> None:
         actions = iter(action_n.tolist())
         rollout(env, lambda _: next(actions), number.generators()[0])
 
-    def sampling() -> None:
-        rollout(env, worker.sampler(theta, number.generators()[1]), number.generators()[0])
-
-    def learning() -> None:
-        worker.play_block(theta, [number])
-
-    ends = [4 / emulate(console)]
-    for run in (stepping, observing, sampling, learning):
+    parts: dict[str, Callable[[], Any]] = {
+        "sticky actions, end of game": step,
+        "observing": observe,
+        "sampling": lambda: worker.play(theta, number),
+        "gradient": lambda: worker.play_block(theta, [number]),
+    }
+    ends = [FRAME_SKIP / emulate(env.console)]
+    for run in parts.values():
         start = time.perf_counter()
         run()
         ends.append((time.perf_counter() - start) / len(action_n))
-    names = ("emulator", "sticky actions, end of game", "observing", "sampling", "gradient")
-    return dict(zip(names, np.diff(ends, prepend=0).tolist(), strict=True))
+    return dict(zip(("emulator", *parts), np.diff(ends, prepend=0).tolist(), strict=True))

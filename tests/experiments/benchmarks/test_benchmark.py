@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from experiments import benchmark
-from experiments.benchmarks.model import Cluster, Costs, bottleneck, simulate
+from experiments.benchmarks.measure import Spread, Table, alternate, show
+from experiments.benchmarks.simulate import Cluster, Costs, simulate
 
 GAME_S = np.array([0.2, 0.3, 0.5])
 COSTS = Costs(GAME_S, game_bytes=5e5, theta_bytes=5e6, start_s=0.01, result_s=0.001, update_s=0.02)
@@ -28,7 +29,7 @@ def test_one_worker_plays_one_game_after_the_other():
 def test_with_a_worker_for_each_game_the_longest_one_decides():
     update = simulate(Cluster(1, 50), COSTS._replace(result_s=0.0), 50, np.random.default_rng(0))
     assert update.seconds == pytest.approx(0.01 + 0.5 + 0.02)
-    assert bottleneck(update).startswith("the longest games")
+    assert update.bottleneck.startswith("the longest games")
 
 
 @pytest.mark.parametrize(("nodes", "cores"), [(1, 2), (3, 4), (11, 18)])
@@ -37,38 +38,59 @@ def test_no_update_is_faster_than_its_work_allows(nodes, cores):
     for _ in range(20):
         update = simulate(Cluster(nodes, cores, 1.25e9, 5e-4), COSTS, batch, rng)
         assert update.seconds >= max(batch * 0.001, batch * 0.2 / (nodes * cores))
-        assert 0 < update.workers <= 1
-        assert 0 < update.learner <= 1
-        assert 0 <= update.network <= 1
+        assert all(0 < share <= 1 for share in update.busy.values())
         assert 0 <= update.tail <= 1
 
 
 def test_the_bottleneck_is_named():
     rng, cluster = np.random.default_rng(0), Cluster(100, 10, 1.25e9)
-    assert bottleneck(simulate(Cluster(1, 2), EQUAL, 100, rng)).startswith("the cores")
-    assert bottleneck(simulate(cluster, EQUAL._replace(result_s=0.1), 1000, rng)).startswith("the learner,")
-    assert bottleneck(simulate(cluster, EQUAL._replace(game_bytes=5e8), 1000, rng)).startswith("the learner's network")
+    assert simulate(Cluster(1, 2), EQUAL, 100, rng).bottleneck.startswith("the cores")
+    assert simulate(cluster, EQUAL._replace(result_s=0.1), 1000, rng).bottleneck.startswith("the learner,")
+    assert simulate(cluster, EQUAL._replace(game_bytes=5e8), 1000, rng).bottleneck.startswith("the learner's network")
+
+
+def test_sides_alternate_and_the_first_round_does_not_count():
+    calls = []
+
+    def side(name):
+        calls.append(name)
+        return len(calls)
+
+    assert alternate({"a": lambda: side("a"), "b": lambda: side("b")}, 2) == {"a": [3, 5], "b": [4, 6]}
+    assert calls == ["a", "b"] * 3
+
+
+@pytest.mark.parametrize("count", [1, 3, 20])
+def test_a_table_on_80_columns_loses_no_letter(count, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    names = ["M agent steps", "bare frames/s", "efficiency", "s/update", "speed-up", "emulator share", "MB/game"]
+    show([Table("title", [{name: Spread(0.123, 0.124, 0.125) for name in names}] * count)], None)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert not any("…" in line for line in lines)
+    assert count == 20 or all(name in "\n".join(lines) for name in names)
+    assert "".join(lines).count("0.124") == count * len(names)
 
 
 @pytest.mark.ray
 @pytest.mark.slow
-def test_a_benchmark_prints_tables_and_writes_them(tmp_path, monkeypatch, capsys):
-    run(monkeypatch, "rollout", "--rounds", "1", "--json", str(tmp_path / "rollout.json"))
-    whole, parts = json.loads((tmp_path / "rollout.json").read_text())
-    shares = {row["side"]: row["share of emulator"]["middle"] for row in whole["rows"]}
-    assert shares.keys() == {
-        "emulator",
-        "REINFORCE",
-        "PPO",
-        "TRPO",
-        "TRPO, coarse coding",
-        "dense oracle",
-        "notebook",
-    }
-    assert shares["emulator"] == 1
-    assert min(shares.values()) > 0
-    assert sum(row["share"]["middle"] for row in parts["rows"]) == pytest.approx(1)
-    assert "dense oracle" in capsys.readouterr().out
+@pytest.mark.parametrize(
+    ("words", "column", "names"),
+    [
+        (
+            "rollout --rounds 1",
+            "side",
+            ["emulator", "REINFORCE", "PPO", "TRPO", "TRPO, coarse coding", "dense oracle", "notebook"],
+        ),
+        ("reinforce --rounds 1 --batch-sizes 1", "side", ["serial, no Ray", "1 worker", "2 workers"]),
+        ("simulate --updates 3", "workers", [1, 2]),
+    ],
+)
+def test_a_benchmark_prints_tables_and_writes_them(words, column, names, tmp_path, monkeypatch, capsys):
+    run(monkeypatch, *words.split(), "--json", str(tmp_path / "tables.json"))
+    tables = json.loads((tmp_path / "tables.json").read_text())
+    assert [row[column] for row in tables[0]["rows"]][: len(names)] == names
+    assert all(table["title"].split()[0] in capsys.readouterr().out for table in tables[:1])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,210 @@
+"""An update on a cluster that is not here: measured costs, a model checked against real runs, then larger machines.
+
+The model is of discrete events: workers play, a network carries, one learner adds up. What it knows of Ray: theta
+reaches each node once, one node after the other; a worker gets its next game only from the learner; the learner does
+one thing at a time, and so does its network link. What it leaves out: that a worker gets several games at once where
+there are plenty, jitter of the network, nodes of unequal speed, failures.
+"""
+
+import heapq
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from experiments.benchmarks.measure import REINFORCE, OutputFlags, Spread, Table, alternate
+from experiments.plan.resources import local_cpus
+from experiments.run.ray_session import start_ray
+from trainables.checks import Bounds
+from trainables.sampling.pool import array_bytes
+from trainables.sampling.rollout import GameNumber
+from trainables.sampling.worker import PlayedBlock, Worker
+from trainables.trainable import PongPG
+
+DRAWS = 200
+"""Updates that the model plays for each answer."""
+
+ECHOES = 100
+"""Results that the learner takes from workers that do not play, to see what a result alone costs."""
+
+
+@dataclass(frozen=True)
+class SimulateFlags(OutputFlags):
+    """The cluster in question."""
+
+    nodes: Annotated[int, Bounds(1)] = 11
+    """Machines; the learner runs on one of them."""
+
+    cores: Annotated[int, Bounds(1)] = 18
+    """Cores of each, a worker on each core."""
+
+    batch_size: Annotated[int, Bounds(1)] = 300
+    """Games per update."""
+
+    network_gbit: Annotated[float, Bounds(0, low_included=False)] = 10.0
+    """Gigabits per second of the learner's network link, each way."""
+
+    latency_ms: Annotated[float, Bounds(0)] = 0.5
+    """One way, between two machines."""
+
+    updates: Annotated[int, Bounds(3)] = 10
+    """Real updates of 10 games that the model is checked with, on 1 and on 2 workers each."""
+
+
+class Costs(NamedTuple):
+    """What was measured on this machine."""
+
+    game_s: np.ndarray  # (m,) seconds that a worker spent on each of m games
+    game_bytes: float  # what a game sends back
+    theta_bytes: float
+    start_s: float  # from the start of an update until the first worker has its game
+    result_s: float  # of the learner, for each game: take the result, send the next number, add the gradient
+    update_s: float  # of the learner, once: the optimiser, statistics
+
+
+class Cluster(NamedTuple):
+    """Where the model runs."""
+
+    nodes: int
+    cores: int  # of each node, a worker on each
+    bytes_per_s: float = np.inf  # of the learner's link, each way
+    latency_s: float = 0.0  # one way
+
+
+class Update(NamedTuple):
+    """What an update takes."""
+
+    seconds: float
+    busy: dict[str, float]  # shares of the seconds
+    tail: float  # share of the update after the first worker found no game left
+
+    @property
+    def bottleneck(self) -> str:
+        """What a faster update needs."""
+        name, share = max(self.busy.items(), key=lambda item: item[1])
+        if name == "the cores" and share < 0.8 and self.tail > 1 - share:
+            return f"the longest games: {self.tail:.0%} of the update begins after the last game was dealt"
+        return f"{name}, busy {share:.0%} of the time"
+
+
+def simulate(cluster: Cluster, costs: Costs, batch_size: int, rng: np.random.Generator) -> Update:
+    """Play one update of ``batch_size`` games, whose durations are drawn from those measured."""
+    seconds_g, workers = rng.choice(costs.game_s, batch_size), cluster.nodes * cluster.cores
+    theta_s, game_s = costs.theta_bytes / cluster.bytes_per_s, costs.game_bytes / cluster.bytes_per_s
+    begun = min(workers, batch_size)
+    has_theta_w = costs.start_s + (1 + np.arange(begun) % cluster.nodes) * theta_s  # workers by node, in turn
+    leaves = [*(has_theta_w + cluster.latency_s + seconds_g[:begun])]  # when results of games leave their workers
+    heapq.heapify(leaves)
+    link_free, learner_free, dry = theta_s * cluster.nodes, costs.start_s, np.inf
+    while leaves:
+        finished = heapq.heappop(leaves)
+        link_free = max(finished, link_free) + game_s
+        learner_free = max(link_free + cluster.latency_s, learner_free) + costs.result_s
+        if begun < batch_size:
+            heapq.heappush(leaves, learner_free + cluster.latency_s + seconds_g[begun])
+            begun += 1
+        else:
+            dry = min(dry, finished)
+    seconds = learner_free + costs.update_s
+    busy_s = {
+        "the cores": float(seconds_g.sum()) / workers,
+        "the learner": batch_size * costs.result_s + costs.update_s,
+        "the learner's network link": batch_size * game_s + cluster.nodes * theta_s,
+    }
+    return Update(seconds, {name: spent / seconds for name, spent in busy_s.items()}, (seconds - dry) / seconds)
+
+
+def benchmark_simulate(flags: SimulateFlags) -> Iterator[Table]:
+    """A model of PongPG's update, checked here with 1 and 2 workers, then asked about a cluster and ten times that."""
+    start_ray(None, verbose=False)
+    rng, rows = np.random.default_rng(0), []
+    for workers in range(1, min(2, local_cpus()) + 1):
+        costs, real_s = _measure(workers, flags.updates)
+        model_s = [simulate(Cluster(1, workers), costs, 10, rng).seconds for _ in range(DRAWS)]
+        figures = {"s/update, real": Spread.of(real_s), "s/update, model": Spread.of(model_s)}
+        rows.append({"workers": workers, **figures, "model/real": float(np.mean(model_s) / np.mean(real_s))})
+    yield Table(f"The model against {flags.updates} real updates of 10 games", rows)
+    yield Table("Measured costs", _cost_rows(costs))
+    network = flags.network_gbit * 1e9 / 8, flags.latency_ms / 1000
+    one = Cluster(flags.nodes, flags.cores, *(network if flags.nodes > 1 else ()))  # within a node nothing crosses it
+    ten = Cluster(10 * flags.nodes, flags.cores, *network)
+    answers = [
+        _answer(cluster, factor * flags.batch_size, costs, rng)
+        for cluster, factor in ((Cluster(1, local_cpus()), 1), (one, 1), (ten, 1), (ten, 10))
+    ]
+    note = "Cores as fast as these, games as short as in the first updates. Of the network, the learner's link alone."
+    yield Table("The model's answers", answers, note)
+
+
+def _measure(workers: int, updates: int) -> tuple[Costs, list[float]]:
+    """Costs of games and results with so many workers, and the seconds of real updates, after each its games again."""
+    trial = PongPG(config=REINFORCE | {"num_workers": workers, "eval_interval": 0})
+
+    def update() -> tuple[float, float, list[PlayedBlock]]:
+        start = time.perf_counter()
+        result = trial.train()
+        seconds = time.perf_counter() - start
+        games = [GameNumber(0, trial.iterations - 1, game) for game in range(10)]
+        return seconds, seconds - result["perf/rollout_s"], [*trial.pool.play(trial.arrays["theta"], games)]
+
+    seconds, update_s, played = zip(*alternate({"": update}, updates)[""], strict=True)
+    blocks = [block for each in played for block in each]
+    game_s, game_bytes = np.array([block.seconds for block in blocks]), float(np.mean([*map(array_bytes, blocks)]))
+    start_s, result_s = _learner_s(trial)
+    trial.stop()
+    theta_bytes = trial.arrays["theta"].nbytes
+    return Costs(game_s, game_bytes, theta_bytes, start_s, result_s, float(np.median(update_s))), [*seconds]
+
+
+def _learner_s(trial: PongPG) -> tuple[float, float]:
+    """Seconds before the first result of an update can come, and the learner's own for each result.
+
+    The workers' games take no time here. The second figure is of this process's CPU: workers that answer at once keep
+    its cores busy, which on a cluster are others.
+    """
+
+    def take(count: int) -> tuple[float, float]:
+        wall, cpu = time.perf_counter(), time.process_time()
+        games = [GameNumber(0, 0, game) for game in range(count)]
+        blocks = trial.pool.play(trial.arrays["theta"], games, how=_echo)
+        trial.algorithm.collect(trial.arrays, blocks, lambda first, count: blocks)
+        return time.perf_counter() - wall, time.process_time() - cpu
+
+    taken = alternate({"many": lambda: take(ECHOES), "one": lambda: take(1)}, 7)
+    (_, many_cpu_s), (one_s, one_cpu_s) = (np.median(figures, axis=0) for figures in taken.values())
+    result_s = (many_cpu_s - one_cpu_s) / (ECHOES - 1)
+    return max(0.0, float(one_s - result_s)), float(result_s)
+
+
+_FIRST: dict[Worker, PlayedBlock] = {}
+
+
+def _echo(worker: Worker, weights: Any, block: Any) -> PlayedBlock:
+    """The first block that a worker plays, at once whenever it is asked again."""
+    if worker not in _FIRST:
+        _FIRST[worker] = worker.play_block(weights, block)
+    return _FIRST[worker]
+
+
+def _cost_rows(costs: Costs) -> list[dict[str, Any]]:
+    rows = [
+        ("a game, on its worker", Spread.of(costs.game_s), "s"),
+        ("the longest of them", float(costs.game_s.max()), "s"),
+        ("a game's gradient", costs.game_bytes / 1e6, "MB"),
+        ("theta", costs.theta_bytes / 1e6, "MB"),
+        ("sending out theta and the first game", 1e3 * costs.start_s, "ms"),
+        ("the learner, for each result", 1e3 * costs.result_s, "ms"),
+        ("the learner, once an update", 1e3 * costs.update_s, "ms"),
+    ]
+    return [dict(zip(("what", "is", "unit"), row, strict=True)) for row in rows]
+
+
+def _answer(cluster: Cluster, batch_size: int, costs: Costs, rng: np.random.Generator) -> dict[str, Any]:
+    updates = [simulate(cluster, costs, batch_size, rng) for _ in range(DRAWS)]
+    middle = sorted(updates, key=lambda update: update.seconds)[DRAWS // 2]
+    row = {"cluster": f"{cluster.nodes} x {cluster.cores} cores", "games": batch_size}
+    row["s/update"] = Spread.of([update.seconds for update in updates])
+    row |= zip(("cores busy", "learner busy", "link busy"), middle.busy.values(), strict=True)
+    return row | {"bottleneck": middle.bottleneck}

@@ -1,0 +1,201 @@
+"""Whole iterations: of the default learners as users run them, and of those that the original programs' pages time."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any
+
+import numpy as np
+
+from experiments.benchmarks.measure import (
+    FRAME_SKIP,
+    REINFORCE,
+    OutputFlags,
+    RoundsFlags,
+    Spread,
+    Table,
+    alternate,
+    bare_emulators,
+    shares,
+)
+from experiments.plan.resources import local_cpus
+from experiments.run.ray_session import start_ray
+from trainables.checks import Bounds
+from trainables.sampling.pool import array_bytes
+from trainables.sampling.rollout import GameNumber
+from trainables.sampling.worker import PlayedBlock, Worker
+from trainables.trainable import PongPG, PongTrainable, PongTRPO
+
+RAYS_EXAMPLE = {
+    1: (1.0, "64 cores"),
+    10: (2.5, "64 cores"),
+    60: (3.0, "64 cores"),
+    300: (10.0, "11 nodes of 18 cores"),
+}
+"""Seconds per update that the page of Ray's Pong example reports, and on what."""
+
+MODULAR_RL_S = (106.0, 42.0)
+"""What Ray's page on modular_rl reports for ten iterations: on one core, and on 16 virtual cores."""
+
+MEMORY = {"coarse_coding": False, "eval_interval": 0, "slots": 0, "timesteps_per_batch": 10_000}
+"""Whole games and the memory alone, as in modular_rl."""
+
+GAMES = 100
+"""Games that every side plays for a batch size, about: large batches need few rounds to be as sure."""
+
+
+@dataclass(frozen=True)
+class ReinforceFlags(RoundsFlags):
+    """Which batches to measure, and how often."""
+
+    batch_sizes: Annotated[tuple[int, ...], Bounds(1)] = (1, 10, 60)
+    """Games per update. Ray's example played 300 on a cluster; here that takes a minute an update on one core."""
+
+
+@dataclass(frozen=True)
+class TRPOFlags(OutputFlags):
+    """How long to measure."""
+
+    runs: Annotated[int, Bounds(1)] = 1
+    """Times that the iterations are run on 1 and on all cores, half a minute each time."""
+
+
+def benchmark_update(flags: RoundsFlags) -> Iterator[Table]:
+    """Iterations of both default learners on all cores, evaluation included, beside bare emulator loops."""
+    start_ray(None, verbose=False)
+    for trainable in (PongPG, PongTRPO):
+        yield from _whole_iterations(trainable, flags.rounds)
+
+
+def _whole_iterations(trainable: type[PongTrainable], rounds: int) -> Iterator[Table]:
+    workers, name = local_cpus(), trainable.__name__
+    trial = trainable(config={"num_workers": workers, "eval_interval": 1})
+    usual = trainable.config_class().eval_interval
+    parts: list[dict[str, float]] = []
+
+    def iterate() -> float:
+        result = trial.train()
+        evaluation_s = result["perf/evaluation_s"] / usual
+        seconds = result["time_this_iter_s"] - result["perf/evaluation_s"] + evaluation_s
+        spent = {"rollouts": result["perf/rollout_s"], "updates": result["perf/update_s"], "evaluation": evaluation_s}
+        shared = {part: part_s / seconds for part, part_s in spent.items()}
+        idle = result["perf/idle_s"] / (result["perf/rollout_s"] * workers)
+        parts.append(shared | {"all else": 1 - sum(shared.values()), "idle, of the rollouts": idle})
+        return FRAME_SKIP * result["timesteps_this_iter"] / seconds
+
+    with bare_emulators(workers) as bare:
+        rates = alternate({"emulator": bare, name: iterate}, rounds)
+    trial.stop()
+    iteration = f"{trial.settings.updates} updates of {trial.settings.segments_steps // trial.settings.updates:,} steps"
+    note = f"An iteration is {iteration}, and an evaluation every {usual} iterations, which is counted as 1/{usual}."
+    yield Table(f"{name}, {workers} workers, whole iterations", shares(rates, "frames/s"), note)
+    rows = [{"part": part, "share": Spread.of([each[part] for each in parts[1:]])} for part in parts[0]]
+    note = "Idle: of the workers' time in a rollout, what they had nothing to play."
+    yield Table("Parts of an iteration", rows, note)
+
+
+def benchmark_reinforce(flags: ReinforceFlags) -> Iterator[Table]:
+    """Iterations of PongPG: serial against 1 to N workers, for several batch sizes, and Ray's figures beside."""
+    start_ray(None, verbose=False)
+    rows = []
+    for batch in flags.batch_sizes:
+        table = _batch(batch, min(flags.rounds, max(2, GAMES // batch)))
+        yield table
+        if batch in RAYS_EXAMPLE:
+            theirs_s, theirs_on = RAYS_EXAMPLE[batch]
+            here = {"s/update here": table.rows[-1]["s/update"].middle, "on": f"{local_cpus()} cores"}
+            theirs = {"s/update, Ray's example": theirs_s, "theirs on": theirs_on}
+            rows.append({"games per update": batch} | here | theirs)
+    if rows:
+        yield Table("The table of Ray's example", rows, "Games of the first updates, which are the shortest.")
+
+
+def _batch(batch: int, rounds: int) -> Table:
+    """Every side plays the very same games, since a number decides a game and all start with the same theta."""
+    counts = {f"{count} worker{'s' * (count > 1)}": count for count in range(1, local_cpus() + 1)}
+    counts = {"serial, no Ray": 0} | counts
+    with ExitStack() as stack:
+        sides = {name: _updates(batch, count, stack) for name, count in counts.items()}
+        measured = alternate(sides, rounds)
+    serial_s = np.array([run["seconds"] for run in measured["serial, no Ray"]])
+    rows = []
+    for name, runs in measured.items():
+        figures = {key: np.array([run[key] for run in runs]) for key in runs[0]}
+        speed_up = serial_s / figures["seconds"]
+        rows.append(
+            {
+                "side": name,
+                "s/update": Spread.of(figures["seconds"]),
+                "speed-up": Spread.of(speed_up),
+                "efficiency": Spread.of(speed_up / max(1, counts[name])),
+                "emulator share": Spread.of(figures["share"]),
+                "idle": Spread.of(figures["idle"]),
+                "MB/game": Spread.of(figures["bytes"] / 1e6).middle,
+            }
+        )
+    note = "Idle: share of the workers' time in a rollout without a game. Emulator share: of as many bare loops."
+    return Table(f"PongPG, {batch} games per update, {rounds} updates a side", rows, note)
+
+
+def _updates(batch: int, workers: int, stack: ExitStack) -> Callable[[], dict[str, float]]:
+    """A function that measures a new trial's next iteration, everything included, beside bare loops."""
+    settings = {"batch_size": batch, "num_workers": max(1, workers), "cpus_per_worker": 0.01, "eval_interval": 0}
+    trial = PongPG(config=REINFORCE | settings)
+    stack.callback(trial.stop)
+    bare = stack.enter_context(bare_emulators(max(1, workers)))
+    if not workers:
+        trial.pool.close()
+        worker = trial.worker_factory(trial.settings)()
+        trial.pool.play = partial(_play_here, worker, trial.pool.counts)  # type: ignore[method-assign]
+
+    def measure() -> dict[str, float]:
+        bare_rate, start = bare(), time.perf_counter()
+        result = trial.train()
+        seconds = time.perf_counter() - start
+        return {
+            "seconds": seconds,
+            "share": FRAME_SKIP * result["timesteps_this_iter"] / seconds / bare_rate,
+            "idle": result["perf/idle_s"] / (result["perf/rollout_s"] * trial.settings.num_workers),
+            "bytes": result["perf/bytes_received"] / result["episodes_this_iter"],
+        }
+
+    return measure
+
+
+def _play_here(
+    worker: Worker, counts: dict[str, int], weights: Any, games: Sequence[GameNumber], block_size: int
+) -> Iterator[PlayedBlock]:
+    """Play the games one after the other in this process: no Ray, no copies."""
+    for game in games:
+        block = worker.play_block(weights, [game])
+        counts["bytes_received"] += array_bytes(block)
+        yield block
+
+
+def benchmark_trpo(flags: TRPOFlags) -> Iterator[Table]:
+    """The first ten iterations of the original's TRPO, serial and parallel, beside what Ray's page reports."""
+    start_ray(None, verbose=False)
+    counts = (1, local_cpus())
+    seconds = alternate({str(count): partial(_first_ten, count) for count in counts}, flags.runs)
+    rows = [
+        {
+            "workers": count,
+            "s": Spread.of(values),
+            "speed-up": Spread.of(np.divide(seconds["1"], values)),
+            "original, s": theirs,
+        }
+        for count, values, theirs in zip(counts, seconds.values(), MODULAR_RL_S, strict=False)
+    ]
+    yield Table("First 10 iterations of PongTRPO", rows, "The original: on one core, and on 16 virtual cores.")
+
+
+def _first_ten(workers: int) -> float:
+    trial = PongTRPO(config=MEMORY | {"num_workers": workers})
+    start = time.perf_counter()
+    for _ in range(10):
+        trial.train()
+    seconds = time.perf_counter() - start
+    trial.stop()
+    return seconds
