@@ -73,6 +73,18 @@ def write_checkpoint(trial, learner, iteration, mean_return, evaluated):
     return folder
 
 
+def write_policies(trial, learner, returns):
+    """Checkpoints that play with the trial's settings: one for each iteration, with its mean return in training."""
+    config = LEARNERS[learner].config_class.from_dict(json.loads((trial / "params.json").read_text()))
+    state = LEARNERS[learner].trainable.untrained(config)
+    for iteration, mean_return in returns.items():
+        state.iterations, state.episodes.recent_returns = iteration, [float(mean_return)]
+        state.arrays = state.arrays | {"theta": state.arrays["theta"] + np.float32(0.01)}
+        folder = trial / f"checkpoint_{iteration:06d}"
+        folder.mkdir()
+        state.save_checkpoint(str(folder))
+
+
 def table(markdown, first):
     """The rows of a table in a report's Markdown, whose first column is called ``first``, as dicts."""
     lines = markdown.splitlines()

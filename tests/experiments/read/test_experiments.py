@@ -112,7 +112,7 @@ def test_what_is_listed_as_finished_is_what_does_not_go_on(ended):
 
 
 def test_a_trial_at_its_end_needs_its_last_checkpoint_and_one_that_was_stopped_early_does_not(ended):
-    next(ended.glob("*/checkpoint_000001/state.json")).unlink()
+    next(ended.glob("*/checkpoint_000002/state.json")).unlink()
     assert is_over(ended) == (False, False)
     ExperimentSpec.read(ended).but(iterations=9).write(ended)
     assert is_over(ended) == (True, True)
