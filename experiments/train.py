@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from experiments.ask.schedulers import SCHEDULERS
 from experiments.ask.budget import Budget, duration
 from experiments.ask.command_line import clean_exit, first_word, parse, program
 from experiments.ask.flags import TrainFlags
@@ -15,7 +16,6 @@ from experiments.read.restored import RestoredTrial
 from experiments.record.spec import ExperimentSpec
 from experiments.run.fork import changed, forked
 from experiments.run.ray_session import resources_for
-from experiments.run.schedulers import decision_interval
 from experiments.run.task import Task, beginning, continuation, perform
 from trainables.checks import ConfigError, require_used
 from trainables.config import Config
@@ -103,7 +103,7 @@ def prepare(learner: Learner, words: Sequence[str]) -> Task:
         configs=[each.to_dict() for each in configs],
         checkpoint_frequency=run.checkpoint_frequency,
         keep_checkpoints=run.kept,
-        interval=decision_interval(run.budget),
+        interval=SCHEDULERS["fifo"].interval(run.budget),
         storage_uri=run.uri,
         configuration_of=configuration_of if len(configs) > 1 else None,
     )

@@ -4,16 +4,15 @@ import dataclasses
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import tyro
 
 from experiments.ask.budget import ITERATIONS, TIMESTEPS, Budget
 from experiments.ask.modes import ALWAYS, EXTEND, FORK, NEW, RESUME, SMOKE_TEST, STARTS, Counts
+from experiments.ask.schedulers import SCHEDULERS, those
 from experiments.ask.storage import MIRRORS, is_uri, locate
-from trainables.checks import Bounds, ConfigError, check_fields
-
-SchedulerName = Literal["halving", "asha", "fifo", "pbt"]
+from trainables.checks import Bounds, ConfigError, check_fields, unknown
 
 KEEP_BEST = 2
 """Best checkpoints that a trial keeps beside its latest, unless it is told otherwise."""
@@ -148,9 +147,13 @@ class SweepFlags:
     """Seconds that halving plans for, and after which any sweep ends, whatever is left to do. --resume has as many
     again."""
 
-    scheduler: Annotated[SchedulerName, Counts((NEW, FORK))] = "halving"
-    """halving compares all trials at a few rungs and lets the best third go on; asha stops trials that lag behind
-    those that came before them, pbt copies those that lead, fifo runs every trial to its end."""
+    scheduler: Annotated[
+        str,
+        Counts((NEW, FORK)),
+        tyro.conf.arg(
+            metavar="|".join(SCHEDULERS), help="; ".join(f"{name} {of.help}" for name, of in SCHEDULERS.items()) + "."
+        ),
+    ] = "halving"
 
     preset: Annotated[str, Counts((NEW,)), tyro.conf.arg(metavar="NAME")] = "default"
     """Named settings, and the search space around them."""
@@ -206,9 +209,12 @@ class SweepFlags:
         _require_positive(self, "num_samples", "iterations", "timesteps", "num_workers", "batch_size", "max_concurrent")
         if self.grid and self.num_samples:
             raise ConfigError(f"--grid runs all combinations: leave --num-samples {self.num_samples} out")
-        if self.confirm and self.scheduler == "pbt":
+        if self.scheduler not in SCHEDULERS:
+            raise ConfigError(unknown("scheduler", self.scheduler, SCHEDULERS))
+        if self.confirm and SCHEDULERS[self.scheduler].changes_settings:
+            able = those(lambda scheduler: not scheduler.changes_settings)
             raise ConfigError(
-                "--confirm runs fixed settings again, and pbt's trials have none; use halving, asha or fifo"
+                f"--confirm runs fixed settings again, and {self.scheduler}'s trials have none; use {able}"
             )
 
     @property

@@ -8,6 +8,7 @@ import numpy as np
 from ray.tune.search.sample import Categorical, Domain, Float, Integer, LogUniform, Uniform
 from scipy.stats import qmc
 
+from experiments.ask.schedulers import SCHEDULERS, those
 from experiments.plan.learners import Learner
 from experiments.plan.ranges import varies
 from experiments.plan.resources import ClusterResources
@@ -18,9 +19,6 @@ from trainables.config import Config
 EVAL_INTERVAL = 40
 """Iterations between evaluations of a sweep's trials, where nobody sets it; a trial alone has 20. Every 20 iterations,
 evaluations took 0.06 of the cores' time in TRPO's default sweep, which neither scores nor chooses by them."""
-
-ON_MEANS = ("halving", "fifo")
-"""Schedulers that know what to do with several seeds: one decides on their mean, the other runs them all."""
 
 
 def draw(
@@ -76,10 +74,10 @@ def require_means(seeds: int, scheduler: str, settings: Mapping[str, Any]) -> No
 
     Raises ConfigError, too, if the seed is one of the ``settings`` that are the same in all trials.
     """
-    if seeds > 1 and scheduler not in ON_MEANS:
+    if seeds > 1 and not SCHEDULERS[scheduler].joins_seeds:
         raise ConfigError(
-            f"--scheduler {scheduler} decides about each trial alone, and here are {seeds} seeds of a configuration:"
-            " halving decides on their mean, and fifo runs all"
+            f"--scheduler {scheduler} decides about each trial alone, and here are {seeds} seeds of a configuration;"
+            f" use {those(lambda each: each.joins_seeds)}"
         )
     if seeds > 1 and "seed" in settings:
         raise ConfigError(f"--set seed={settings['seed']} would make {seeds} seeds of a configuration the same")

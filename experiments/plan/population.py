@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from ray.tune.search.sample import Categorical, Domain, Integer
 
+from experiments.ask.schedulers import those
 from experiments.plan.learners import Learner
 from experiments.plan.ranges import ends_of, parse
 from experiments.plan.spaces import kind_of
@@ -25,9 +26,10 @@ def mutations(learner: Learner, swept: Sequence[str], space: Mapping[str, str] |
     """
     words = {name: (space or {}).get(name) for name in learner.space.MUTATIONS if name in swept}
     if nameless := [name for name in words if not words[name]]:
+        able = those(lambda scheduler: not scheduler.changes_settings)
         raise ConfigError(
             f"--scheduler pbt cannot change {nameless[0]} within what it is drawn from: accepted are choices and"
-            " ranges, as 0.98,0.99 and 1e-4..1e-2:log; or use halving, asha or fifo"
+            f" ranges, as 0.98,0.99 and 1e-4..1e-2:log; or use {able}"
         )
     return {name: parse(name, words[name], kind_of(learner, name)) for name in words}
 

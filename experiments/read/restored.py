@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.learners import learner_named
 from experiments.plan.population import mutations
 from experiments.plan.trial_names import number_of
@@ -65,7 +66,7 @@ def restore(folder: Path, spec: ExperimentSpec) -> dict[str, RestoredTrial]:
             parameters(learner.name, learner.config_class.from_dict(config))
         except ConfigError as error:
             raise ConfigError(f"{folder / RECORD}: {error}") from None
-    changing = mutations(learner, spec.swept, spec.space) if spec.scheduler == "pbt" else {}
+    changing = mutations(learner, spec.swept, spec.space) if SCHEDULERS[spec.scheduler].changes_settings else {}
     if len(decisions) >= len(spec.rungs or [1]) or {len(each.scores) for each in decisions} - {len(spec.configs)}:
         raise ConfigError(f"{folder / DECISIONS} is damaged: it does not fit {RECORD}")
     restored = {}

@@ -13,7 +13,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from experiments.ask.budget import Budget
-from experiments.ask.flags import KEEP_BEST, SchedulerName
+from experiments.ask.flags import KEEP_BEST
+from experiments.ask.schedulers import SCHEDULERS
 from experiments.ask.storage import is_uri
 from experiments.record.folders import RECORD, existing, is_name
 from experiments.record.provenance import provenance
@@ -89,7 +90,7 @@ class ExperimentSpec(Model):
     checkpoint_frequency: Count
     interval: Count  # before asha first cuts, and between pbt's exchanges; in the budget's time_attr
     keep_checkpoints: Count = KEEP_BEST  # the best ones of each trial beside its latest; 0: all
-    scheduler: SchedulerName = "fifo"
+    scheduler: str = "fifo"
     rungs: list[Count] | None = None  # where halving compares trials, ascending to the budget's end, in its time_attr
     max_concurrent: Count | None = None
     time_budget_s: float | None = None
@@ -110,7 +111,9 @@ class ExperimentSpec(Model):
         """Check what entries say together."""
         if not self.budget.limits:
             raise ValueError("it has neither iterations nor timesteps")
-        if self.scheduler == "halving" and not self._rungs_lead_to_the_end:
+        if self.scheduler not in SCHEDULERS:
+            raise ValueError(unknown("scheduler", self.scheduler, SCHEDULERS))
+        if SCHEDULERS[self.scheduler].has_rungs and not self._rungs_lead_to_the_end:
             raise ValueError(f"rungs={self.rungs} do not lead to {self.budget}")
         if self.confirms is not None and not is_name(self.confirms):
             raise ValueError(f"confirms={self.confirms!r} is no name")

@@ -11,6 +11,7 @@ from typing import Any
 from ray import tune
 from ray.tune.experiment import Trial
 
+from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.capacity import trials_of_round
 from experiments.plan.learners import GAME_STEPS, Learner
 from experiments.record.spec import ExperimentSpec
@@ -50,7 +51,7 @@ def _saved(learner: Learner, spec: ExperimentSpec, config: Config, span: int) ->
     steps = learner.iteration_steps(config, GAME_STEPS) if spec.budget.unit == "timesteps" else 1
     iterations = min(math.ceil(span / steps), spec.iterations or math.inf)
     evaluated = iterations / config.eval_interval if config.eval_interval else 0
-    exchanged = span / spec.interval if spec.scheduler == "pbt" else 1
+    exchanged = span / spec.interval if SCHEDULERS[spec.scheduler].saves_at_decisions else 1
     return math.ceil(iterations / spec.checkpoint_frequency) + math.ceil(evaluated) + math.ceil(exchanged)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ray import tune
 
+from experiments.ask.schedulers import SCHEDULERS
 from experiments.ask.budget import Budget
 from experiments.ask.flags import RunFlags
 from experiments.plan.draws import require_fits
@@ -115,7 +116,7 @@ def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) ->
             print("Every trial has come to its end: --extend goes further.")
         home = Remote.of(folder)
         resources = start_ray(run.address, run.verbose)
-        fewest = {"num_workers": 1} if spec.scheduler == "halving" else {}  # whose trials have what there is
+        fewest = {"num_workers": 1} if SCHEDULERS[spec.scheduler].lends_cores else {}
         for config in spec.configs:
             require_fits(learner.config_class.from_dict(config | fewest), resources)
         if run.address or home:

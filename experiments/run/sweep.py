@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from experiments.ask.schedulers import SCHEDULERS
 from experiments.ask.budget import Budget
 from experiments.ask.command_line import clean_exit, parse, program
 from experiments.ask.flags import SAMPLES, RunFlags, SweepFlags
@@ -22,7 +23,6 @@ from experiments.record.spec import Confirm, ExperimentSpec, members, of_some
 from experiments.run.fork import best_checkpoint, changed, forked
 from experiments.run.planning import Plan, rounds, show
 from experiments.run.ray_session import resources_for
-from experiments.run.schedulers import decision_interval
 from experiments.run.task import Task, beginning, continuation, perform
 from trainables.checks import require_used
 from trainables.config import Config
@@ -79,7 +79,9 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
         trials = _drawn(learner, sweep, settings, resources)
     for config in trials.configs:
         require_used(config, settings)
-    notes = population.notes(learner, trials.configs, trials.swept, trials.space) if sweep.scheduler == "pbt" else []
+    notes = []
+    if SCHEDULERS[sweep.scheduler].changes_settings:
+        notes = population.notes(learner, trials.configs, trials.swept, trials.space)
     start = max((int(best_checkpoint(trial)[1][sweep.budget.time_attr]) for trial in trials.origin), default=0)
     task = beginning(learner, run, _spec(learner, trials, run, start), trials.origin)
     plan = Plan(trials.configs, resources, [*trials.notes, *notes])
@@ -123,7 +125,7 @@ def _drawn(learner: Learner, sweep: SweepFlags, settings: dict[str, Any], resour
     if found:
         sweep = dataclasses.replace(sweep, grid=False, num_samples=len(found[0]))
     capacity = None
-    if sweep.scheduler == "halving":
+    if SCHEDULERS[sweep.scheduler].has_rungs:
         capacity = Capacity.of(learner, typical(learner, space), resources, sweep.seeds, sweep.max_concurrent)
         asked = sweep.timesteps or (sweep.iterations and round(sweep.iterations * capacity.iteration_steps))
         num_samples, steps = capacity.choose(sweep.time_budget_s, sweep.num_samples, asked)
@@ -151,7 +153,7 @@ def _spec(learner: Learner, trials: Trials, run: RunFlags, start: int) -> Experi
     """What is written down of a new sweep; ``start`` is where the furthest trial of a fork begins."""
     sweep, budget = trials.sweep, trials.sweep.budget
     halved = None
-    if sweep.scheduler == "halving":
+    if SCHEDULERS[sweep.scheduler].has_rungs:
         limit = budget.limits[budget.time_attr]
         configurations = members(trials.configuration_of, len(trials.configs))
         halved = rungs(len(configurations), limit, min(start, limit - 1))
@@ -164,7 +166,7 @@ def _spec(learner: Learner, trials: Trials, run: RunFlags, start: int) -> Experi
         configs=[config.to_dict() for config in trials.configs],
         checkpoint_frequency=run.checkpoint_frequency,
         keep_checkpoints=run.kept,
-        interval=decision_interval(budget, sweep.scheduler),
+        interval=SCHEDULERS[sweep.scheduler].interval(budget),
         scheduler=sweep.scheduler,
         rungs=halved,
         max_concurrent=sweep.max_concurrent,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from experiments.ask.budget import Budget
 from experiments.ask.flags import RunFlags
+from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.learners import Learner
 from experiments.read.luck import SUFFIX
 from experiments.read.restored import RestoredTrial
@@ -45,8 +46,9 @@ def _with_confirmation(spec: ExperimentSpec, folder: Path, asked: Confirm) -> Ex
     """What an experiment is to do once a confirmation is asked for that it did not promise when it began."""
     if spec.confirm and spec.confirm != asked:
         raise ConfigError(f"--confirm: {folder.name} promises the best {spec.confirm.best} already; leave it out")
-    if spec.confirms or spec.scheduler == "pbt":
-        raise ConfigError(f"--confirm: {folder.name} is {'a confirmation' if spec.confirms else 'a sweep of pbt'}")
+    if spec.confirms or SCHEDULERS[spec.scheduler].changes_settings:
+        what = "a confirmation" if spec.confirms else f"a sweep of {spec.scheduler}"
+        raise ConfigError(f"--confirm: {folder.name} is {what}")
     if not spec.confirm and os.path.lexists(again := folder.with_name(folder.name + SUFFIX)):
         raise ConfigError(f"--confirm needs the name {again.name!r}, which exists already in {again.parent}")
     return spec.but(confirm=asked)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ray import tune
 
+from experiments.ask.schedulers import SCHEDULERS
 from experiments.ask.storage import locate
 from experiments.plan.learners import Learner
 from experiments.plan.trial_names import number_of
@@ -16,7 +17,6 @@ from experiments.run.json_logger import JsonLogger
 from experiments.run.ray_internals import ErrorText
 from experiments.run.ray_session import ship
 from experiments.run.rounds import Rounds
-from experiments.run.schedulers import make_scheduler
 from experiments.run.tensorboard import TensorBoard
 from experiments.run.tune_trials import PlannedTrials, TrialName
 from trainables.metrics import METRIC, MODE
@@ -37,7 +37,7 @@ def make_tuner(
     ship(learner)
     numbered = [(number_of(index), config) for index, config in enumerate(spec.configs)]
     points = [restored[number].config if number in restored else config for number, config in numbered]
-    scheduler = make_scheduler(learner, folder, spec, restored)
+    scheduler = SCHEDULERS[spec.scheduler].make(learner, folder, spec, restored)
     names = TrialName(spec.swept, {number: trial.name for number, trial in restored.items()})
     return tune.Tuner(
         learner.trainable,

@@ -5,6 +5,7 @@ import math
 import shlex
 from collections.abc import Sequence
 
+from experiments.ask.schedulers import SCHEDULERS
 from experiments.ask.budget import duration
 from experiments.read import policies
 from experiments.read.comparison import Side, arrivals, side
@@ -141,7 +142,7 @@ def _settings(
         " of them came; a bar is the mean over the trials at or around that value."
     )
     page.show(**{f"{learner}_effects": effects_figure(fair, scores, names)})
-    if any(e.spec.scheduler == "pbt" and e.learner == learner for e in experiments):
+    if any(SCHEDULERS[e.spec.scheduler].changes_settings and e.learner == learner for e in experiments):
         page.add("How important each setting is cannot be said: settings changed while trials played.")
     elif decisive:
         count, estimates = importances(configurations, fair, scores, decisive)

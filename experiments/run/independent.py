@@ -1,0 +1,43 @@
+"""Schedulers that decide about each trial by itself: those of Tune, told what trials did before this program."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ray.tune.experiment import Trial
+from ray.tune.schedulers import ASHAScheduler, FIFOScheduler
+
+from experiments.plan.learners import Learner
+from experiments.read.restored import RestoredTrial
+from experiments.record.spec import ExperimentSpec
+from experiments.run.tune_trials import trial_number
+
+
+class FIFO(FIFOScheduler):
+    """Stops no trial."""
+
+    def __init__(
+        self, learner: Learner, folder: Path, spec: ExperimentSpec, restored: Mapping[str, RestoredTrial]
+    ) -> None:
+        super().__init__()
+
+
+class ASHA(ASHAScheduler):
+    """Tune's ASHA, whose rungs hold what trials reported before."""
+
+    def __init__(
+        self, learner: Learner, folder: Path, spec: ExperimentSpec, restored: Mapping[str, RestoredTrial]
+    ) -> None:
+        time_attr = spec.budget.time_attr
+        limit = spec.budget.limits[time_attr]
+        super().__init__(time_attr=time_attr, max_t=limit, grace_period=spec.interval, reduction_factor=3)
+        self._restored = restored
+
+    def on_trial_add(self, tune_controller: Any, trial: Trial) -> None:
+        """Take a trial in, with its earlier results; what was decided on them was done then."""
+        super().on_trial_add(tune_controller, trial)
+        if old := self._restored.get(trial_number(trial)):
+            for row in old.rows:
+                super().on_trial_result(tune_controller, trial, row)
+            if old.over:
+                super().on_trial_complete(tune_controller, trial, old.rows[-1])
