@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from experiments.ask.schedulers import SCHEDULERS
 from experiments.ask.budget import Budget, duration
 from experiments.ask.command_line import clean_exit, first_word, parse, program
 from experiments.ask.flags import TrainFlags
 from experiments.ask.modes import EXTEND, RESUME, require_counted, typed
+from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.draws import require_fits, with_seeds
 from experiments.plan.learners import LEARNERS, Learner, learner_typed
 from experiments.read.restored import RestoredTrial

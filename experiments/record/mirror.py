@@ -1,18 +1,20 @@
 """Experiments whose home is a URI, as ``s3://bucket/dir/NAME``: what lies there, and its mirror on this machine.
 
-Nodes save checkpoints at the URI and read them from there: that is Tune's part. Everything else is written by this
-program, into the mirror, and copied from there; checkpoints come back into it. So whoever reads an experiment
+Nodes save checkpoints at the URI and read them from there, and Tune writes its own files: that is Tune's part. All else
+is written by this program into the mirror, and sent from there; Tune's part is fetched. So whoever reads an experiment
 (``--resume``, ``results.py``, TensorBoard) reads a folder, wherever its home is.
 
-Which of two versions of a file counts, no clock says: the mirror notes (``SYNCED``) what lay there when both were the
-same. What has changed there since is fetched; else the mirror's own is kept, which may not have been sent yet.
+Which of two versions of this program's files counts, no clock says. A program that begins to write leaves a mark, here
+and there. Where both marks are the same nobody else has written there since, and the mirror's files count, which may
+not have been sent yet. Otherwise those at home count.
 """
 
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+import uuid
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path, PurePosixPath
 from typing import Self
 from urllib.parse import quote, unquote, urlsplit
@@ -20,15 +22,19 @@ from urllib.parse import quote, unquote, urlsplit
 from pyarrow.fs import FileInfo, FileSelector, FileType, copy_files
 
 from experiments.ask.flags import RunFlags
+from experiments.ask.schedulers import SCHEDULERS
 from experiments.ask.storage import MIRRORS, is_uri, locate
 from experiments.record import folders
-from experiments.record.folders import DECISIONS, EXCHANGES, RECORD, WINNER, WINNER_FILM
+from experiments.record.folders import PARAMS, RECORD, RESULTS, WINNER, WINNER_FILM, inside
 from experiments.record.lock import exclusive, is_held
-from experiments.record.notes import note, noted, synced
 from experiments.record.spec import ExperimentSpec
 from experiments.record.spec import find as find_folder
 from trainables.checkpoints import number
 from trainables.checks import ConfigError
+from trainables.files import replace_text
+
+MARK = ".writer"
+"""The file with the mark of the program that wrote last."""
 
 
 @dataclass(frozen=True)
@@ -59,37 +65,47 @@ class Remote:
             raise ConfigError(f"{self.uri} cannot be read: {error}") from None
 
     def publish(self) -> None:
-        """Send the whole mirror: an experiment before its first iteration."""
+        """Send all of this program's files, and leave a new mark: from now on those of the mirror count."""
         filesystem, root = locate(self.uri)
-        filesystem.create_dir(root)
-        copy_files(str(self.folder), root, destination_filesystem=filesystem)
-        self._note(filesystem.get_file_info(FileSelector(root, recursive=True)))
+        for folder in (*folders.trial_folders(self.folder).values(), self.folder):
+            self.push_all(folder)
+        mark = uuid.uuid4().hex
+        with filesystem.open_output_stream(f"{root}/{MARK}") as file:
+            file.write(mark.encode())
+        replace_text(self.folder / MARK, mark)
+
+    def push_all(self, folder: Path) -> None:
+        """Send what this program writes of a trial, or of the experiment; a link's target belongs to somebody else."""
+        filesystem, _ = locate(self.uri)
+        filesystem.create_dir(self._there(folder))
+        paths = [path for path in sorted(folder.iterdir()) if _is_ours(path.name)]
+        self.push(*(path for path in paths if path.is_file() and not path.is_symlink()))
+
+    def push(self, *files: Path) -> None:
+        """Send files of the mirror. An object store puts each in its place at once, or not at all."""
+        filesystem, _ = locate(self.uri)
+        for file in files:
+            copy_files(str(file), self._there(file), destination_filesystem=filesystem)
+
+    def push_folder(self, source: Path, target: Path) -> None:
+        """Send a folder with all in it to where ``target`` of the mirror lies at home."""
+        filesystem, _ = locate(self.uri)
+        filesystem.create_dir(self._there(target))
+        copy_files(str(source), self._there(target), destination_filesystem=filesystem)
+
+    def _there(self, path: Path) -> str:
+        """Where a path of the mirror lies at home."""
+        return str(PurePosixPath(locate(self.uri)[1], path.relative_to(self.folder)))
 
     def settle(self) -> bool:
         """Send and fetch what is left when an experiment ends; return whether that went well."""
         try:
-            for path in folders.trial_folders(self.folder).values():
-                self.push_trial(path)
-            self.push(*_files(self.folder / name for name in (DECISIONS, EXCHANGES, WINNER, WINNER_FILM)))
+            self.publish()
             self.pull()
         except OSError as error:
             print(f"{self.uri} lacks what {self.folder} has: {error}. --resume sends it.", file=sys.stderr)
             return False
         return True
-
-    def push(self, *files: Path) -> None:
-        """Send files of the mirror. An object store puts each in its place at once, or not at all."""
-        filesystem, root = locate(self.uri)
-        targets = {f"{root}/{file.relative_to(self.folder).as_posix()}": file for file in files}
-        for target, file in targets.items():
-            copy_files(str(file), target, destination_filesystem=filesystem)
-        self._note(filesystem.get_file_info([*targets]))
-
-    def push_trial(self, trial: Path) -> None:
-        """Send what this program writes of a trial."""
-        filesystem, root = locate(self.uri)
-        filesystem.create_dir(f"{root}/{trial.name}")
-        self.push(*_files(trial.iterdir()))
 
     def fetch(self) -> None:
         """Make the mirror what lies there, if no program runs the experiment here and keeps it so.
@@ -110,78 +126,57 @@ class Remote:
             except OSError as error:
                 raise ConfigError(f"{self.uri} cannot be fetched: {error}") from None
 
-    def pull(self) -> None:
-        """Fetch all files that have changed there, and the checkpoints that are new.
+    def pull(self, trial: str = "") -> None:
+        """Fetch Tune's files and checkpoints, and this program's files unless the mirror's count. Or of a trial that
+        runs here, Tune's alone.
 
-        Raises ConfigError if a name is none, or if a link of the mirror is in the way.
-        """
-        fetched = []
-        for info in self._list():
-            if info.type is FileType.Directory:
-                folder = folders.inside(self.folder, info.base_name)
-                fetched += [file for file in self._list(info.base_name) if self._copy(file, folder)]
-                self.pull_checkpoints(info.base_name, whole=True)
-            elif self._copy(info, self.folder):
-                fetched.append(info)
-        self._note(fetched)
-
-    def pull_checkpoints(self, trial: str, whole: bool = False) -> None:
-        """Fetch a trial's new checkpoints, and let go of those that are there no longer. Raises as ``pull`` does.
-
-        With ``whole`` also those that were fetched while they were written, and lack a part here.
+        Checkpoints that are there no longer go. Raises ConfigError if a name is none, or if a link is in the way.
         """
         filesystem, _ = locate(self.uri)
-        folder, incoming = folders.inside(self.folder, trial), folders.inside(self.folder / trial, ".incoming")
-        infos = self._list(trial)
-        there = {i.base_name for i in infos if i.type is FileType.Directory and number(i.base_name) >= 0}
-        here = {old.name: old for old in folders.checkpoint_folders(folder)} if folder.is_dir() else {}
-        for name in here.keys() - there:
-            shutil.rmtree(here[name])
-        for name in sorted(there if whole else there - here.keys()):
-            files = [file for file in self._list(f"{trial}/{name}") if file.type is FileType.File]
-            if name in here and all(_is_here(here[name], file) for file in files):
-                continue
-            shutil.rmtree(incoming, ignore_errors=True)
-            incoming.mkdir(parents=True)
-            for file in files:
-                copy_files(file.path, str(folders.inside(incoming, file.base_name)), source_filesystem=filesystem)
-            if name in here:
-                shutil.rmtree(here[name])
-            incoming.rename(folder / name)
+        there, mine = self._files_there(trial), bool(trial) or self._wrote_last()
+        for path, info in there.items():
+            if number(path.parent.name) >= 0:  # of a checkpoint, whose files never change once they are whole
+                here = path.is_file() and path.stat().st_size == info.size
+            else:
+                here = mine and _is_ours(path.name) and path.exists()
+            if not here:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                incoming = inside(path.parent, f".{path.name}.incoming")  # a fetch that fails leaves what is here
+                copy_files(info.path, str(incoming), source_filesystem=filesystem)
+                incoming.replace(path)
+        kept = {path.parent for path in there}
+        for folder in (self.folder / path.relative_to(self.folder).parts[0] for path in there):
+            for old in folders.checkpoint_folders(folder) if folder.is_dir() else ():
+                if old not in kept:
+                    shutil.rmtree(old)
 
-    def _list(self, folder: str = "") -> list[FileInfo]:
-        filesystem, root = locate(self.uri)
-        return filesystem.get_file_info(FileSelector(f"{root}/{folder}".rstrip("/"), allow_not_found=True))
-
-    def _copy(self, info: FileInfo, folder: Path) -> bool:
-        """Copy a file into a folder of the mirror, if it has changed there; return whether it was copied."""
-        if info.type is not FileType.File or info.base_name.startswith("."):
+    def _wrote_last(self) -> bool:
+        """Whether nobody else has written at home since this mirror was last published."""
+        filesystem, _ = locate(self.uri)
+        mark, there = self.folder / MARK, self._there(self.folder / MARK)
+        if not mark.is_file() or filesystem.get_file_info(there).type is not FileType.File:
             return False
+        with filesystem.open_input_stream(there) as file:
+            return file.read(100) == mark.read_bytes()
+
+    def _files_there(self, trial: str) -> dict[Path, FileInfo]:
+        """The files at home, or of a trial there, by their places in the mirror; none that is hidden."""
         filesystem, root = locate(self.uri)
-        target = folders.inside(folder, info.base_name)
-        if target.exists() and synced(self.folder).get(info.path.removeprefix(f"{root}/")) == noted(info):
-            return False
-        target.parent.mkdir(parents=True, exist_ok=True)
-        incoming = folders.inside(folder, f".{info.base_name}.incoming")  # a fetch that fails leaves the target whole
-        copy_files(info.path, str(incoming), source_filesystem=filesystem)
-        incoming.replace(target)
-        return True
-
-    def _note(self, infos: Iterable[FileInfo]) -> None:
-        """Note that these files are the same here and there."""
-        _, root = locate(self.uri)
-        note(self.folder, {info.path.removeprefix(f"{root}/"): noted(info) for info in infos})
+        selector = FileSelector(self._there(self.folder / trial), recursive=True, allow_not_found=True)
+        found = {}
+        for info in sorted(filesystem.get_file_info(selector), key=lambda info: info.path):
+            steps = PurePosixPath(info.path).relative_to(root).parts
+            if info.type is FileType.File and not any(step.startswith(".") for step in steps):
+                path = reduce(inside, steps, self.folder)
+                if len(steps) < 3 or (len(steps) == 3 and number(steps[1]) >= 0):
+                    found[path] = info
+        return found
 
 
-def _files(paths: Iterable[Path]) -> list[Path]:
-    """Those that are files; what a link points to belongs to somebody else."""
-    return [path for path in paths if path.is_file() and not path.is_symlink()]
-
-
-def _is_here(folder: Path, file: FileInfo) -> bool:
-    """Whether a folder has a file of this name and size."""
-    path = folders.inside(folder, file.base_name)
-    return path.is_file() and path.stat().st_size == file.size
+def _is_ours(name: str) -> bool:
+    """Whether a file of this name is written by this program, and not by Tune or its nodes."""
+    records = {scheduler.records for scheduler in SCHEDULERS.values()}
+    return name in {RECORD, WINNER, WINNER_FILM, RESULTS, PARAMS} | records or name.startswith(("events.", "learner-"))
 
 
 def taken(run: RunFlags, name: str) -> bool:
@@ -193,17 +188,17 @@ def taken(run: RunFlags, name: str) -> bool:
 def find(run: RunFlags, name: str, learner: str) -> Path:
     """The folder of the experiment that a flag names: by its name, a path or a URI. A mirror is fetched first.
 
-    Raises ConfigError as ``experiment.find`` does, and if nothing lies at the URI.
+    Raises ConfigError as ``spec.find`` does, and if nothing lies at the URI.
     """
     remote = None
     if is_uri(name):
         locate(name)  # which refuses a URI that says more than a place
         parts = urlsplit(name)
         path = PurePosixPath(parts.path)
-        folder = folders.inside(MIRRORS.absolute(), unquote(path.name))
+        folder = inside(MIRRORS.absolute(), unquote(path.name))
         remote = Remote(parts._replace(path=str(path.parent)).geturl(), folder)
     elif run.uri and name == Path(name).name:
-        remote = Remote(run.uri, folders.inside(MIRRORS.absolute(), name))
+        remote = Remote(run.uri, inside(MIRRORS.absolute(), name))
     folder = remote.folder if remote else find_folder(run.folder, name, learner)
     if remote := remote or Remote.of(folder):
         remote.fetch()

@@ -18,9 +18,8 @@ from ray.tune.schedulers import TrialScheduler
 from experiments.ask.budget import duration
 from experiments.plan.capacity import trials_of_round
 from experiments.plan.learners import Learner
+from experiments.read.restored import RestoredTrial
 from experiments.record.decisions import Decision, dropped, means, read_decisions, with_diverged, write_decisions
-from experiments.record.folders import DECISIONS
-from experiments.record.mirror import Remote
 from experiments.record.spec import ExperimentSpec
 from experiments.run.lending import Lending
 from experiments.run.ray_session import cluster_resources
@@ -32,10 +31,11 @@ from trainables.metrics import METRIC
 class Halving(Rounds):
     """Pauses all trials at each rung, and stops all but the best."""
 
-    def __init__(self, learner: Learner, folder: Path, spec: ExperimentSpec) -> None:
-        super().__init__(len(spec.configs), spec.budget.time_attr, spec.max_concurrent)
-        assert spec.rungs
-        self._folder, self._spec, self._rungs = folder, spec, spec.rungs
+    def __init__(
+        self, learner: Learner, folder: Path, spec: ExperimentSpec, restored: Mapping[str, RestoredTrial]
+    ) -> None:
+        super().__init__(learner, folder, spec, restored)
+        self._rungs = spec.rungs or []
         self._decisions = read_decisions(folder)
         self._pace = _Pace(spec.time_budget_s or math.inf)
         self._lending = Lending(learner)
@@ -44,15 +44,15 @@ class Halving(Rounds):
         """The rung of the present round; none in the last round, which the budget ends."""
         return (*self._rungs[:-1], math.inf)[min(len(self._decisions), len(self._rungs) - 1)]
 
-    def before_the_first(self, trials: Mapping[int, Trial]) -> None:
+    def begin(self, trials: Mapping[int, Trial]) -> None:
         """Send decisions again that may not have come home; begin to measure how fast all trials are together."""
         if self._decisions:
-            self._write(self._decisions)
+            self.write_down(write_decisions, self._decisions)
         self._pace.begin(self._steps(trials))
 
     def choose(self, ready: Sequence[Trial], running: Sequence[Trial]) -> Trial | None:
         """The next trial for which a core is free, with its workers."""
-        return self._lending.next(ready, running, cluster_resources(), self._max_concurrent - len(running))
+        return self._lending.next(ready, running, cluster_resources(), self.max_concurrent - len(running))
 
     def on_trial_error(self, tune_controller: Any, trial: Trial) -> None:
         """Take back what was lent to a trial that Tune starts anew, which waited for cores of a node that died."""
@@ -67,8 +67,8 @@ class Halving(Rounds):
         running = playing(alive)
         if decision == TrialScheduler.PAUSE or not all(map(self.waits, {*alive} - {*running})):
             return decision
-        end = min(self.round_end(trial), self._rungs[-1]) - result[self._time_attr]
-        made = result["timesteps_this_iter"] if self._time_attr == "timesteps_total" else 1
+        end = min(self.round_end(trial), self._rungs[-1]) - result[self.time_attr]
+        made = result["timesteps_this_iter"] if self.time_attr == "timesteps_total" else 1
         seconds = end / made * result["time_this_iter_s"]
         gains = self._lending.gains(trial, seconds, running, cluster_resources())
         return TrialScheduler.PAUSE if gains else decision
@@ -76,12 +76,13 @@ class Halving(Rounds):
     def decide(self, tune_controller: Any, waiting: Mapping[int, Trial]) -> None:
         """Decide, write it down, stop all but the best; and these too if the next round would take too long."""
         trials = {int(trial_number(trial)): trial for trial in tune_controller.get_trials()}
-        configurations = self._spec.configurations
+        configurations = self.spec.configurations
         scores = self._scores(trials)
         go_on = best(means(scores, configurations), trials_of_round(len(configurations), len(self._decisions) + 1))
         kept = [index for each in go_on for index in configurations[each] if scores[index] is not None]
         decision = Decision(at=self._rungs[len(self._decisions)], scores=scores, kept=kept)
-        self._write([*self._decisions, decision])
+        self._decisions.append(decision)
+        self.write_down(write_decisions, self._decisions)
         steps = (self._rungs[len(self._decisions)] - decision.at) * len({*kept} & {*waiting})
         too_long = len(go_on) > 1 and self._pace.too_long(self._steps(trials), steps)
         for index, trial in waiting.items():
@@ -96,9 +97,9 @@ class Halving(Rounds):
 
     def _scores(self, trials: Mapping[int, Trial]) -> list[float | None]:
         """Every trial's score at the present rung; a seed that diverged has one if another one of its settings has."""
-        scores = [self._score(trials[index]) for index in range(len(self._spec.configs))]
+        scores = [self._score(trials[index]) for index in range(len(self.spec.configs))]
         diverged = {i for i in trials if trials[i].last_result.get("diverged") and not dropped(self._decisions, i)}
-        return with_diverged(scores, diverged, self._spec.configurations)
+        return with_diverged(scores, diverged, self.spec.configurations)
 
     def _score(self, trial: Trial) -> float | None:
         """A trial's score at the present rung; None if it was stopped before, failed or diverged.
@@ -109,18 +110,8 @@ class Halving(Rounds):
         out = dropped(self._decisions, int(trial_number(trial))) or trial.status == Trial.ERROR
         return None if out or result.get("diverged") else result.get(METRIC)
 
-    def _write(self, decisions: Sequence[Decision]) -> None:
-        """Write the decisions down. Raises RuntimeError, at which the experiment goes on from its checkpoints."""
-        try:
-            write_decisions(self._folder, decisions)
-            if home := Remote.of(self._folder):
-                home.push(self._folder / DECISIONS)
-        except OSError as error:
-            raise RuntimeError(f"What was decided at a rung cannot be written: {error}") from error
-        self._decisions = [*decisions]
-
     def _steps(self, trials: Mapping[int, Trial]) -> float:
-        return sum(trial.last_result.get(self._time_attr, 0) for trial in trials.values())
+        return sum(trial.last_result.get(self.time_attr, 0) for trial in trials.values())
 
 
 class _Pace:

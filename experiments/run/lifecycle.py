@@ -10,9 +10,9 @@ from pathlib import Path
 
 from ray import tune
 
-from experiments.ask.schedulers import SCHEDULERS
 from experiments.ask.budget import Budget
 from experiments.ask.flags import RunFlags
+from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.draws import require_fits
 from experiments.plan.learners import Learner
 from experiments.plan.trial_names import number_of
@@ -79,6 +79,7 @@ def start(
         if prepare:
             prepare(folder)
         if home := Remote.of(folder):
+            home.push_folder(folder, folder)
             home.publish()
         if not run.address:
             start_ray(None, run.verbose)
@@ -122,14 +123,15 @@ def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) ->
         if run.address or home:
             require_shared(home.uri if home else str(folder))
         spec = with_source(spec.but(ended=None), learner.source)
-        if spec != before:  # only now that it can begin: a budget cannot be given twice
-            try:
-                keep_changed_source(folder, spec, before, learner.source)
-                _write(spec, folder)
-            except OSError as error:
-                with contextlib.suppress(OSError):
-                    before.write(folder)
-                raise ConfigError(f"{folder / folders.RECORD} cannot be changed: {error}") from None
+        try:  # only now that it can begin: a budget cannot be given twice
+            keep_changed_source(folder, spec, before, learner.source)
+            spec.write(folder)
+            if home:
+                home.publish()
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                before.write(folder)
+            raise ConfigError(f"{folder / folders.RECORD} cannot be changed: {error}") from None
         return _run(learner, folder, spec, callbacks, run)
 
 

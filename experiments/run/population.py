@@ -11,18 +11,17 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from pyarrow.fs import copy_files
 from ray.tune.experiment import Trial
 
-from experiments.ask.storage import locate
 from experiments.plan.learners import Learner
 from experiments.plan.population import groups, mutated, mutations
+from experiments.read import policies
+from experiments.read.restored import RestoredTrial
 from experiments.read.rows import read_rows
 from experiments.record.decisions import Copy, Exchange, read_exchanges, write_exchanges
-from experiments.record.folders import EXCHANGES, RESULTS
+from experiments.record.folders import RESULTS
 from experiments.record.mirror import Remote
 from experiments.record.spec import ExperimentSpec
 from experiments.run.ray_internals import give_back
@@ -31,7 +30,6 @@ from experiments.run.tune_trials import trial_folder
 from trainables import checkpoints
 from trainables.files import replace_text
 from trainables.metrics import METRIC
-from trainables.sampling.evaluation import FILM
 
 QUANTILE = 0.25
 """Share of a group, rounded up and at most a half, that copies; and of the best, which are copied."""
@@ -43,9 +41,10 @@ STREAM = 2**32 - 2
 class Population(Rounds):
     """Exchanges among trials of equal architecture, which are compared when all of them have come as far."""
 
-    def __init__(self, learner: Learner, folder: Path, spec: ExperimentSpec) -> None:
-        super().__init__(len(spec.configs), spec.budget.time_attr, spec.max_concurrent)
-        self._learner, self._folder, self._spec = learner.name, folder, spec
+    def __init__(
+        self, learner: Learner, folder: Path, spec: ExperimentSpec, restored: Mapping[str, RestoredTrial]
+    ) -> None:
+        super().__init__(learner, folder, spec, restored)
         self._groups, self._mutations = groups(learner, spec.configs), mutations(learner, spec.swept, spec.space)
         self._exchanges = read_exchanges(folder)
 
@@ -54,83 +53,66 @@ class Population(Rounds):
         if all(len(group) == 1 for group in self._groups):
             return math.inf
         before = self._exchanges[-1].at if self._exchanges else 0
-        return (before // self._spec.interval + 1) * self._spec.interval
+        return (before // self.spec.interval + 1) * self.spec.interval
 
-    def before_the_first(self, trials: Mapping[int, Trial]) -> None:
+    def begin(self, trials: Mapping[int, Trial]) -> None:
         """Make those copies of the latest exchange that a kill prevented; nobody has played on meanwhile."""
         if self._exchanges:
-            self._carry_out(trials)
+            self._exchange(trials)
 
-    def decide(self, tune_controller: Any, waiting: Mapping[int, Trial]) -> None:
-        """Decide, write it down, and copy."""
+    def decide(self, tune_controller: object, waiting: Mapping[int, Trial]) -> None:
+        """Decide who copies whom, write it down, and copy."""
         results = {index: self.result_of(trial) for index, trial in waiting.items()}
-        scores = [results[index][METRIC] if index in results else None for index in range(len(self._spec.configs))]
+        scores = [results[index][METRIC] if index in results else None for index in range(len(self.spec.configs))]
         copies = [self._planned(waiting, index, best) for index, best in losers(scores, self._groups)]
-        least = min(result[self._time_attr] for result in results.values())
+        least = min(result[self.time_attr] for result in results.values())
         self._exchanges.append(Exchange(at=least, scores=scores, copies=copies))
-        self._carry_out(waiting)
+        self._exchange(waiting)
 
     def _planned(self, trials: Mapping[int, Trial], index: int, best: Sequence[int]) -> Copy:
         """Draw a donor, and the settings to go on with."""
-        seed = np.random.SeedSequence(self._spec.seeds[0], spawn_key=(STREAM, len(self._exchanges), index))
+        seed = np.random.SeedSequence(self.spec.seeds[0], spawn_key=(STREAM, len(self._exchanges), index))
         rng = np.random.default_rng(seed)
         donor = best[int(rng.integers(len(best)))]
         settings = {name: mutated(domain, trials[donor].config[name], rng) for name, domain in self._mutations.items()}
-        before = {name: trials[index].config[name] for name in settings}
         return Copy(
             trial=index,
             donor=donor,
             source=_newest(trials[donor]),
             target=_newest(trials[index]) + 1,
-            before=before,
+            before={name: trials[index].config[name] for name in settings},
             settings=settings,
         )
 
-    def _carry_out(self, trials: Mapping[int, Trial]) -> None:
-        """Write the exchanges down, and make what is missing of the latest one's copies.
-
-        Raises RuntimeError, at which the experiment goes on from its checkpoints, if something cannot be written.
-        """
-        try:
-            write_exchanges(self._folder, self._exchanges)
-            if home := Remote.of(self._folder):
-                home.push(self._folder / EXCHANGES)
-            for copy in self._exchanges[-1].copies:
-                trial, donor = trials[copy.trial], trials[copy.donor]
-                if not trial.is_finished() and _newest(trial) < copy.target:
+    def _exchange(self, trials: Mapping[int, Trial]) -> None:
+        """Write the exchanges down, and make what is missing of the latest one's copies."""
+        self.write_down(write_exchanges, self._exchanges)
+        for copy in self._exchanges[-1].copies:
+            trial, donor = trials[copy.trial], trials[copy.donor]
+            if not trial.is_finished() and _newest(trial) < copy.target:
+                try:
                     self._copy(trial, donor, copy)
-        except OSError as error:
-            raise RuntimeError(f"An exchange cannot be written: {error}") from error
+                except checkpoints.CheckpointError as error:  # somebody or something has damaged files meanwhile
+                    print(f"{trial} goes on without its copy of {donor}: {error}", file=sys.stderr, flush=True)
 
     def _copy(self, trial: Trial, donor: Trial, copy: Copy) -> None:
         """Let a trial go on from the donor's checkpoint, which becomes its own newest one, and with its results.
 
         A trial's rows are those of its weights. The checkpoint comes last: with it, the copy is made, at home too.
         """
-        source = trial_folder(self._folder, donor) / checkpoints.folder_name(copy.source)
-        target = trial_folder(self._folder, trial) / checkpoints.folder_name(copy.target)
-        try:
-            if _newest(donor) != copy.source:
-                raise checkpoints.CheckpointError("it has another newest checkpoint by now")
-            arrays, state = checkpoints.load(source, self._learner)
-        except checkpoints.CheckpointError as error:  # somebody or something has damaged files meanwhile
-            print(f"{trial} goes on without its copy of {donor}: {error}", file=sys.stderr, flush=True)
-            return
+        source = trial_folder(self.folder, donor) / checkpoints.folder_name(copy.source)
+        target = trial_folder(self.folder, trial) / checkpoints.folder_name(copy.target)
+        arrays, state = checkpoints.load(source, self.spec.learner)
         config = trial.config | copy.settings
         rows = [row for row in read_rows(source.with_name(RESULTS)) if row["training_iteration"] <= state.iteration]
         replace_text(target.with_name(RESULTS), "".join(json.dumps(row) + "\n" for row in rows))
         made = target.with_name(f".{target.name}")
         for old in (made, target):
             shutil.rmtree(old, ignore_errors=True)
-        made.mkdir()
-        if (source / FILM).is_file():
-            shutil.copy(source / FILM, made)
+        policies.copy(source, made)
         checkpoints.save(made, arrays, state.model_copy(update={"config": config}))
-        if home := Remote.of(self._folder):
-            filesystem, root = locate(home.uri)
-            there = f"{root}/{target.parent.name}/{target.name}"
-            filesystem.create_dir(there)
-            copy_files(str(made), there, destination_filesystem=filesystem)
+        if home := Remote.of(self.folder):
+            home.push_folder(made, target)
         made.rename(target)
         trial.set_config(config)
         result = self.result_of(donor)

@@ -1,14 +1,22 @@
 """Trials that wait for each other, so that what is decided depends on their results and not on who was first."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
 
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
+from experiments.ask.schedulers import SCHEDULERS
+from experiments.plan.learners import Learner
+from experiments.read.restored import RestoredTrial
+from experiments.record.mirror import Remote
+from experiments.record.spec import ExperimentSpec
 from experiments.run.ray_internals import takes_over
 from experiments.run.tune_trials import trial_number
+
+Entry = TypeVar("Entry")
 
 
 class Rounds(FIFOScheduler):
@@ -18,10 +26,13 @@ class Rounds(FIFOScheduler):
     was killed at any moment decides the same when it goes on. Trials have to be added paused (``PlannedTrials``).
     """
 
-    def __init__(self, count: int, time_attr: str, max_concurrent: int | None = None) -> None:
+    def __init__(
+        self, learner: Learner, folder: Path, spec: ExperimentSpec, restored: Mapping[str, RestoredTrial]
+    ) -> None:
         super().__init__()
-        self._count, self._time_attr, self._max_concurrent = count, time_attr, max_concurrent or count
-        self._started = False
+        self.folder, self.spec, self.time_attr = folder, spec, spec.budget.time_attr
+        self.max_concurrent = spec.max_concurrent or len(spec.configs)
+        self._began = False
 
     @abstractmethod
     def round_end(self, trial: Trial) -> float:
@@ -31,11 +42,17 @@ class Rounds(FIFOScheduler):
     def decide(self, tune_controller: Any, waiting: Mapping[int, Trial]) -> None:
         """Decide about the trials that have not ended, by index: all of them wait, and afterwards the next round is on.
 
-        Called again at once if all of them still wait.
+        Called again at once if all of them still wait. Raises OSError if what is decided cannot be written.
         """
 
-    def before_the_first(self, trials: Mapping[int, Trial]) -> None:
-        """Called once, when all trials of the experiment are there and none runs."""
+    def begin(self, trials: Mapping[int, Trial]) -> None:
+        """Called once, when all trials of the experiment are there and none runs. Raises OSError as ``decide`` does."""
+
+    def write_down(self, write: Callable[[Path, Sequence[Entry]], None], decisions: Sequence[Entry]) -> None:
+        """Write all decisions into the experiment's folder, and to where it lives. Raises OSError."""
+        write(self.folder, decisions)
+        if home := Remote.of(self.folder):
+            home.push(self.folder / (SCHEDULERS[self.spec.scheduler].records or ""))
 
     def result_of(self, trial: Trial) -> dict[str, Any]:
         """The result that came with a trial's newest checkpoint; empty without one."""
@@ -44,23 +61,29 @@ class Rounds(FIFOScheduler):
 
     def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
         """Pause the trial at its round's end."""
-        return TrialScheduler.PAUSE if result[self._time_attr] >= self.round_end(trial) else TrialScheduler.CONTINUE
+        return TrialScheduler.PAUSE if result[self.time_attr] >= self.round_end(trial) else TrialScheduler.CONTINUE
 
     def choose_trial_to_run(self, tune_controller: Any) -> Trial | None:
-        """The first trial that may play on, in the order of the experiment, after deciding if all of them wait."""
+        """The first trial that may play on, in the order of the experiment, after deciding if all of them wait.
+
+        Raises RuntimeError, at which the experiment goes on from its checkpoints, if a decision cannot be written.
+        """
         trials = {int(trial_number(trial)): trial for trial in tune_controller.get_trials()}
-        if len(trials) < self._count:
+        if len(trials) < len(self.spec.configs):
             return None
-        if not self._started:
-            self._started = True
-            self.before_the_first(trials)
-        alive = _alive(trials)
-        if alive and all(map(self.waits, alive.values())):
-            self.decide(tune_controller, alive)
+        try:
+            if not self._began:
+                self._began = True
+                self.begin(trials)
             alive = _alive(trials)
+            if alive and all(map(self.waits, alive.values())):
+                self.decide(tune_controller, alive)
+                alive = _alive(trials)
+        except OSError as error:
+            raise RuntimeError(f"What was decided cannot be written: {error}") from error
         running = playing(alive.values())
         ready = [trial for trial in alive.values() if trial.status == Trial.PAUSED and not self.waits(trial)]
-        return self.choose(ready, running) if ready and len(running) < self._max_concurrent else None
+        return self.choose(ready, running) if ready and len(running) < self.max_concurrent else None
 
     def on_trial_error(self, tune_controller: Any, trial: Trial) -> None:
         """Raise RuntimeError, at which the experiment goes on from its checkpoints, if a process that a trial was to
@@ -75,7 +98,7 @@ class Rounds(FIFOScheduler):
 
     def waits(self, trial: Trial) -> bool:
         """Whether a trial has come to its round's end."""
-        return trial.status == Trial.PAUSED and self.result_of(trial).get(self._time_attr, 0) >= self.round_end(trial)
+        return trial.status == Trial.PAUSED and self.result_of(trial).get(self.time_attr, 0) >= self.round_end(trial)
 
 
 def playing(trials: Iterable[Trial]) -> list[Trial]:

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.ask.schedulers import SCHEDULERS
 from experiments.ask.budget import Budget
 from experiments.ask.command_line import clean_exit, parse, program
 from experiments.ask.flags import SAMPLES, RunFlags, SweepFlags
 from experiments.ask.modes import EXTEND, FORK, RESUME, require_counted
+from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan import population
 from experiments.plan.capacity import Capacity, rungs
 from experiments.plan.draws import draw, require_fits, require_means, typical, with_seeds

@@ -24,7 +24,7 @@ class Uploads(tune.Callback):
 
     def on_trial_start(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
         """Send the settings."""
-        self._try(self._remote.push_trial, trial_folder(self._remote.folder, trial))
+        self._try(self._remote.push_all, trial_folder(self._remote.folder, trial))
 
     def on_trial_result(self, iteration: int, trials: list[Trial], trial: Trial, result: Any, **info: Any) -> None:
         """Send the rows."""
@@ -34,8 +34,8 @@ class Uploads(tune.Callback):
         self, iteration: int, trials: list[Trial], trial: Trial, checkpoint: Checkpoint, **info: Any
     ) -> None:
         """Send all that was written of the trial, and fetch what the node saved."""
-        self._try(self._remote.push_trial, trial_folder(self._remote.folder, trial))
-        self._try(self._remote.pull_checkpoints, trial_folder(self._remote.folder, trial).name)
+        self._try(self._remote.push_all, trial_folder(self._remote.folder, trial))
+        self._try(self._remote.pull, trial_folder(self._remote.folder, trial).name)
 
     def _try(self, copy: Callable[..., None], *args: Any) -> None:
         try:

@@ -5,8 +5,8 @@ import math
 import shlex
 from collections.abc import Sequence
 
-from experiments.ask.schedulers import SCHEDULERS
 from experiments.ask.budget import duration
+from experiments.ask.schedulers import SCHEDULERS
 from experiments.read import policies
 from experiments.read.comparison import Side, arrivals, side
 from experiments.read.configurations import SPEED_ONLY, Configuration, by_configuration, varied

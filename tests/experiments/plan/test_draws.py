@@ -112,7 +112,7 @@ def test_schedulers_that_decide_about_each_trial_alone_take_one_seed():
         require_means(3, scheduler, {})
     for scheduler in ("asha", "pbt"):
         require_means(1, scheduler, {"seed": 4})
-        with pytest.raises(ConfigError, match=f"{scheduler} decides .* 3 seeds .* halving decides on their mean"):
+        with pytest.raises(ConfigError, match=f"{scheduler} decides .* 3 seeds .*; use halving or fifo"):
             require_means(3, scheduler, {})
     with pytest.raises(ConfigError, match="--set seed=4 would make 3 seeds of a configuration the same"):
         require_means(3, "halving", {"seed": 4})

@@ -5,7 +5,7 @@ import os
 import shutil
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from experiments.ask.flags import RunFlags
@@ -41,6 +41,8 @@ def test_a_bucket_with_any_keys_is_fetched_into_its_mirror_or_refused(s3, tmp_pa
         derandomize=EXAMPLES == 10,
         suppress_health_check=[*HealthCheck],
     )
+    @example([("../../evil.txt", b"evil"), ("00000_x/checkpoint_000000/../../../../evil.txt", b"evil")], False)
+    @example([("/../../../evil.txt", b"evil"), ("00000_x/..\\evil.txt", b"evil")], True)
     @given(st.lists(st.tuples(KEYS, st.binary(max_size=20)), max_size=5), st.booleans())
     def fetch(keys, linked):
         shutil.rmtree(tmp_path / "work" / "results")

@@ -27,13 +27,13 @@ def test_the_worst_quarter_of_each_group_copies_one_of_its_best_that_has_more():
 def test_trials_meet_at_the_next_multiple_of_the_interval_beyond_the_one_that_was_least_far(tmp_path):
     spec = PAIR.but(iterations=None, timesteps=1000, interval=100)
     trial = Trial("stub", stub=True)
-    assert Population(TRPO, tmp_path, spec).round_end(trial) == 100
+    assert Population(TRPO, tmp_path, spec, {}).round_end(trial) == 100
     write_exchanges(
         tmp_path, [Exchange(at=100, scores=[1.0, 2.0], copies=[]), Exchange(at=350, scores=[1.0, 2.0], copies=[])]
     )
-    assert Population(TRPO, tmp_path, spec).round_end(trial) == 400
+    assert Population(TRPO, tmp_path, spec, {}).round_end(trial) == 400
     strangers = [spec.configs[0], spec.configs[1] | {"hidden_sizes": "4"}]
-    alone = Population(TRPO, tmp_path, spec.but(configs=strangers))
+    alone = Population(TRPO, tmp_path, spec.but(configs=strangers), {})
     assert alone.round_end(trial) == math.inf, "nobody waits where nobody can copy"
 
 
