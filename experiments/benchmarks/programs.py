@@ -14,7 +14,6 @@ import numpy as np
 import tyro
 from ray import tune
 
-from experiments.ask.flags import SchedulerName
 from experiments.benchmarks.measure import (
     FRAME_SKIP,
     REINFORCE,
@@ -63,7 +62,7 @@ class SweepFlags(OutputFlags):
     time_budget_s: Annotated[float, Bounds(0, low_included=False)] = 1800.0
     """Seconds that the sweep is given; the default is its own."""
 
-    scheduler: SchedulerName = "halving"
+    scheduler: str = "halving"
     """Who decides which trials go on."""
 
     seed: Annotated[int, Bounds(0)] = 0
