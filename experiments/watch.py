@@ -8,6 +8,7 @@ import tyro
 from threadpoolctl import threadpool_limits
 
 from experiments.ask.command_line import clean_exit, parse
+from experiments.ask.flags import shown
 from experiments.plan.learners import import_typed
 from experiments.read import policies
 from experiments.read.policies import CheckpointRef, PolicyRunner
@@ -19,7 +20,6 @@ from experiments.show.text import line
 from trainables.checks import Bounds, check_fields
 from trainables.metrics import WORST_RETURN
 from trainables.sampling.evaluation import MeasuredGame, caption, mean_with_interval, measure, watched_numbers
-from trainables.sampling.film import Film
 
 DESCRIPTION = """Play a checkpoint, or the best one of a trial or an experiment, and film the first game.
 
@@ -56,9 +56,7 @@ class Arguments:
     seed: Annotated[int, Bounds(0)] = 0
     """Decides the games, which are the same for every policy, and were never played in any training."""
 
-    out: Annotated[Path | None, tyro.conf.arg(metavar="FILE.gif", help_behavior_hint="(default: here, by trial)")] = (
-        None
-    )
+    out: Annotated[Path | None, shown("FILE.gif", "default: here, by trial")] = None
     """Where the film goes."""
 
     storage_path: Annotated[Path, tyro.conf.arg(metavar="DIR")] = Path("results")
@@ -84,52 +82,49 @@ def main() -> None:
 def watch(arguments: Arguments) -> None:
     """Play, print and film."""
     found = policies.find(arguments.storage_path, arguments.target)
-    chosen = policies.best_of(found)
+    best = policies.best_of(found)
     import_typed(arguments.learner)
-    kind = "progress" if arguments.film else f"iteration-{chosen.iteration}"
-    out = arguments.out or Path(f"{chosen.name}-{kind}.gif")
+    kind = "progress" if arguments.film else f"iteration-{best.iteration}"
+    out = arguments.out or Path(f"{best.name}-{kind}.gif")
     require_writable(out)
-    runner = policies.policy_runner(chosen)
-    line(f"{display(chosen.folder)}: iteration {chosen.iteration}, {chosen.in_training}")
-    line(f"{environment(chosen.settings.env_id)}, {_actions(arguments)}, games of seed {arguments.seed}")
+    actions = "most probable actions" if arguments.greedy else "actions sampled"
+    numbers = watched_numbers(arguments.seed, arguments.episodes)
+
+    def play(runner: PolicyRunner, index: int = 0) -> MeasuredGame:
+        return measure(runner.worker, runner.weights, numbers[index], greedy=arguments.greedy, filmed=index == 0)
+
+    runner = policies.policy_runner(best)
+    line(f"{display(best.folder)}: iteration {best.iteration}, {best.in_training}")
+    line(f"{environment(best.settings.env_id)}, {actions}, games of seed {arguments.seed}")
     games = []
     for index in range(arguments.episodes):
-        games.append(_play(runner, index, arguments, filmed=index == 0))
+        games.append(play(runner, index))
         line(f"game {index + 1:3d}: return {games[-1].episode_return:+.0f} in {games[-1].length:,} steps")
     film = games[0].film
     line(score_text([game.episode_return for game in games], pong=film is not None))
     if not film:
-        line(f"No film: {chosen.settings.env_id} has no console")
+        line(f"No film: {best.settings.env_id} has no console")
         return
     if arguments.film:
-        gif = _progress(found, chosen, film, games[0], arguments)
+        played = [(name, play(earlier)) for name, earlier in _earlier(found, best)]
+        gif = _progress([*played, (f"iteration {best.iteration}", games[0])])
     else:
-        gif = film.gif(caption(games[0], f"after iteration {chosen.iteration}, {_actions(arguments)}"))
+        gif = film.gif(caption(games[0], f"after iteration {best.iteration}, {actions}"))
     write_out(out, gif)
     line(f"Film of game 1: {display(out.absolute())}")
 
 
-def _progress(
-    found: list[CheckpointRef], best: CheckpointRef, film: Film, game: MeasuredGame, arguments: Arguments
-) -> bytes:
-    """Game 1 as the untrained policy, up to two checkpoints that are left in between, and the best one play it."""
+def _earlier(found: list[CheckpointRef], best: CheckpointRef) -> list[tuple[str, PolicyRunner]]:
+    """The untrained policy, and up to two of the trial's checkpoints between it and the best one."""
     earlier = [item for item in found if item.folder.parent == best.folder.parent and item.iteration < best.iteration]
-    runners = [("untrained", policies.untrained_runner(best))]
     between = policies.on_the_way(earlier, best, MAX_PANELS - 2)
-    runners += [(f"iteration {item.iteration}", policies.policy_runner(item)) for item in between]
-    played = [(name, _play(runner, 0, arguments, filmed=True)) for name, runner in runners]
-    played.append((f"iteration {best.iteration}", game))
+    runners = [(f"iteration {item.iteration}", policies.policy_runner(item)) for item in between]
+    return [("untrained", policies.untrained_runner(best)), *runners]
+
+
+def _progress(played: list[tuple[str, MeasuredGame]]) -> bytes:
     captions = [(name, f"return {game.episode_return:+.0f} in {game.length:,} steps") for name, game in played]
     return side_by_side([game.film for _, game in played if game.film], captions)
-
-
-def _play(runner: PolicyRunner, index: int, arguments: Arguments, filmed: bool) -> MeasuredGame:
-    number = watched_numbers(arguments.seed, arguments.episodes)[index]
-    return measure(runner.worker, runner.weights, number, greedy=arguments.greedy, filmed=filmed)
-
-
-def _actions(arguments: Arguments) -> str:
-    return "most probable actions" if arguments.greedy else "actions sampled"
 
 
 def score_text(returns: list[float], pong: bool) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -28,14 +28,6 @@ SMOKE = {"slots": 2, "segment_length": 500, "updates_per_iteration": 2, "eval_ga
 """The preset ``smoke`` of a module that has none."""
 
 
-class Own(NamedTuple):
-    """Where a learner of one's own comes from."""
-
-    typed: str  # module:Class, as the user named it
-    module: str  # its name among the modules that are imported
-    source: Path | None  # its file
-
-
 @dataclass(frozen=True, eq=False)
 class Learner:
     """What the programs need to know of a learner."""
@@ -46,17 +38,18 @@ class Learner:
     space: Any  # PRESETS, SPACES, MUTATIONS: a module of search_spaces/, or what stands for it
     batch_field: str  # the setting that --batch-size of a sweep means
     iteration_steps: Callable[[Any, int], float]  # for a config and the length of a game
-    own: Own | None = None
+    typed: str = ""  # one's own as module:Class, as the user named it
+    source: Path | None = None  # its file
 
     @property
     def word(self) -> str:
         """How a command line names it."""
-        return self.own.typed if self.own else self.name
+        return self.typed or self.name
 
     @property
-    def source(self) -> Path | None:
-        """The file of one's own."""
-        return self.own.source if self.own else None
+    def module(self) -> str:
+        """One's own module, by its name among those that are imported; empty for ours."""
+        return self.name.rpartition(".")[0]
 
     def seconds(self, config: Config, budget: Budget) -> float:
         """Seconds of one core for a trial at an untrained policy's pace, measured in a real game.
@@ -160,7 +153,7 @@ def learner_typed(text: str) -> Learner:
     config_class, make = algorithm.config_class, staticmethod(algorithm)
     body = {"__doc__": algorithm.__doc__, "learner": name, "config_class": config_class, "make_algorithm": make}
     trainable = type(algorithm.__name__, (PongTrainable,), body)
-    own = Own(text, module.__name__, Path(module.__file__) if module.__file__ else None)
+    source = Path(module.__file__) if module.__file__ else None
     space = _space(text, module, config_class)
 
     def iteration_steps(config: Any, length: int) -> float:
@@ -172,7 +165,7 @@ def learner_typed(text: str) -> Learner:
         except ValueError as error:
             raise ConfigError(str(error)) from None
 
-    IMPORTED[name] = Learner(name, trainable, config_class, space, "batch_size", iteration_steps, own)
+    IMPORTED[name] = Learner(name, trainable, config_class, space, "batch_size", iteration_steps, text, source)
     return IMPORTED[name]
 
 

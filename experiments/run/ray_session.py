@@ -51,8 +51,8 @@ def cluster_resources() -> ClusterResources:
 
 def ship(learner: Learner) -> None:
     """Have Ray send the code of a learner of one's own: what runs anywhere is what was imported here."""
-    if learner.own:
-        cloudpickle.register_pickle_by_value(sys.modules[learner.own.module])
+    if learner.module:
+        cloudpickle.register_pickle_by_value(sys.modules[learner.module])
 
 
 def start_local(cpus: int, **options: Any) -> None:

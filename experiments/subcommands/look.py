@@ -8,6 +8,7 @@ from typing import Annotated
 import tyro
 from rich import filesize
 
+from experiments.ask.flags import shown
 from experiments.read import policies
 from experiments.read.comparison import compare
 from experiments.read.experiments import read_all, read_group
@@ -58,9 +59,7 @@ class Report(Several):
     Example: python experiments/results.py report pg-1 trpo-1 --out both.html
     """
 
-    out: Annotated[
-        Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="(default: report.html in the first experiment)")
-    ] = None
+    out: Annotated[Path | None, shown("FILE", "default: report.html in the first experiment")] = None
     """The HTML file."""
 
     def run(self) -> None:
@@ -90,10 +89,7 @@ class Compare(Several):
     best: Annotated[int, Bounds(0)] = 0
     """How many configurations of each to compare, those with the best latest returns (0: all)."""
 
-    out: Annotated[
-        Path | None,
-        tyro.conf.arg(metavar="FILE", help_behavior_hint="(default: comparison.html in the first experiment)"),
-    ] = None
+    out: Annotated[Path | None, shown("FILE", "default: comparison.html in the first experiment")] = None
     """The HTML file."""
 
     def __post_init__(self) -> None:
@@ -175,8 +171,7 @@ class Export(Storage, OwnCode):
     """
 
     target: Annotated[
-        tyro.conf.Positional[str],
-        tyro.conf.arg(metavar="CHECKPOINT|TRIAL|EXPERIMENT", help_behavior_hint=""),
+        tyro.conf.Positional[str], tyro.conf.arg(metavar="CHECKPOINT|TRIAL|EXPERIMENT", help_behavior_hint="")
     ] = ""
     """A path, or the name of an experiment in the storage path."""
 

@@ -65,7 +65,6 @@ def module(tmp_path, monkeypatch):
     ("name", "complaint"),
     [
         ("function", "accepted is a class that derives from trainables.algorithms.algorithm.Algorithm"),
-        ("Settings", "accepted is a class that derives from trainables.algorithms.algorithm.Algorithm"),
         ("Part", "lacks collect, init, update, worker_factory"),
         ("Größe", "accepted are names of ASCII letters"),
         ("Bare", "config_class=None: accepted is a class that derives from Config"),

@@ -13,7 +13,6 @@ MODULES = {
     "package/inner.py": "class Thing: ...\n",
     "broken.py": "x = 1\nx = 1 / 0\n",
     "ends.py": "raise SystemExit('bye')\n",
-    "unwhole.py": "def f(:\n",
     "needy.py": "import not_there_at_all\n",
     "json.py": "loads = 5\n",
     "no-name.py": "x = 1\n",
@@ -45,7 +44,6 @@ def test_no_file_here_takes_the_place_of_a_library():
     [
         ("mine_own:mak", "unknown name 'mak'; did you mean 'make'? Known: make"),
         ("mine_own", "accepted is module:name"),
-        (":make", "accepted is module:name"),
         ("/tmp/mine_own:make", "is no module"),
         ("not_here:make", "there is no module 'not_here' here or on PYTHONPATH"),
         ("mine_own.deeper:make", "there is no module 'mine_own.deeper'"),
@@ -54,7 +52,6 @@ def test_no_file_here_takes_the_place_of_a_library():
         ("json.py:loads", "there is another module 'json'; call the file otherwise"),
         ("broken:x", "its import fails with ZeroDivisionError: division by zero (broken.py, line 2)"),
         ("ends:x", "its import fails with SystemExit: bye (ends.py, line 1)"),
-        ("unwhole:x", "its import fails with SyntaxError: invalid syntax (unwhole.py, line 1)"),
         ("needy:x", "its import fails with ModuleNotFoundError: No module named 'not_there_at_all' (needy.py, line 1)"),
     ],
 )
@@ -101,10 +98,8 @@ def test_a_text_in_yaml_means_what_it_means_after_sweep(page):
     ("name", "text", "reason"),
     [
         ("s.yaml", "", "holds no space: accepted are lines as learning_rate: 1e-4..1e-2:log"),
-        ("s.yaml", "- 1\n", "holds no space"),
         ("s.yaml", "a: 1\n\tb: 2\n", "is no YAML: .* in line 2"),
         ("s.yaml", "gamma: 0.9\nepochs: 3\ngamma: 0.8\n", "s.yaml: gamma is there twice, in line 3 again"),
-        ("s.yaml", "a: &a [*a]\n", "is no YAML"),
         ("s.yaml", "[1]: 2\n", "is no YAML"),
         ("s.yaml", "a: " + "[" * 5000, "is nested too deep"),
         ("s.yaml", "a: \0", "is no YAML"),
@@ -113,7 +108,6 @@ def test_a_text_in_yaml_means_what_it_means_after_sweep(page):
         ("s.yaml", "SPACES: {default: {gamma: 1}}\nspaces: 3\n", "unknown name 'spaces'. Known: MUTATIONS, PRESETS"),
         ("s.yaml", "SPACES: {default: {}}\n", "the space of preset default is empty"),
         ("s.yaml", "SPACES: {defualt: {gamma: 1}}\n", "unknown preset 'default'; did you mean 'defualt'"),
-        ("s.py", "SPACES = {}", "holds no space"),
         ("s.py", "x = 1\n1 / 0\n", r"fails with ZeroDivisionError: division by zero \(s.py, line 2\)"),
         ("s.py", "raise SystemExit(0)\n", "fails with SystemExit"),
     ],
