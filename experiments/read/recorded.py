@@ -25,20 +25,12 @@ PERF = "perf/"
 """Family of metrics of times and rates, which are others each time."""
 
 NOT_COMPARED = {
-    "time_this_iter_s": "a time",
-    "time_total_s": "a time",
-    "time_since_restore": "a time",
-    "timestamp": "a time",
-    "date": "a time",
-    "iterations_since_restore": "how often the trial was started",
-    "timesteps_since_restore": "how often the trial was started",
-    "pid": "where it ran",
-    "hostname": "where it ran",
-    "node_ip": "where it ran",
-    "trial_id": "Tune's name of it",
-    "done": "whether the budget, or a scheduler, ended the trial there",
+    *("time_this_iter_s", "time_total_s", "time_since_restore", "timestamp", "date"),
+    *("iterations_since_restore", "timesteps_since_restore"),  # how often the trial was started
+    *("pid", "hostname", "node_ip", "trial_id"),  # where it ran, and what Tune called it
+    "done",  # whether the budget, or a scheduler, ended the trial there
 }
-"""Fields of a row that are no results, each with what it says. All others are compared, also those to come."""
+"""Fields of a row that are no results. All others are compared, also those to come."""
 
 
 class Stretch(NamedTuple):

@@ -26,7 +26,6 @@ from experiments.run.ray_session import ship, start_local
 from experiments.show.text import line
 from trainables.checks import ConfigError
 from trainables.sampling.film import EVERY, Film
-from trainables.sampling.rollout import GameSummary
 from trainables.sampling.training_games import TrainingGame, TrainingGames
 from trainables.trainable import PongTrainable
 
@@ -124,16 +123,8 @@ class WantedGame(NamedTuple):
         return f"{which} of iteration {self.iteration}"
 
 
-class ReplayedGame(NamedTuple):
-    """A training game, seen again."""
-
-    summary: GameSummary
-    before: int  # its first steps, whose policies were not made again
-    film: Film
-
-
-def replay(recorded: Recorded, wanted: WantedGame, num_workers: int) -> ReplayedGame:
-    """Play a trial on from the newest point before, to the iteration, and film its game.
+def replay(recorded: Recorded, wanted: WantedGame, num_workers: int) -> tuple[TrainingGame, Film]:
+    """Play a trial on from the newest point before, to the iteration; its game, and the film of it.
 
     Raises ConfigError if there is no such game, if it cannot be filmed, or if the iterations are not what was recorded.
     """
@@ -155,7 +146,7 @@ def replay(recorded: Recorded, wanted: WantedGame, num_workers: int) -> Replayed
             summary, film = game.film(worker, wanted.first_step, MAX_FILM // EVERY)
     if summary != game.summary:
         raise ConfigError(f"{wanted}: filmed {summary}, and played again {game.summary}: please report this")
-    return ReplayedGame(summary, game.policies[0][0], film)
+    return game, film
 
 
 def _require_game(trial: Trial, wanted: WantedGame) -> None:

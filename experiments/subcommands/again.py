@@ -121,11 +121,12 @@ class Replay(Again):
         game = None if self.slot is not None else self.game or 0
         since = iteration if self.since is None else self.since
         wanted = WantedGame(iteration, game, self.slot, since, self.from_step)
-        (episode_return, length), before, film = replay(recorded(experiment, trial), wanted, self.num_workers)
+        played, film = replay(recorded(experiment, trial), wanted, self.num_workers)
+        episode_return, length = played.summary
         score = f"return {episode_return:+.0f} in {length:,} steps"
         so_far = " so far" if game is None else ""
         line(f"{trial.name}, {wanted}: {score}{so_far}, as it was played in training")
-        if before:
+        if before := played.steps_before:
             line(f"Its first {before:,} steps were chosen by policies before that: --since has them made again")
         if not film.shots:
             raise ConfigError(f"from_step={self.from_step}: the game has {length:,} steps")

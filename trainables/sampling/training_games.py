@@ -22,6 +22,11 @@ class TrainingGame(NamedTuple):
     policies: list[tuple[int, Any]]  # the weights that played it, each with their first agent step
     last: GameNumber | Segment  # what the last policy played; a segment ends with the game
 
+    @property
+    def steps_before(self) -> int:
+        """Its steps before the first policy that is known."""
+        return self.policies[0][0]
+
     def film(self, worker: Worker, first_step: int, max_shots: int) -> tuple[GameSummary, Film]:
         """Play the game again to its end, and film it from an agent step on.
 

@@ -187,28 +187,34 @@ def replayed(folder, iteration=2, game=None, slot=None, since=9, num_workers=1):
     return replay(recorded(experiment, experiment.trials[0]), wanted, num_workers)
 
 
-def screens(game):
-    return np.array([shot.screen for shot in game.film.shots])
+def screens(film):
+    return np.array([shot.screen for shot in film.shots])
 
 
 def test_segments_are_the_same_and_their_games_are_those_of_the_rows(pong, capsys):
     same, said = verified(pong, capsys, num_workers=1)
     assert same
     assert "3 rows, and the arrays of 3 checkpoints" in said
-    late, whole = replayed(pong, game=0), replayed(pong, game=0, since=1, num_workers=2)
-    assert (late.before, whole.before) == (ITERATION, 0)
+    late, film = replayed(pong, game=0)
+    whole, other = replayed(pong, game=0, since=1, num_workers=2)
+    assert (late.steps_before, whole.steps_before) == (ITERATION, 0)
     assert late.summary == whole.summary
-    np.testing.assert_array_equal(screens(late), screens(whole))
+    np.testing.assert_array_equal(screens(film), screens(other))
+
+
+def assert_those_of(row, games):
+    assert np.mean([game.summary.episode_return for game, _ in games]) == row["episode_reward_batch_mean"]
+    assert np.mean([game.summary.length for game, _ in games]) == row["episode_len_mean"]
 
 
 @pytest.mark.slow
 def test_all_games_of_an_iteration_are_those_of_its_row_and_one_in_play_goes_on_into_the_next(pong):
     row = rows(trial_folders(pong)[0])[1]
     games = [replayed(pong, game=game, since=1) for game in range(row["episodes_this_iter"])]
-    assert np.mean([game.summary.episode_return for game in games]) == row["episode_reward_batch_mean"]
-    assert np.mean([game.summary.length for game in games]) == row["episode_len_mean"]
-    begun = [screens(replayed(pong, iteration=1, slot=slot)) for slot in range(SEGMENTS["slots"])]
-    assert any(np.array_equal(some, screens(games[0])[: len(some)]) for some in begun)
+    assert_those_of(row, games)
+    begun = [screens(replayed(pong, iteration=1, slot=slot)[1]) for slot in range(SEGMENTS["slots"])]
+    whole = screens(games[0][1])
+    assert any(np.array_equal(some, whole[: len(some)]) for some in begun)
 
 
 @pytest.mark.parametrize(
@@ -243,6 +249,4 @@ def test_whole_games_are_filmed_too(ray_cluster, home, tmp_path):
     config = PGConfig(method="reinforce", slots=0, batch_size=3, block_size=2, hidden_size=5, eval_interval=0)
     assert fit(PG, folder, small_spec("pg", [config], iterations=2)).num_errors == 0
     row = rows(trial_folders(folder)[0])[1]
-    games = [replayed(folder, game=game) for game in range(row["episodes_this_iter"])]
-    assert np.mean([game.summary.episode_return for game in games]) == row["episode_reward_batch_mean"]
-    assert np.mean([game.summary.length for game in games]) == row["episode_len_mean"]
+    assert_those_of(row, [replayed(folder, game=game) for game in range(row["episodes_this_iter"])])
