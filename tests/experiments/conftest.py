@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from experiments import train
+from experiments.plan import capacity
+from experiments.plan.resources import ClusterResources
+from experiments.run import lifecycle, sweep
 from tests.helpers.programs import call, command
 from tests.helpers.surroundings import Nodes
 from tests.helpers.written_experiments import row, write_experiment
@@ -36,6 +40,16 @@ def store(tmp_path, monkeypatch):
     lines = result.read_text(encoding="utf-8").splitlines()
     result.write_text("\n".join([*lines[:3], *rows, lines[3]]))
     return folder
+
+
+@pytest.fixture
+def four_cpus(tmp_path, monkeypatch):
+    """Programs plan for four CPUs, in an empty folder, without playing games or building networks to measure them."""
+    monkeypatch.chdir(tmp_path)
+    for program in (sweep, train):
+        monkeypatch.setattr(program, "resources_for", lambda run: ClusterResources((4,)))
+    monkeypatch.setattr(lifecycle, "require_disk", lambda *of: 0)
+    monkeypatch.setattr(capacity, "_seconds_per_step", lambda *of: 2e-4)
 
 
 @pytest.fixture

@@ -2,83 +2,43 @@
 
 import dataclasses
 import itertools
-import sys
 
 import pytest
 
 from experiments import train
 from experiments.ask.command_line import parse
 from experiments.ask.flags import RunFlags, SweepFlags, TrainFlags
-from experiments.plan import capacity
 from experiments.plan.learners import PG
-from experiments.plan.resources import ClusterResources
-from experiments.record.spec import create
-from experiments.run import lifecycle, sweep
-from tests.helpers.small_experiments import small_spec
+from experiments.run import sweep
+from tests.helpers.programs import call, refused
+from tests.helpers.written_experiments import write_experiment, write_policies
 from trainables.checks import ConfigError
 from trainables.config import PGConfig
 
-SHARED = {
-    "name": "mine",
-    "storage_path": "elsewhere",
-    "checkpoint_frequency": "7",
-    "keep_checkpoints": "all",
-    "resume": "first",
-    "extend": "first",
-    "fork": "first",
-    "address": "auto",
-    "callback": "ray.tune:Callback",
-    "verbose": None,
-    "iterations": "20",
-    "timesteps": "50000",
-    "preset": "karpathy",
-    "seeds": "2",
-}
-SWEEP = SHARED | {
-    "num_samples": "3",
-    "time_budget_s": "60",
-    "scheduler": "fifo",
-    "num_workers": "4",
-    "batch_size": "3",
-    "max_concurrent": "1",
-    "seed": "5",
-    "set": "gamma=0.9",
-    "sweep": "learning_rate=1e-3,2e-3",
-    "space": "space.yaml",
-    "grid": None,
-    "confirm": "2",
-    "confirm_seeds": "4",
-    "smoke_test": None,
-    "dry_run": None,
-}
-SETTINGS = {
-    "env_id": "PongNoFrameskip-v4",
-    "gamma": "0.9",
-    "half_life": "1000",
-    "num_workers": "4",
-    "cpus_per_worker": "0.5",
-    "placement": "spread",
-    "game_timeout_s": "60",
-    "learner_threads": "2",
-    "eval_interval": "3",
-    "eval_games": "4",
-    "seed": "5",
-    "slots": "4",
-    "segment_length": "100",
-    "updates_per_iteration": "3",
-    "method": "reinforce",
-    "hidden_size": "20",
-    "learning_rate": "0.1",
-    "batch_size": "3",
-    "block_size": "2",
-    "optimiser": "rmsprop",
-    "rmsprop_decay": "0.5",
-    "epochs": "2",
-    "minibatch_size": "100",
-    "clip": "0.5",
-    "gae_lambda": "0.5",
-    "entropy_bonus": "0.5",
-}
+
+def examples(text):
+    """Each flag's example, from a command line with all of them; None for one that takes no value."""
+    words = [flag.split() for flag in text.split("--")[1:]]
+    return {flag.replace("-", "_"): value[0] if value else None for flag, *value in words}
+
+
+SHARED = examples("""
+    --name mine --storage-path elsewhere --checkpoint-frequency 7 --keep-checkpoints all --resume first --extend first
+    --fork first --address auto --callback ray.tune:Callback --verbose --iterations 20 --timesteps 50000
+    --preset karpathy --seeds 2
+""")
+SWEEP = SHARED | examples("""
+    --num-samples 3 --time-budget-s 60 --scheduler fifo --num-workers 4 --batch-size 3 --max-concurrent 1 --seed 5
+    --set gamma=0.9 --sweep learning_rate=1e-3,2e-3 --space space.yaml --grid --confirm 2 --confirm-seeds 4
+    --smoke-test --dry-run
+""")
+SETTINGS = examples("""
+    --env-id PongNoFrameskip-v4 --gamma 0.9 --half-life 1000 --num-workers 4 --cpus-per-worker 0.5 --placement spread
+    --game-timeout-s 60 --learner-threads 2 --eval-interval 3 --eval-games 4 --seed 5 --slots 4 --segment-length 100
+    --updates-per-iteration 3 --method reinforce --hidden-size 20 --learning-rate 0.1 --batch-size 3 --block-size 2
+    --optimiser rmsprop --rmsprop-decay 0.5 --epochs 2 --minibatch-size 100 --clip 0.5 --gae-lambda 0.5
+    --entropy-bonus 0.5
+""")
 TRAIN = SHARED | SETTINGS | {"preset": "smoke"}
 """A value of each flag that is not its default, nor that of the experiment it is tried on."""
 
@@ -116,7 +76,7 @@ def words(examples, *names):
     return [word for flag in flags for word in flag if word is not None]
 
 
-def refused(pair, *, of_sweep):
+def is_refused(pair, *, of_sweep):
     """Whether the documentation says that one of these flags does not count beside the other."""
     for flag, other in (pair, pair[::-1]):
         if flag in WAYS_ON:
@@ -127,22 +87,14 @@ def refused(pair, *, of_sweep):
 
 
 @pytest.fixture
-def storage(tmp_path, monkeypatch):
-    """Two experiments called "first", one in each place where the programs are told to look; and four CPUs."""
-    monkeypatch.chdir(tmp_path)
+def storage(tmp_path, four_cpus):
+    """Two experiments called "first", one in each place where the programs are told to look."""
     (tmp_path / "space.yaml").write_text("hidden_size: [10, 20]\n")
-    config = PGConfig(slots=0, batch_size=2, hidden_size=10, num_workers=3)
-    learner = PG.trainable.untrained(config)
-    learner.iterations, learner.episodes.recent_returns = 2, [-20.0]
-    spec = small_spec("pg", [config], iterations=5, timesteps=9000)
+    settings = {"slots": 0, "batch_size": 2, "hidden_size": 10, "num_workers": 3}
     for place in ("results", "elsewhere"):
-        checkpoint = create(RunFlags(storage_path=place).folder, "first", spec) / "00000/checkpoint_000000"
-        checkpoint.mkdir(parents=True)
-        learner.save_checkpoint(str(checkpoint))
-    for program in (sweep, train):
-        monkeypatch.setattr(program, "resources_for", lambda run: ClusterResources((4,)))
-    monkeypatch.setattr(lifecycle, "require_disk", lambda *of: 0)  # it builds every network, and no flag is for it
-    monkeypatch.setattr(capacity, "_seconds_per_step", lambda *of: 2e-4)  # it plays games
+        trials = [(settings, [-20.0, -20.0], "running")]
+        folder = write_experiment(tmp_path / place, "first", "pg", trials, iterations=5, timesteps=9000)
+        write_policies(next(folder.glob("0*")), "pg", {2: -20})
     return tmp_path
 
 
@@ -187,7 +139,7 @@ def walk(plan, examples, pairs, of_sweep):
     wrong = []
     for pair in pairs:
         both = planned(*pair)
-        if (both is None) != refused(pair, of_sweep=of_sweep):
+        if (both is None) != is_refused(pair, of_sweep=of_sweep):
             wrong.append((pair, "refused" if both is None else "accepted"))
         if both and any(both == alone[name] for name in pair):
             wrong.append((pair, "one is ignored"))
@@ -196,7 +148,7 @@ def walk(plan, examples, pairs, of_sweep):
 
 
 @pytest.mark.ray  # seconds, too long for the inner loop; so the next one
-def test_of_two_flags_of_a_sweep_each_counts_or_one_is_refused_where_many_were_dropped(storage):
+def test_of_two_flags_of_a_sweep_each_counts_or_one_is_refused(storage):
     walk(sweep_plan, SWEEP, itertools.combinations(SWEEP, 2), of_sweep=True)
 
 
@@ -211,23 +163,15 @@ def test_of_two_flags_of_train_each_counts_or_one_is_refused(settings, storage):
     walk(train_plan, examples, pairs, of_sweep=False)
 
 
-def test_a_fork_with_dry_run_really_started_and_did_not_look_whether_its_names_are_free(storage, monkeypatch, capsys):
-    def call(*flags):
-        monkeypatch.setattr(sys, "argv", ["sweep_pong.py", "--fork", "first", "--dry-run", *flags])
-        with pytest.raises(SystemExit) as stop:
-            sweep.main(PG, "")
-        return stop.value.code, capsys.readouterr()
-
-    before = sorted(storage.rglob("*"))
-    code, output = call("--set", "gamma=0.9", "--name", "mine")
-    assert code == 0
-    assert "1 trial to the end: at most 1,000,000 agent steps" in output.out
-    assert "Trials start from the best checkpoints of their origin" in output.out
-    assert "gamma=0.9" in output.out
-    assert "in results/mine" in output.out
+def test_a_fork_with_dry_run_starts_nothing_and_says_whether_its_names_are_free(storage):
+    before, fork = sorted(storage.rglob("*")), ["sweep_pong.py", "--fork", "first", "--dry-run"]
+    status, output, _ = call(*fork, "--set", "gamma=0.9", "--name", "mine")
+    assert status == 0
+    assert "1 trial to the end: at most 1,000,000 agent steps" in output
+    assert "Trials start from the best checkpoints of their origin" in output
+    assert "gamma=0.9" in output
+    assert "in results/mine" in output
+    assert sorted(storage.rglob("*")) == before
     for name in ("mine-confirm", "mine"):
-        create(RunFlags().folder, name, small_spec("pg", [PGConfig()]))
-        code, output = call("--name", "mine", "--confirm", "1")
-        assert code == 2
-        assert f"{name!r}" in output.err
-    assert {path.name for path in {*storage.rglob("*")} - {*before}} == {"mine", "mine-confirm", "experiment.json"}
+        write_experiment(storage / "results", name, "pg", [({}, [-20], None)])
+        assert repr(name) in refused(*fork, "--name", "mine", "--confirm", "1")

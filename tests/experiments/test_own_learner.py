@@ -1,22 +1,20 @@
 """The learner that docs/own_learner.md builds: exactly the file that it prints."""
 
-import json
 import os
 import signal
-import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 
 from experiments.plan.learners import learner_typed
-from experiments.run import sweep
-from tests.helpers.programs import ROOT, TRAIN, begin, blocks, command, run, write_a2c
-from trainables import checkpoints
+from experiments.record.spec import ExperimentSpec
+from tests.helpers.programs import ROOT, TRAIN, begin, blocks, call, refused, run, write_a2c
+from tests.helpers.small_experiments import newest_arrays
+from tests.helpers.trials import assert_same, wait_until
 from trainables.learning.distributions import Categorical
 
-SWEEP, RESULTS, WATCH = (ROOT / "experiments" / name for name in ("sweep.py", "results.py", "watch.py"))
+SWEEP, RESULTS = ROOT / "experiments" / "sweep.py", ROOT / "experiments" / "results.py"
 
 
 @pytest.fixture
@@ -41,15 +39,12 @@ def test_it_learns_from_a_configuration_of_its_own(a2c):
     assert set(a2c.space.SPACES) == {"default", "smoke"}
 
 
-def test_a_sweep_of_it_under_halving_ended_in_a_traceback(a2c, tmp_path, monkeypatch, capsys):
-    """Games are measured once for each learner, and this one could not be told from another."""
+def test_a_sweep_of_it_is_planned_under_halving(a2c, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = ["--dry-run", "--sweep", "hidden_size=5..50:log", "--set", "slots=2"]
-    monkeypatch.setattr(sys, "argv", ["sweep.py", "./a2c.py:A2C", *words])
-    with pytest.raises(SystemExit) as stop:
-        sweep.main(a2c, "", words)
-    assert stop.value.code == 0
-    assert "trials begin" in capsys.readouterr().out
+    status, output, _ = call("sweep.py", "./a2c.py:A2C", *words)
+    assert status == 0
+    assert "trials begin" in output
 
 
 def test_its_gradient_is_that_of_its_objective(a2c):
@@ -72,36 +67,25 @@ def test_its_gradient_is_that_of_its_objective(a2c):
 
 
 SMALL = ("--preset", "smoke", "--hidden-size", "8", "--eval-interval", "0", "--checkpoint-frequency", "1")
-KILLED_AFTER = 3
-
-
-def last_arrays(experiment):
-    arrays, _ = checkpoints.load(max(experiment.glob("*/checkpoint_*")), "a2c.A2C")
-    return arrays
 
 
 @pytest.mark.slow
-def test_train_kill_resume_sweep_report_and_watch(tmp_path):
+def test_train_kill_resume_sweep_report_and_watch(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     write_a2c(tmp_path)
     run(TRAIN, "a2c:A2C", *SMALL, "--iterations", "8", "--name", "whole", cwd=tmp_path)
     program = begin(TRAIN, "a2c:A2C", *SMALL, "--iterations", "8", "--num-workers", "2", "--name", "cut", cwd=tmp_path)
-    cut = tmp_path / "results" / "cut"
-    while not [*cut.glob(f"*/checkpoint_{KILLED_AFTER:06d}")]:
-        assert program.poll() is None, (tmp_path / "log").read_text()
-        time.sleep(0.05)
+    cut, whole = tmp_path / "results" / "cut", tmp_path / "results" / "whole"
+    wait_until(lambda: program.poll() is not None or [*cut.glob("*/checkpoint_000003")], "no third checkpoint")
     os.killpg(program.pid, signal.SIGKILL)
-    program.wait()
-    complaint = refused(TRAIN, "pg", "--resume", "cut", cwd=tmp_path)
-    assert "is an experiment of 'a2c.A2C', not of 'pg'" in complaint
+    assert program.wait() == -signal.SIGKILL, (tmp_path / "log").read_text()
+    assert "is an experiment of 'a2c.A2C', not of 'pg'" in refused("train.py", "pg", "--resume", "cut")
     with (tmp_path / "a2c.py").open("a") as file:
         file.write("# another file, the same learner\n")
     run(TRAIN, "./a2c.py:A2C", "--resume", "cut", cwd=tmp_path)
-    whole, again = last_arrays(tmp_path / "results" / "whole"), last_arrays(cut)
-    assert whole.keys() == again.keys()
-    for name, array in whole.items():
-        np.testing.assert_array_equal(array, again[name], err_msg=name)
+    assert_same(*(newest_arrays(next(folder.glob("0*"))) for folder in (whole, cut)))
     assert (cut / "learner-2.py").read_text().startswith((cut / "learner-1.py").read_text())
-    assert len(json.loads((cut / "experiment.json").read_text())["learner_sha256"]) == 2
+    assert len(ExperimentSpec.read(cut).learner_sha256) == 2
 
     flags = ("--smoke-test", "--set", "hidden_size=8", "--set", "eval_interval=0", "--name", "swept")
     printed = run(SWEEP, "a2c:A2C", *flags, cwd=tmp_path)
@@ -111,22 +95,13 @@ def test_train_kill_resume_sweep_report_and_watch(tmp_path):
     assert "bit for bit" in verified
 
     (tmp_path / "a2c.py").unlink()  # what follows reads results, and imports nothing
-    assert "a2c.A2C" in run(RESULTS, "list", cwd=tmp_path)
-    run(RESULTS, "report", "swept", "cut", cwd=tmp_path)
+    assert "a2c.A2C" in call("results.py", "list")[1]
+    assert call("results.py", "report", "swept", "cut")[0] == 0
     assert "learner-2.py" in (tmp_path / "results" / "swept" / "report.md").read_text()
-    assert "config/hidden_size" in run(RESULTS, "table", "swept", cwd=tmp_path)
-    complaint = refused(RESULTS, "best", "swept", cwd=tmp_path)
-    assert "--learner a2c:A2C imports it" in complaint
+    assert "config/hidden_size" in call("results.py", "table", "swept")[1]
+    assert "--learner a2c:A2C imports it" in refused("results.py", "best", "swept")
     write_a2c(tmp_path)
-    assert "train.py a2c:A2C" in run(RESULTS, "best", "swept", "--learner", "a2c:A2C", cwd=tmp_path)
-    assert "--learner a2c:A2C" in run(RESULTS, "export", "swept", "--learner", "a2c:A2C", cwd=tmp_path)
-    run(WATCH, "policy", "--learner", "./a2c.py:A2C", "--episodes", "1", cwd=tmp_path)
+    for command, said in (("best", "train.py a2c:A2C"), ("export", "--learner a2c:A2C")):
+        assert said in call("results.py", command, "swept", "--learner", "a2c:A2C")[1]
+    assert call("watch.py", "policy", "--learner", "./a2c.py:A2C", "--episodes", "1")[0] == 0
     assert (tmp_path / "policy-iteration-2.gif").is_file()
-
-
-def refused(program, *flags, cwd):
-    """The one line with which a program refuses to start."""
-    done = subprocess.run(command(program, *flags), cwd=cwd, capture_output=True, text=True, timeout=100)
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert len(done.stderr.splitlines()) == 1
-    return done.stderr

@@ -2,20 +2,17 @@
 
 import json
 import shlex
-import sys
 
 import pytest
 
-from experiments import results, train
+from experiments import train
 from experiments.ask.command_line import parse
-from experiments.plan import capacity
 from experiments.plan.learners import PG, TRPO
 from experiments.plan.resources import ClusterResources
 from experiments.read.next_command import plan_command, train_command
-from experiments.record.folders import RECORD
 from experiments.record.spec import ExperimentSpec
-from experiments.run import lifecycle, sweep
-from tests.helpers.programs import SWEEPS, TRAIN, run
+from experiments.run import sweep
+from tests.helpers.programs import SWEEPS, TRAIN, call, run
 from tests.helpers.small_experiments import rows, trial_folders
 
 SWEPT = {"learning_rate": "0.0001..0.01:log", "gamma": "0.98,0.99", "epochs": "1,2,3"}
@@ -28,42 +25,40 @@ SPACES:
     segment_length: 64..256:log
 """
 
+pytestmark = pytest.mark.usefixtures("four_cpus")
 
-@pytest.fixture
-def on_four_cpus(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for program in (sweep, train):
-        monkeypatch.setattr(program, "resources_for", lambda run: ClusterResources((4,)))
-    monkeypatch.setattr(lifecycle, "require_disk", lambda *of: 0)  # it builds every network
-    monkeypatch.setattr(capacity, "_seconds_per_step", lambda *of: 2e-4)  # it plays games
+
+@pytest.fixture(autouse=True)
+def files(tmp_path):
     (tmp_path / "mine.yaml").write_text("learning_rate: 1e-4..1e-2:log\ngamma: [0.98, 0.99]\nepochs: 1..3:3\n")
     (tmp_path / "page.yaml").write_text(PAGE)
 
 
-def planned(monkeypatch, words, learner=PG):
-    monkeypatch.setattr(sys, "argv", ["experiments/sweep_pong.py", *words])
+def planned(flags, learner=PG):
+    words = shlex.split(flags)
     return sweep.prepare(learner, parse(sweep.Arguments, args=words), words)[0].spec
 
 
 @pytest.mark.parametrize(
     ("words", "space"),
     [
-        (["--space", "mine.yaml"], SWEPT),
-        (["--space=mine.yaml", "--sweep", "epochs=1..3:3", "--seed", "3", "--seeds", "2"], SWEPT),
+        ("--space mine.yaml", SWEPT),
+        ("--space=mine.yaml --sweep epochs=1..3:3 --seed 3 --seeds 2", SWEPT),
         (
-            ["--space", "mine.yaml", "--sweep=learning_rate=1e-4,1e-3", "--grid", "--scheduler", "fifo"],
+            "--space mine.yaml --sweep=learning_rate=1e-4,1e-3 --grid --scheduler fifo",
             SWEPT | {"learning_rate": "0.0001,0.001"},
         ),
-        (["--space", "mine.yaml", "--set", "gamma=0.9"], {n: w for n, w in SWEPT.items() if n != "gamma"}),
+        ("--space mine.yaml --set gamma=0.9", {n: w for n, w in SWEPT.items() if n != "gamma"}),
         (
-            ["--space", "page.yaml", "--preset", "small", "--set=slots=8"],
+            "--space page.yaml --preset small --set=slots=8",
             {"rmsprop_decay": "0.9..0.99", "segment_length": "64..256:log"},
         ),
     ],
     ids=["file", "and a flag", "grid", "and a setting", "preset"],
 )
-def test_the_same_plan_is_made_elsewhere_without_the_file(on_four_cpus, monkeypatch, tmp_path, words, space):
-    spec = planned(monkeypatch, words)
+def test_the_same_plan_is_made_elsewhere_without_the_file(monkeypatch, tmp_path, words, space):
+    monkeypatch.setattr("sys.argv", ["experiments/sweep_pong.py", *words.split()])  # which the record keeps
+    spec = planned(words)
     assert spec.space == space
     assert set(spec.swept) >= space.keys()
     if "--grid" in words:
@@ -74,50 +69,44 @@ def test_the_same_plan_is_made_elsewhere_without_the_file(on_four_cpus, monkeypa
     for page in tmp_path.glob("*.yaml"):
         page.unlink()
     _, _, *again = shlex.split(plan_command(spec))
-    found = planned(monkeypatch, again)
+    found = planned(shlex.join(again))
     assert found.configs == spec.configs
     assert found.space == spec.space
 
 
-def test_the_same_flags_make_the_same_trials_on_any_machine(on_four_cpus, monkeypatch):
+def test_the_same_flags_make_the_same_trials_on_any_machine(monkeypatch):
     found = []
     for cores in (1, 4, 60):
         monkeypatch.setattr(sweep, "resources_for", lambda run, cores=cores: ClusterResources((cores,)))
-        words = ["--space", "mine.yaml", "--num-samples", "9", "--timesteps", "100000", "--num-workers", "1"]
-        found.append(planned(monkeypatch, words).configs)
+        found.append(planned("--space mine.yaml --num-samples 9 --timesteps 100000 --num-workers 1").configs)
     assert found[0] == found[1] == found[2]
 
 
-def test_a_grid_under_halving_begins_with_all_its_configurations(on_four_cpus, monkeypatch):
-    words = ["--sweep", "gamma=0.96..0.99:4", "--sweep", "epochs=1,2,3", "--grid", "--timesteps", "300000"]
-    spec = planned(monkeypatch, words)
+def test_a_grid_under_halving_begins_with_all_its_configurations():
+    spec = planned("--sweep gamma=0.96..0.99:4 --sweep epochs=1,2,3 --grid --timesteps 300000")
     assert len(spec.configs) == 12
     assert len(spec.rungs) == 3
 
 
-def test_the_plan_shows_the_space_in_words(on_four_cpus, monkeypatch, capsys):
-    words = ["--space", "mine.yaml", "--dry-run"]
-    monkeypatch.setattr(sys, "argv", ["experiments/sweep_pong.py", *words])
-    with pytest.raises(SystemExit) as stop:
-        sweep.main(PG, "")
-    assert stop.value.code == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "Space: " + " ".join(f"{name}={words}" for name, words in SWEPT.items()) in shown
+def test_the_plan_shows_the_space_in_words():
+    status, output, _ = call("sweep_pong.py", "--space", "mine.yaml", "--dry-run")
+    assert status == 0
+    space = " ".join(f"{name}={words}" for name, words in SWEPT.items())
+    assert f"Space: {space}" in " ".join(output.split())
 
 
 @pytest.mark.parametrize(
     ("learner", "words"),
     [
-        (PG, ["--sweep", "slots=0", "--sweep", "batch_size=3,4", "--sweep", "block_size=1,2", "--preset", "smoke"]),
-        (PG, ["--sweep", "optimiser=adam,rmsprop", "--sweep", "placement=pack,spread", "--sweep", "half_life=0..9"]),
-        (PG, ["--sweep", "env_id=ALE/Pong-v5,PongNoFrameskip-v4", "--sweep", "cpus_per_worker=0.5,1"]),
-        (TRPO, ["--sweep", "hidden_sizes=8,16-16", "--sweep", "coarse_coding=true,false", "--sweep", "max_kl=0.01,1"]),
+        (PG, "--sweep slots=0 --sweep batch_size=3,4 --sweep block_size=1,2 --preset smoke"),
+        (PG, "--sweep optimiser=adam,rmsprop --sweep placement=pack,spread --sweep half_life=0..9"),
+        (PG, "--sweep env_id=ALE/Pong-v5,PongNoFrameskip-v4 --sweep cpus_per_worker=0.5,1"),
+        (TRPO, "--sweep hidden_sizes=8,16-16 --sweep coarse_coding=true,false --sweep max_kl=0.01,1"),
     ],
     ids=["games", "words", "environment", "trpo"],
 )
-def test_every_configuration_can_be_trained_by_the_command_that_best_prints(on_four_cpus, monkeypatch, learner, words):
-    """A preset's settings for segments stood in the command for whole games, where train.py refuses them."""
-    spec = planned(monkeypatch, [*words, "--scheduler", "fifo", "--timesteps", "1000", "--num-samples", "4"], learner)
+def test_every_configuration_can_be_trained_by_the_command_that_best_prints(learner, words):
+    spec = planned(f"{words} --scheduler fifo --timesteps 1000 --num-samples 4", learner)
     for config in map(learner.config_class.from_dict, spec.configs):
         _, _, _, *flags = shlex.split(train_command(learner.name, config, spec.budget))
         trained = train.prepare(learner, flags).spec.configs[0]
@@ -125,18 +114,10 @@ def test_every_configuration_can_be_trained_by_the_command_that_best_prints(on_f
         assert different <= ({"segment_length", "updates_per_iteration"} if config.slots == 0 else set())
 
 
-@pytest.mark.parametrize("entry", [{"space": {"gamma": 3}}, {"space": ["gamma"]}, {"preset": {"gamma": []}}])
-def test_a_damaged_space_in_a_record_is_refused(on_four_cpus, monkeypatch, tmp_path, entry):
-    record = planned(monkeypatch, ["--num-samples", "3", "--timesteps", "9000"]).model_dump()
-    (tmp_path / RECORD).write_text(json.dumps(record | entry))
-    with pytest.raises(ValueError, match="is damaged"):
-        ExperimentSpec.read(tmp_path)
-
-
 @pytest.mark.slow
 @pytest.mark.ray
 @pytest.mark.timeout(600)
-def test_a_grid_on_real_pong_goes_on_without_its_file_and_its_best_is_trained_again(tmp_path, monkeypatch, capsys):
+def test_a_grid_on_real_pong_goes_on_without_its_file_and_its_best_is_trained_again(tmp_path):
     (tmp_path / "mine.py").write_text("SPACES = {'default': {'gamma': [0.98, 0.99], 'hidden_size': [8]}}\n")
     flags = ["--set=slots=2", "--set=segment_length=200", "--set=updates_per_iteration=1", "--set=eval_interval=0"]
     given = ["--space", "mine.py", "--grid", "--scheduler", "fifo", "--iterations", 2, "--num-workers", 1]
@@ -151,10 +132,7 @@ def test_a_grid_on_real_pong_goes_on_without_its_file_and_its_best_is_trained_ag
     assert extended == before.but(iterations=3, extended=extended.extended)
     assert forked.space == before.space
     assert [len(rows(trial)) for trial in trial_folders(folder)] == [3, 3]
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["experiments/results.py", "best", "grid", "--json"])
-    results.main()
-    best = json.loads(capsys.readouterr().out)
+    best = json.loads(call("results.py", "best", "grid", "--json")[1])
     _, _, *words = shlex.split(best["command"])
     run(TRAIN, *words, "--name", "again", cwd=tmp_path)
     assert ExperimentSpec.read(folder.with_name("again")).configs == [best["config"]]
