@@ -14,9 +14,9 @@ from experiments.plan.draws import require_fits, with_seeds
 from experiments.plan.learners import LEARNERS, Learner, learner_typed
 from experiments.read.restored import RestoredTrial
 from experiments.record.spec import ExperimentSpec
-from experiments.run.fork import changed, forked
+from experiments.run.lifecycle import perform
 from experiments.run.ray_session import resources_for
-from experiments.run.task import Task, beginning, continuation, perform
+from experiments.run.task import Task, beginning, changed, continuation, forked
 from trainables.checks import ConfigError, require_used
 from trainables.config import Config
 

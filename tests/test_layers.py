@@ -40,7 +40,7 @@ RULES = {f"experiments/{room}/": f"trainables {room} {below} {others}" for room,
 }
 ITSELF = {
     # a file that imports the package as a whole: it sends it to a cluster's nodes
-    "experiments/run/cluster.py": "experiments",
+    "experiments/run/ray_session.py": "experiments",
 }
 SOURCES = sorted(path.relative_to(ROOT).as_posix() for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 

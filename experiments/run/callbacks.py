@@ -1,25 +1,110 @@
-"""Callbacks of the user's own (``--callback module:factory``): Weights and Biases, MLflow, or whatever hears of trials.
+"""What hears of trials beside loggers: flushing to disk, a bucket's mirror, a full disk, callbacks of a user's own."""
 
-They belong to whoever types them, not to the experiment: no record names them, and a resume needs them typed again.
-"""
-
+import shutil
 import sys
+import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
+from pyarrow.fs import LocalFileSystem
 from ray import tune
+from ray.tune import Checkpoint
+from ray.tune.experiment import Trial
 
 from experiments.plan.own_files import imported, reason
+from experiments.record.folders import RESULTS
+from experiments.record.mirror import Remote
+from experiments.run.stop_signals import StopSignals
+from experiments.run.tune_trials import trial_folder
 from trainables.checks import ConfigError
+from trainables.files import flush
 
-HOOKS = ("setup", *(name for name in vars(tune.Callback) if name.startswith("on_")))
-"""What Tune calls of a callback, but for its state, which is not restored here."""
+RESERVE_BYTES = 200 * 2**20
+"""Free disk space below which nothing is written any more: for what is being written already."""
+
+LOOK_EVERY_S = 5.0
+
+
+class Flush(tune.Callback):
+    """A power cut costs no more than a kill: a checkpoint, and the rows up to it, are on disk itself before Tune
+    deletes an older one. Tune's copy of it may stay in the system's memory for half a minute otherwise."""
+
+    def __init__(self, experiment: Path) -> None:
+        self._experiment = experiment
+
+    def on_checkpoint(
+        self, iteration: int, trials: list[Trial], trial: Trial, checkpoint: Checkpoint, **info: Any
+    ) -> None:
+        """Tune takes the checkpoint in, and deletes older ones, after that, unless the disk fails (OSError)."""
+        flush(trial_folder(self._experiment, trial) / RESULTS)
+        if isinstance(checkpoint.filesystem, LocalFileSystem):  # another store has what was sent to it
+            folder = Path(checkpoint.path)
+            for path in (*folder.iterdir(), folder, folder.parent):
+                flush(path)
+
+
+class Uploads(tune.Callback):
+    """Keeps an experiment's home and its mirror the same while it runs, rows before the checkpoint that follows them.
+
+    What cannot be sent or fetched now goes with the next one.
+    """
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+
+    def on_trial_start(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
+        self._try(self._remote.push_all, trial_folder(self._remote.folder, trial))
+
+    def on_trial_result(self, iteration: int, trials: list[Trial], trial: Trial, result: Any, **info: Any) -> None:
+        self._try(self._remote.push, trial_folder(self._remote.folder, trial) / RESULTS)
+
+    def on_checkpoint(
+        self, iteration: int, trials: list[Trial], trial: Trial, checkpoint: Checkpoint, **info: Any
+    ) -> None:
+        folder = trial_folder(self._remote.folder, trial)
+        self._try(self._remote.push_all, folder)
+        self._try(self._remote.pull, folder.name)
+
+    def _try(self, copy: Callable[..., None], what: Path | str) -> None:
+        try:
+            copy(what)
+        except OSError as error:
+            print(f"{self._remote.uri} is out of reach: {error}", file=sys.stderr, flush=True)
+
+
+class DiskGuard(tune.Callback):
+    """Lets everything wait while the disk is nearly full: a file that is written then is a file lost."""
+
+    def __init__(self, folder: Path, signals: StopSignals) -> None:
+        self.folder, self._signals = folder, signals
+        self._looked = 0.0
+
+    def on_step_begin(self, iteration: int, trials: list[Trial], **info: Any) -> None:
+        """Return once there is room, or once the experiment is to stop. Trials wait after their present iteration."""
+        if time.monotonic() - self._looked < LOOK_EVERY_S:
+            return
+        waited = False
+        while (free := shutil.disk_usage(self.folder).free) < RESERVE_BYTES and not self._signals.received:
+            if not waited:
+                self._say(
+                    f"The disk of {self.folder} is nearly full ({free / 2**20:.0f} MB free): the experiment waits until"
+                    f" there are {RESERVE_BYTES / 2**20:.0f} MB. Nothing is lost; Ctrl-C ends it."
+                )
+            waited = True
+            time.sleep(1)
+        if waited and not self._signals.received:
+            self._say("There is room again: going on.")
+        self._looked = time.monotonic()
+
+    def _say(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
 
 
 def made(typed: Sequence[str]) -> list[tune.Callback]:
-    """The callbacks that the factories on the command line make, each called without arguments.
+    """The callbacks that ``--callback`` names: Weights and Biases, MLflow, or whatever hears of trials.
 
-    Raises ConfigError, in one line, for what cannot be imported or called, or makes something else.
+    They belong to whoever types them, not to the experiment: no record names them, and a resume needs them typed again.
     """
     return [Guarded(text, _made(text)) for text in typed]
 
@@ -33,10 +118,9 @@ def factory(typed: str) -> Callable[[], Any]:
 
 
 def _made(typed: str) -> tune.Callback:
+    make = factory(typed)
     try:
-        callback = factory(typed)()
-    except ConfigError:
-        raise
+        callback = make()
     except Exception as error:  # whatever somebody's function does
         raise ConfigError(f"--callback {typed}: the call fails with {reason(error)}") from None
     if not isinstance(callback, tune.Callback):
@@ -45,34 +129,58 @@ def _made(typed: str) -> tune.Callback:
 
 
 class Guarded(tune.Callback):
-    """A callback that is left out from its first error on: training does not end with a service that is out of reach.
-
-    Tune pickles callbacks into a file that nobody reads here, so there is nothing of it to pickle.
-    """
+    """Left out from its first error on: training does not end with a service that is out of reach."""
 
     def __init__(self, typed: str, callback: tune.Callback) -> None:
-        self.typed, self.callback = typed, callback
-        self.failed = False
+        self._typed, self._callback = typed, callback
+        self._failed = False
 
     def __getstate__(self) -> dict[str, Any]:
+        """Nothing: Tune pickles callbacks into a file that nobody reads here."""
         return {}
 
-    def call(self, hook: str, *args: Any, **info: Any) -> None:
-        """Call one of HOOKS of it."""
-        if self.failed:
+    def _pass_on(self, hook: Callable[..., None], *args: Any, **info: Any) -> None:
+        if self._failed:
             return
         try:
-            getattr(self.callback, hook)(*args, **info)
+            hook(*args, **info)
         except Exception as error:  # whatever somebody's callback does
-            self.failed = True
-            print(
-                f"--callback {self.typed} is left out from here on: {hook} fails with {reason(error)}", file=sys.stderr
-            )
+            self._failed = True
+            why = f"{hook.__name__} fails with {reason(error)}"
+            print(f"--callback {self._typed} is left out from here on: {why}", file=sys.stderr)
 
+    def setup(self, *args: Any, **info: Any) -> None:
+        self._pass_on(self._callback.setup, *args, **info)
 
-def _hook(name: str) -> Callable[..., None]:
-    return lambda self, *args, **info: self.call(name, *args, **info)
+    def on_step_begin(self, *args: Any, **info: Any) -> None:
+        self._pass_on(self._callback.on_step_begin, *args, **info)
 
+    def on_step_end(self, *args: Any, **info: Any) -> None:
+        self._pass_on(self._callback.on_step_end, *args, **info)
 
-for _name in HOOKS:
-    setattr(Guarded, _name, _hook(_name))
+    def on_trial_start(self, *args: Any, **info: Any) -> None:
+        self._pass_on(self._callback.on_trial_start, *args, **info)
+
+    def on_trial_restore(self, *args: Any, **info: Any) -> None:
+        self._pass_on(self._callback.on_trial_restore, *args, **info)
+
+    def on_trial_save(self, *args: Any, **info: Any) -> None:
+        self._pass_on(self._callback.on_trial_save, *args, **info)
+
+    def on_trial_result(self, *args: Any, **info: Any) -> None:
+        self._pass_on(self._callback.on_trial_result, *args, **info)
+
+    def on_trial_complete(self, *args: Any, **info: Any) -> None:
+        self._pass_on(self._callback.on_trial_complete, *args, **info)
+
+    def on_trial_recover(self, *args: Any, **info: Any) -> None:
+        self._pass_on(self._callback.on_trial_recover, *args, **info)
+
+    def on_trial_error(self, *args: Any, **info: Any) -> None:
+        self._pass_on(self._callback.on_trial_error, *args, **info)
+
+    def on_checkpoint(self, *args: Any, **info: Any) -> None:
+        self._pass_on(self._callback.on_checkpoint, *args, **info)
+
+    def on_experiment_end(self, *args: Any, **info: Any) -> None:
+        self._pass_on(self._callback.on_experiment_end, *args, **info)

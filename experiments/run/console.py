@@ -1,4 +1,4 @@
-"""What the user sees while an experiment runs, and when it has ended."""
+"""What the user sees while an experiment runs: a line for each update of a single trial, or a table of all trials."""
 
 import math
 import sys
@@ -41,7 +41,6 @@ class UpdateLines(tune.Callback):
     def on_trial_result(
         self, iteration: int, trials: list[Trial], trial: Trial, result: dict[str, Any], **info: Any
     ) -> None:
-        """Print the update."""
         update = result["training_iteration"]
         steps, these = result["timesteps_total"], result["timesteps_this_iter"]
         share = self.budget.share(result)
@@ -70,7 +69,6 @@ class SweepView(tune.Callback):
         self._recent: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=TREND_ITERATIONS + 1))
 
     def setup(self, stop: Any = None, num_samples: Any = None, total_num_samples: Any = None, **info: Any) -> None:
-        """Start the clock, and the live table if there is a terminal."""
         self._start = self._printed = time.monotonic()
         if sys.stdout.isatty():
             self._printed = -math.inf  # draw at once
@@ -80,20 +78,18 @@ class SweepView(tune.Callback):
     def on_trial_result(
         self, iteration: int, trials: list[Trial], trial: Trial, result: dict[str, Any], **info: Any
     ) -> None:
-        """Note the return, for its trend."""
         self._recent[trial.trial_id].append(result[METRIC])
 
     def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
-        """Refresh."""
         now = time.monotonic()
         if self._restored is None:
             self._restored = sum(map(self._share, trials))
+        if now - self._printed < (0.5 if self._live else PLAIN_INTERVAL_S):
+            return
+        self._printed = now
         if self._live:
-            if now - self._printed > 0.5:
-                self._printed = now
-                self._live.update(self._table(trials, self._live.console))
-        elif now - self._printed > PLAIN_INTERVAL_S:
-            self._printed = now
+            self._live.update(self._table(trials, self._live.console))
+        else:
             print(self._status(trials), flush=True)
 
     def on_experiment_end(self, trials: list[Trial], **info: Any) -> None:
@@ -114,10 +110,7 @@ class SweepView(tune.Callback):
         return " | ".join(parts)
 
     def _left(self, trials: list[Trial]) -> float | None:
-        """Seconds if no trial is stopped early, at the pace so far, or until the time budget is spent.
-
-        None before the first result of this program, which has no pace yet.
-        """
+        """Seconds at the pace so far, or until the time budget is spent; None before this program's first result."""
         elapsed = time.monotonic() - self._start
         left = self._shares_left(trials)
         played = sum(map(self._share, trials)) - (self._restored or 0)
@@ -135,23 +128,19 @@ class SweepView(tune.Callback):
         later = sum(counts[round_] * (ends[round_] - ends[round_ - 1]) for round_ in range(now + 1, len(ends)))
         return sum(max(0.0, ends[now] - self._share(trial)) for trial in alive) + later
 
-    def _progress(self, trial: Trial) -> str:
-        if self.budget.timesteps:
-            return f"{trial.last_result.get('timesteps_total', 0) / 1e6:.2f}/{self.budget.timesteps / 1e6:g} M"
-        return f"{trial.last_result.get('training_iteration', 0)}/{self.budget.iterations}"
-
     def _share(self, trial: Trial) -> float:
         return self.budget.share(trial.last_result)
 
     def _table(self, trials: list[Trial], console: Console) -> Group:
         """One line a trial, names in full from 80 columns on; as many trials as the terminal has lines for."""
-        table = Table(box=None, pad_edge=False, padding=(0, 2 if console.width > 90 else 1, 0, 0))
+        wide = console.width > 90
+        table = Table(box=None, pad_edge=False, padding=(0, 2 if wide else 1, 0, 0))
         for column in ("trial", "state"):
             table.add_column(column, no_wrap=True)
         table.add_column("")  # the one that gives way where it is narrow
         progress = "steps" if self.budget.timesteps else "iteration"
-        lent = bool(self._rungs) and console.width > 90  # halving gives a trial more workers than it asks for
-        for column in (progress, "return", f"in {TREND_ITERATIONS} it.", *["workers"] * lent, "steps/s"):
+        lent = ["workers"] if self._rungs and wide else []  # halving gives a trial more workers than it asks for
+        for column in (progress, "return", f"in {TREND_ITERATIONS} it.", *lent, "steps/s"):
             table.add_column(column, justify="right", no_wrap=True)
         shown = _most_telling(trials, max(1, console.height - 5))  # header, rest, status, which may wrap
         for trial in shown:
@@ -159,17 +148,26 @@ class SweepView(tune.Callback):
             table.add_row(
                 str(trial),
                 _state(trial),
-                ProgressBar(1.0, self._share(trial), width=16 if console.width > 90 else 4),
+                ProgressBar(1.0, self._share(trial), width=16 if wide else 4),
                 self._progress(trial),
-                f"{result[METRIC]:.1f}" if METRIC in result else "",
+                _number(result, METRIC, ".1f"),
                 f"{recent[-1] - recent[0]:+.1f}" if len(recent) > 1 else "",
-                *[f"{result['perf/workers']:.0f}" if "perf/workers" in result else ""] * lent,
-                # A trial that starts from another one's checkpoint has a return, but no speed yet.
-                f"{result['perf/steps_per_s']:.0f}" if "perf/steps_per_s" in result else "",
+                *[_number(result, "perf/workers", ".0f") for _ in lent],
+                _number(result, "perf/steps_per_s", ".0f"),
             )
         hidden = [trial for trial in trials if trial not in shown]
         more = [f"and {_counts(hidden)}"] if hidden else []
         return Group(table, *more, self._status(trials))
+
+    def _progress(self, trial: Trial) -> str:
+        if self.budget.timesteps:
+            return f"{trial.last_result.get('timesteps_total', 0) / 1e6:.2f}/{self.budget.timesteps / 1e6:g} M"
+        return f"{trial.last_result.get('training_iteration', 0)}/{self.budget.iterations}"
+
+
+def _number(result: dict[str, Any], name: str, form: str) -> str:
+    """A metric as text; a trial that starts from another one's checkpoint has a return, but no speed yet."""
+    return format(result[name], form) if name in result else ""
 
 
 def _state(trial: Trial) -> str:

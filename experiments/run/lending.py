@@ -1,8 +1,8 @@
-"""Cores that are never idle: a trial starts with the workers it asks for, with fewer where others wait for a core, with
-more where nobody else can use them. How many it has changes no result.
+"""Which trial gets how many cores: none is idle, and how many workers a trial has changes no result.
 
-Two trials of one worker play more than one trial of two after the other: a worker of theirs waits for no other at the
-end of a batch, and its core is the one that updates.
+A trial starts with the workers that it asks for; with fewer where others wait for a core, and with more where nobody
+else can use them. Two trials of one worker play more than one trial of two after the other: a worker of theirs waits
+for no other at the end of a batch, and its core is the one that updates.
 
 What a trial asks for stays in its settings; what it has, its rows say (``perf/workers``).
 """
@@ -56,19 +56,20 @@ class Lending:
     ) -> int:
         """How many workers a trial that starts now has, while ``others`` are about to start and some are ``running``.
 
-        What it asks for, or its share of what is free if that is less. What is left when the others have theirs is
-        given to all that can use more, running ones included if they have less than this one would have alone.
+        First every trial that starts gets what it asks for, or an equal share of the free cores if that is less. Cores
+        that are left then are divided equally among all that can use more: those that start, and those that run on
+        fewer cores than this one would have if it took all that is left.
         """
         free = resources.cpus - sum(map(cpus, running))
         share = max(1, _fitting(free / (1 + len(others)), trial))
-        mine = min(_asked(trial), _fitting(free, trial), share)
-        left = free - mine * _each(trial) - sum(min(_asked(other), share) * _each(other) for other in others)
-        if left > 0:
-            mine_alone = mine * _each(trial) + left
-            behind = [other for other in running if cpus(other) < min(mine_alone, self._most(other) * _each(other))]
-            sharers = 1 + len(others) + len(behind)
-            mine = min(mine + math.ceil(_fitting(left, trial) / sharers), self._most(trial))
-        return min(mine, resources.workers(_each(trial)))
+        first = min(_asked(trial), share, _fitting(free, trial))
+        first_cpus = first * _each(trial)
+        left = free - first_cpus - sum(min(_asked(other), share) * _each(other) for other in others)
+        if left <= 0:
+            return min(first, resources.workers(_each(trial)))
+        more_useful = [other for other in running if cpus(other) < min(first_cpus + left, self._most_cpus(other))]
+        part = math.ceil(_fitting(left, trial) / (1 + len(others) + len(more_useful)))
+        return min(first + part, self._most(trial), resources.workers(_each(trial)))
 
     def gains(self, trial: Trial, seconds: float, running: Sequence[Trial], resources: ClusterResources) -> bool:
         """Whether it pays to start a running trial anew, from a checkpoint of now, with more workers.
@@ -85,6 +86,9 @@ class Lending:
     def _most(self, trial: Trial) -> int:
         """How many workers a trial can use, or asks for."""
         return max(_asked(trial), self._learner.most_workers(self._learner.config_class.from_dict(trial.config)))
+
+    def _most_cpus(self, trial: Trial) -> float:
+        return self._most(trial) * _each(trial)
 
 
 def cpus(trial: Trial) -> float:

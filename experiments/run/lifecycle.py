@@ -1,11 +1,11 @@
 """An experiment from its start or its continuation to its end, for sweeps and single runs alike."""
 
 import contextlib
-import itertools
+import dataclasses
 import math
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ray import tune
@@ -15,25 +15,34 @@ from experiments.ask.flags import RunFlags
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.draws import require_fits
 from experiments.plan.learners import Learner
-from experiments.plan.trial_names import number_of
-from experiments.read.experiments import read_experiment
-from experiments.read.luck import SUFFIX, state_with_confirmation
+from experiments.plan.trial_names import number_of, trial_name
+from experiments.read import policies
+from experiments.read.experiments import Experiment, read_experiment
+from experiments.read.luck import SUFFIX, state_with_confirmation, wanted
 from experiments.read.next_command import next_command
 from experiments.read.restored import RestoredTrial, all_over, describe, restore
-from experiments.record import folders, mirror
-from experiments.record.decisions import read_decisions
+from experiments.read.trial import ENDED, Trial
+from experiments.record import mirror
+from experiments.record.decisions import dropped
+from experiments.record.folders import RECORD, display
 from experiments.record.lock import exclusive
 from experiments.record.mirror import Remote
 from experiments.record.source import keep_changed_source, keep_source, with_source
-from experiments.record.spec import ALL_DONE, GAVE_UP, INTERRUPTED, TIME_BUDGET, ExperimentSpec, create
-from experiments.run.callbacks import factory, made
-from experiments.run.cluster import require_shared
-from experiments.run.disk import require_disk
-from experiments.run.fitting import fit_until
+from experiments.record.spec import ALL_DONE, GAVE_UP, INTERRUPTED, TIME_BUDGET, ExperimentSpec, ForkOf, create
+from experiments.run.after_sweep import (
+    confirmation_began,
+    confirmation_due,
+    confirmation_flags,
+    fresh_seeds,
+    show_confirmation,
+    with_winner_played,
+)
+from experiments.run.callbacks import made
 from experiments.run.ray_internals import require_internals
-from experiments.run.ray_session import start_ray
+from experiments.run.ray_session import require_shared, start_ray
 from experiments.run.stop_signals import StopSignals
-from experiments.run.winner import play_winner
+from experiments.run.task import Task, require_possible, starting_points
+from experiments.run.tuner import fit
 from experiments.show.summary import summarise
 from trainables.checks import ConfigError
 
@@ -41,34 +50,73 @@ UNFINISHED = 3
 """Exit status of an experiment that ended before its trials did."""
 
 
-def require_possible(learner: Learner, spec: ExperimentSpec, run: RunFlags) -> int:
-    """The most bytes that a new experiment's checkpoints take.
-
-    Raises ConfigError if its name exists, or that of the confirmation to come, if the disk has no room, or if the
-    learner cannot play its environment.
-    """
-    if run.name and mirror.taken(run, run.name):
-        raise ConfigError(f"--name {run.name!r} exists already in {run.storage_path}; --resume {run.name} continues it")
-    if run.name and spec.confirm and mirror.taken(run, again := run.name + SUFFIX):
-        raise ConfigError(f"--confirm needs the name {again!r}, which exists already in {run.storage_path}")
-    for typed in run.callback:
-        factory(typed)
+def perform(task: Task) -> int:
+    """Do what was asked for, and the confirmation that it promises; return the program's exit status."""
+    learner, run = task.learner, task.run
+    if task.folder and not task.more:
+        if task.spec.confirm != ExperimentSpec.read(task.folder).confirm:
+            _promise(task.folder, task.spec)
+        if confirmation_due(task.folder, run):
+            print(f"{display(task.folder)} has come to its end, and stays as it is.")
+            return _confirm(learner, task.folder, run)
+    if task.folder:
+        status, folder = go_on(learner, task.folder, run, task.more), task.folder
+    else:
+        status, folder = start(learner, task.spec, run, task.origin)
+    if status not in (0, 1):
+        return status
     try:
-        return require_disk(run.folder, learner, spec)
-    except ValueError as error:  # an environment of another form than the learner takes
-        raise ConfigError(str(error)) from None
+        return max(status, _confirm(learner, folder, run))
+    except ConfigError as error:  # what was asked for is done in part
+        print(f"--confirm was left out: {error}", file=sys.stderr)
+        return UNFINISHED
+
+
+def _promise(folder: Path, spec: ExperimentSpec) -> None:
+    """Write down the confirmation that an experiment promises from now on."""
+    with exclusive(folder):
+        try:
+            _write(spec, folder)
+        except OSError as error:
+            raise ConfigError(f"{folder / RECORD} cannot be changed: {error}") from None
+
+
+def _confirm(learner: Learner, folder: Path, run: RunFlags) -> int:
+    """Run, or go on with, the confirmation that a sweep was started with; print what it says.
+
+    Returns an exit status, 0 if none was asked for. Raises ConfigError if it cannot be run.
+    """
+    sweep = read_experiment(folder)
+    if not (asked := sweep.spec.confirm):
+        return 0
+    again, began = folder.with_name(folder.name + SUFFIX), confirmation_began(folder, sweep.spec, run)
+    if not began and not wanted(sweep):
+        raise ConfigError("no trial has a result" if sweep.settled else "the sweep has not come to its end")
+    print(f"\nThe best {asked.best} again, with fresh seeds: {display(again)}", flush=True)
+    flags = confirmation_flags(folder, sweep.spec, run)
+    if began:
+        status, again = resume(learner, dataclasses.replace(flags, resume=again.name))
+    else:
+        status, again = start(learner, fresh_seeds(sweep, asked), dataclasses.replace(flags, name=again.name))
+    if status in (0, 1):
+        show_confirmation(sweep, read_experiment(again))
+    return status
 
 
 def start(
-    learner: Learner, spec: ExperimentSpec, run: RunFlags, prepare: Callable[[Path], None] | None = None
+    learner: Learner, spec: ExperimentSpec, run: RunFlags, origin: Sequence[RestoredTrial] = ()
 ) -> tuple[int, Path]:
-    """Run a new experiment, after ``prepare`` has put into its folder what it starts from.
+    """Run a new experiment; with an ``origin`` its trials start from the best checkpoints of those, in order.
 
     Returns the program's exit status and the experiment's folder. Raises ConfigError if it cannot start.
     """
     require_internals()
     require_possible(learner, spec, run)
     callbacks = made(run.callback)
+    starts = starting_points(spec, origin, run) if origin else []
+    if origin:
+        iterations = [row["training_iteration"] for _, row in starts]
+        spec = spec.but(fork_of=ForkOf(name=run.fork or "", iterations=iterations))
     if run.uri or run.address:
         start_ray(run.address, run.verbose)
         require_shared(run.uri or str(run.folder.absolute()))
@@ -76,8 +124,10 @@ def start(
     spec = ExperimentSpec.read(folder)  # which says where it comes from, too
     with exclusive(folder):
         keep_source(folder, spec, learner.source)
-        if prepare:
-            prepare(folder)
+        for index, (source, row) in enumerate(starts):
+            name = trial_name(number_of(index), spec.configs[index], spec.swept)
+            policies.copy(source, folder / name / "checkpoint_000000")
+            print(f"  {name}: starts from {display(source)}, after iteration {row['training_iteration']}")
         if home := Remote.of(folder):
             home.push_folder(folder, folder)
             home.publish()
@@ -111,7 +161,7 @@ def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) ->
         over = all_over(restored, spec)
         if more and over:
             raise ConfigError(f"--extend {folder.name}: {_why_over(restored, spec)}")
-        print(f"Going on with {folders.display(folder)}, {spec.budget} a trial")
+        print(f"Going on with {display(folder)}, {spec.budget} a trial")
         print("\n".join(describe(restored, spec.fork_of)))
         if over:
             print("Every trial has come to its end: --extend goes further.")
@@ -131,20 +181,8 @@ def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) ->
         except OSError as error:
             with contextlib.suppress(OSError):
                 before.write(folder)
-            raise ConfigError(f"{folder / folders.RECORD} cannot be changed: {error}") from None
+            raise ConfigError(f"{folder / RECORD} cannot be changed: {error}") from None
         return _run(learner, folder, spec, callbacks, run)
-
-
-def promise(folder: Path, spec: ExperimentSpec) -> None:
-    """Write down the confirmation that ``spec`` promises of an experiment from now on.
-
-    Raises ConfigError if another program runs the experiment, or if its record cannot be changed.
-    """
-    with exclusive(folder):
-        try:
-            _write(spec, folder)
-        except OSError as error:
-            raise ConfigError(f"{folder / folders.RECORD} cannot be changed: {error}") from None
 
 
 def _why_over(restored: Mapping[str, RestoredTrial], spec: ExperimentSpec) -> str:
@@ -158,43 +196,55 @@ def _write(spec: ExperimentSpec, folder: Path) -> None:
     """Change an experiment's record, also where it lives. Raises OSError if that is out of reach."""
     spec.write(folder)
     if home := Remote.of(folder):
-        home.push(folder / folders.RECORD)
+        home.push(folder / RECORD)
 
 
 def _run(
     learner: Learner, folder: Path, spec: ExperimentSpec, callbacks: Sequence[tune.Callback], run: RunFlags
 ) -> int:
     """Run to the end, note why it ended, and print what came out; return the program's exit status."""
-    print(f"Look:    tensorboard --logdir {folders.display(folder)}\n", flush=True)
+    print(f"Look:    tensorboard --logdir {display(folder)}\n", flush=True)
     signals = StopSignals(next_command(folder, spec, False, run.again))
     deadline = time.monotonic() + (spec.time_budget_s or math.inf)
-    whole = fit_until(deadline, learner, folder, spec, signals, callbacks, run.verbose)
+    whole = fit(deadline, learner, folder, spec, signals, callbacks, run.verbose)
     spent = time.monotonic() >= deadline
     home = Remote.of(folder)
-    settled = not home or home.settle()  # first: Tune writes errors there, and the summary is read here
+    settled = not home or home.settle()  # first: Tune writes errors there
+    experiment = read_experiment(folder, running=False)  # this program holds the lock, but runs it no longer
     if whole and not signals.received:
-        play_winner(folder)
-    status = summarise(folder) if whole else UNFINISHED
-    over = all_over(restore(folder, spec), spec)
-    ending = TIME_BUDGET if not over and (spent or _ended_at_a_rung(folder, spec)) else ALL_DONE
-    ending = INTERRUPTED if signals.received else ending if whole else GAVE_UP
+        experiment = with_winner_played(experiment)
+    status = summarise(experiment) if whole else UNFINISHED
+    left = _left(experiment)
+    over = not left and len(experiment.trials) == len(spec.configs)
+    if signals.received:
+        ended = INTERRUPTED
+    elif not whole:
+        ended = GAVE_UP
+    else:
+        ended = TIME_BUDGET if not over and (spent or _ended_at_a_rung(experiment, left)) else ALL_DONE
+    experiment = dataclasses.replace(experiment, spec=spec.but(ended=ended))
     try:
-        _write(spec.but(ended=ending), folder)
+        _write(experiment.spec, folder)
     except OSError as error:
         print(f"{folder} cannot be sent: {error}. --resume sends it.", file=sys.stderr)
         settled = False
-    over &= state_with_confirmation(read_experiment(folder, running=False)) != "unconfirmed"
+    over = over and state_with_confirmation(experiment) != "unconfirmed"
     if command := next_command(folder, spec, over, run.again):
         print(f"{'Extend' if over else 'Resume'}:  {command}")
     return signals.status or (status if settled else UNFINISHED)
 
 
-def _ended_at_a_rung(folder: Path, spec: ExperimentSpec) -> bool:
+def _left(experiment: Experiment) -> list[Trial]:
+    """The trials with which ``--resume`` goes on: those that neither came to their end nor were stopped at a rung."""
+
+    def over(trial: Trial) -> bool:
+        done = trial.state in ENDED and bool(trial.rows) and trial.rows[-1].get("done")
+        return done or dropped(experiment.decisions, trial.number) is not None
+
+    return [trial for trial in experiment.trials if not over(trial)]
+
+
+def _ended_at_a_rung(experiment: Experiment, left: Sequence[Trial]) -> bool:
     """Whether halving left trials that are among the best, since there was no time for their next round."""
-    kept = [decision.kept for decision in read_decisions(folder)[-1:]]
-    restored = restore(folder, spec)
-    failed = {trial.number for trial in read_experiment(folder, running=False).trials if trial.state == "failed"}
-    return any(
-        number not in failed and (name := number_of(number)) in restored and not restored[name].over
-        for number in itertools.chain(*kept)
-    )
+    kept = experiment.decisions[-1].kept if experiment.decisions else []
+    return any(trial.number in kept and trial.state != "failed" for trial in left)

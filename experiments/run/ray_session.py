@@ -1,23 +1,45 @@
-"""The Ray that a program runs on: started here, or a cluster that runs already."""
+"""The Ray that a program runs on: one of its own, started here, or a cluster that runs already."""
 
 import logging
 import os
 import secrets
+import socket
 import sys
 import tempfile
+import uuid
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import ray
+from pyarrow.fs import FileSelector, FileSystem
 from ray import cloudpickle
+from ray.exceptions import GetTimeoutError, RayError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+import experiments
+import search_spaces
+import trainables
 from experiments.ask.flags import RunFlags
+from experiments.ask.storage import locate
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources, local_cpus
-from experiments.run.cluster import attach
-from experiments.run.ray_internals import on_loopback, require_internals
+from experiments.run.ray_internals import on_loopback, require_internals, token_refused
 from trainables.checks import ConfigError
+from trainables.processor import KERNELS
+from trainables.versions import installed_versions
+
+CODE = {
+    "py_modules": [experiments, search_spaces, trainables],
+    "excludes": ["__pycache__/", "*.html"],
+    "env_vars": {name: os.environ[name] for name in (KERNELS,) if name in os.environ},
+}
+"""Runtime environment of everything that runs on the nodes: the driver's code, whatever they have installed, and its
+kernels of BLAS, which a process reads as it starts."""
+
+PROBE_TIMEOUT_S = 120.0
+"""For an answer of every node. The first on a node waits for the code, and may meet busy cores."""
 
 
 def resources_for(run: RunFlags) -> ClusterResources:
@@ -94,3 +116,127 @@ def _guard_token() -> None:
             f"{token}, where Ray keeps the token that guards it, cannot be written: {error.strerror};"
             " a token in the environment (RAY_AUTH_TOKEN) does as well"
         ) from None
+
+
+def attach(address: str, **options: Any) -> None:
+    """Connect to a running cluster; ``options`` are those of ``ray.init``.
+
+    Raises ConfigError if there is none (in seconds, where Ray itself tries a minute), if it wants another token, or if
+    a node has not the driver's versions of Python and packages.
+    """
+    host, colon, port = address.rpartition(":")
+    if colon:
+        try:
+            socket.create_connection((host, int(port)), timeout=5).close()
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"--address {address}: nobody answers there ({error})") from None
+    try:
+        if token_refused(address):
+            raise ConfigError(
+                f"--address {address}: the cluster does not accept the token of this machine (RAY_AUTH_TOKEN, or else"
+                " ~/.ray/auth_token); copy ~/.ray/auth_token of the cluster's head to here"
+            )
+        ray.init(address=address, runtime_env=CODE, **options)
+    except ConfigError:
+        raise
+    except (ConnectionError, RuntimeError, ValueError, RayError) as error:
+        text = str(error)
+        reason = " ".join(text.split()) if "Version mismatch" in text else text.splitlines()[0]
+        raise ConfigError(f"--address {address}: no Ray cluster that this program can join ({reason})") from None
+    _require_same_versions()
+
+
+def _require_same_versions() -> None:
+    """Raise ConfigError if a node's Python or packages differ from the driver's: results might, in their last bits."""
+
+    def versions() -> dict[str, str]:
+        from trainables.versions import installed_versions  # the node's own, by code that was sent along
+
+        return installed_versions()
+
+    here = installed_versions()
+    for node, there in _on_every_node(versions).items():
+        if there != here:
+            differences = [f"{name} {there[name]} for {here[name]}" for name in here if there[name] != here[name]]
+            raise ConfigError(
+                f"node {node} has other versions than this machine: {', '.join(differences)}; install the same on all"
+            )
+
+
+def require_shared(storage: str) -> None:
+    """Raise ConfigError unless every node reads what is written there from here, and the other way round.
+
+    ``storage`` is a folder or a URI, of experiments or of one of them.
+    """
+    filesystem, root = locate(storage)
+    probe = f"{root}/.probe-{uuid.uuid4().hex}"
+    try:
+        filesystem.create_dir(probe)
+        try:
+            answers = _exchange(filesystem, probe)
+            written = {info.base_name for info in filesystem.get_file_info(FileSelector(probe))}
+        finally:
+            filesystem.delete_dir(probe)
+    except OSError as error:
+        raise ConfigError(f"--storage-path {storage} cannot be written: {error}") from None
+    for node, (name, complaint) in answers.items():
+        if complaint or name not in written:
+            raise ConfigError(
+                f"--storage-path {storage}: node {node} has not the same folder there"
+                f" ({complaint or 'what it writes does not arrive'}); on a cluster of {len(answers)} nodes accepted is"
+                " a folder that all of them share, for example on NFS, or a URI as s3://bucket/folder"
+            )
+
+
+def _exchange(filesystem: FileSystem, probe: str) -> dict[str, tuple[str, str | None]]:
+    """Write a file for the nodes to read, and have each write one of its own, named by its id.
+
+    Returns the ids by node, each with what went wrong, if anything did.
+    """
+
+    def read_and_write(filesystem: FileSystem, probe: str) -> tuple[str, str | None]:
+        node = ray.get_runtime_context().get_node_id()
+        try:
+            with filesystem.open_input_stream(f"{probe}/driver") as source:
+                here = source.read()
+            with filesystem.open_output_stream(f"{probe}/{node}") as target:
+                target.write(here)
+        except OSError as error:
+            return node, str(error)
+        return node, None
+
+    if filesystem.type_name == "local":
+        Path(probe).chmod(0o777)  # a node's Ray may run as another user
+    with filesystem.open_output_stream(f"{probe}/driver") as target:
+        target.write(b"here")
+    return _on_every_node(read_and_write, filesystem, probe)
+
+
+def _on_every_node(probe: Callable[..., Any], *args: Any) -> dict[str, Any]:
+    """What a function returns on each node, by node; it waits for no CPU, so a busy cluster answers too.
+
+    It has to be a function within a function, which travels whole: one of a module would be looked up on the node, in a
+    module whose imports may be what is missing there. A node that dies meanwhile is left out: Ray believes in it for
+    half a minute after its death. Raises ConfigError if a living node does not answer.
+    """
+    task, nodes, answers = ray.remote(num_cpus=0, max_retries=1)(probe), _living(), {}
+    asked = {
+        node: task.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)).remote(*args)
+        for node in nodes
+    }
+    for node, name in nodes.items():
+        try:
+            answers[name] = ray.get(asked[node], timeout=PROBE_TIMEOUT_S)
+        except RayError as error:
+            if node not in _living():
+                continue
+            if isinstance(error, GetTimeoutError):
+                raise ConfigError(f"node {name} has not answered for {PROBE_TIMEOUT_S:.0f} s") from None
+            raise ConfigError(f"node {name} cannot run tasks: {' '.join(str(error).split())}") from None
+    return answers
+
+
+def _living() -> dict[str, str]:
+    """The nodes that Ray believes in, and what to call them."""
+    nodes = (node for node in ray.nodes() if node["Alive"])
+    return {node["NodeID"]: f"{node['NodeManagerAddress']} ({node['NodeID'][:8]})" for node in nodes}

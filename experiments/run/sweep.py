@@ -20,10 +20,10 @@ from experiments.plan.spaces import own_space, space_around
 from experiments.plan.trial_names import number_in_name
 from experiments.read.restored import RestoredTrial
 from experiments.record.spec import Confirm, ExperimentSpec, members, of_some
-from experiments.run.fork import best_checkpoint, changed, forked
+from experiments.run.lifecycle import perform
 from experiments.run.planning import Plan, rounds, show
 from experiments.run.ray_session import resources_for
-from experiments.run.task import Task, beginning, continuation, perform
+from experiments.run.task import Task, beginning, best_checkpoint, changed, continuation, forked
 from trainables.checks import require_used
 from trainables.config import Config
 

@@ -1,23 +1,30 @@
-"""What a command line asks for, once it is found to be possible: a new experiment, or one that goes on."""
+"""What a command line asks for, once it is found to be possible: a new experiment, a fork, or one that goes on."""
 
+import itertools
+import math
 import os
-import sys
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from experiments.ask.budget import Budget
 from experiments.ask.flags import RunFlags
 from experiments.ask.schedulers import SCHEDULERS
-from experiments.plan.learners import Learner
+from experiments.plan.capacity import trials_of_round
+from experiments.plan.learners import GAME_STEPS, Learner
 from experiments.read.luck import SUFFIX
-from experiments.read.restored import RestoredTrial
-from experiments.record import folders, mirror
+from experiments.read.restored import RestoredTrial, restore
+from experiments.record import mirror
 from experiments.record.spec import Confirm, ExperimentSpec
-from experiments.run import lifecycle
-from experiments.run.confirm import confirm, due
-from experiments.run.fork import fork, starting_points
+from experiments.run.callbacks import RESERVE_BYTES, factory
 from trainables.checks import ConfigError
+from trainables.config import Config
+from trainables.metrics import METRIC
+
+BESIDE_KEPT = 2
+"""Checkpoints that a trial has beside the best ones while it saves: the latest, and the one that is being written."""
 
 
 @dataclass(frozen=True)
@@ -56,30 +63,112 @@ def _with_confirmation(spec: ExperimentSpec, folder: Path, asked: Confirm) -> Ex
 
 def beginning(learner: Learner, run: RunFlags, spec: ExperimentSpec, origin: Sequence[RestoredTrial] = ()) -> Task:
     """A new experiment, or with an ``origin`` a fork. Raises ConfigError if it cannot be."""
-    size = lifecycle.require_possible(learner, spec, run)
+    size = require_possible(learner, spec, run)
     if origin:
         starting_points(spec, origin, run)
     return Task(learner, run, spec, origin=origin, checkpoint_bytes=size)
 
 
-def perform(task: Task) -> int:
-    """Do it, and the confirmation that it promises; return the program's exit status."""
-    learner, run = task.learner, task.run
-    if task.folder and not task.more and task.spec.confirm != ExperimentSpec.read(task.folder).confirm:
-        lifecycle.promise(task.folder, task.spec)
-    if task.folder and not task.more and due(task.folder, run):
-        print(f"{folders.display(task.folder)} has come to its end, and stays as it is.")
-        return confirm(learner, task.folder, run)
-    if task.folder:
-        status, folder = lifecycle.go_on(learner, task.folder, run, task.more), task.folder
-    elif task.origin:
-        status, folder = fork(learner, task.spec, task.origin, run)
-    else:
-        status, folder = lifecycle.start(learner, task.spec, run)
-    if status not in (0, 1):
-        return status
+def require_possible(learner: Learner, spec: ExperimentSpec, run: RunFlags) -> int:
+    """The most bytes that a new experiment's checkpoints take.
+
+    Raises ConfigError if its name exists, or that of the confirmation to come, if the disk has no room, or if the
+    learner cannot play its environment.
+    """
+    if run.name and mirror.taken(run, run.name):
+        raise ConfigError(f"--name {run.name!r} exists already in {run.storage_path}; --resume {run.name} continues it")
+    if run.name and spec.confirm and mirror.taken(run, again := run.name + SUFFIX):
+        raise ConfigError(f"--confirm needs the name {again!r}, which exists already in {run.storage_path}")
+    for typed in run.callback:
+        factory(typed)
     try:
-        return max(status, confirm(learner, folder, run))
-    except ConfigError as error:  # what was asked for is done in part
-        print(f"--confirm was left out: {error}", file=sys.stderr)
-        return lifecycle.UNFINISHED
+        return _require_disk(run.folder, learner, spec)
+    except ValueError as error:  # an environment of another form than the learner takes
+        raise ConfigError(str(error)) from None
+
+
+def _require_disk(storage_path: Path, learner: Learner, spec: ExperimentSpec) -> int:
+    """The bytes of ``checkpoint_bytes``. Raises ConfigError if the disk has no room for them."""
+    folder = next(path for path in (storage_path.absolute(), *storage_path.absolute().parents) if path.exists())
+    need, free = checkpoint_bytes(learner, spec), shutil.disk_usage(folder).free
+    if need + RESERVE_BYTES > free:
+        hint = "" if spec.keep_checkpoints else "; --keep-checkpoints best takes less"
+        raise ConfigError(
+            f"--storage-path {storage_path}: checkpoints take up to {need / 1e6:,.0f} MB and"
+            f" {RESERVE_BYTES / 1e6:,.0f} MB stay free, but {free / 1e6:,.0f} MB are left on that disk{hint}"
+        )
+    return need
+
+
+def checkpoint_bytes(learner: Learner, spec: ExperimentSpec) -> int:
+    """The most that the checkpoints of all trials take at once.
+
+    Where all are kept, of each round of halving those of the trials that have most of them; games count as short.
+    """
+    configs = [learner.config_class.from_dict(config) for config in spec.configs]
+    states = map(learner.trainable.untrained, configs)
+    each = [sum(array.nbytes for array in state.checkpoint_arrays.values()) for state in states]
+    if spec.keep_checkpoints:
+        return sum(each) * (spec.keep_checkpoints + BESIDE_KEPT)
+    total = sum(each) * BESIDE_KEPT
+    ends = spec.rungs or [spec.budget.limits[spec.budget.time_attr]]
+    for round_, (begin, end) in enumerate(itertools.pairwise([0, *ends])):
+        made = [size * _saved(learner, spec, config, end - begin) for size, config in zip(each, configs, strict=True)]
+        total += sum(sorted(made, reverse=True)[: trials_of_round(len(configs), round_)])
+    return total
+
+
+def _saved(learner: Learner, spec: ExperimentSpec, config: Config, span: int) -> int:
+    """Checkpoints that a trial makes at most in a span of the budget's unit."""
+    steps = learner.iteration_steps(config, GAME_STEPS) if spec.budget.unit == "timesteps" else 1
+    iterations = min(math.ceil(span / steps), spec.iterations or math.inf)
+    evaluated = iterations / config.eval_interval if config.eval_interval else 0
+    decided = span / spec.interval if SCHEDULERS[spec.scheduler].saves_at_decisions else 1
+    return math.ceil(iterations / spec.checkpoint_frequency) + math.ceil(evaluated) + math.ceil(decided)
+
+
+def forked(learner: Learner, run: RunFlags) -> tuple[ExperimentSpec, list[RestoredTrial]]:
+    """The specification of the experiment that ``--fork`` names, and those of its trials that have a checkpoint.
+
+    Raises ConfigError if there is no such experiment of this learner, or no checkpoint in it.
+    """
+    folder = mirror.find(run, run.fork or "", learner.name)
+    spec = ExperimentSpec.read(folder)
+    restored = [trial for _, trial in sorted(restore(folder, spec).items()) if trial.checkpoints]
+    if not restored:
+        raise ConfigError(f"--fork {run.fork}: no trial of it has a checkpoint yet")
+    return spec, restored
+
+
+def changed(restored: RestoredTrial, changes: dict[str, Any], config_class: type[Config]) -> Config:
+    """A trial's configuration with other settings.
+
+    Raises ConfigError for an impossible one, and for one that its checkpoint's arrays do not fit.
+    """
+    before, after = config_class.from_dict(restored.config), config_class.from_dict(restored.config | changes)
+    for name in config_class.ARCHITECTURE_FIELDS:
+        if getattr(before, name) != getattr(after, name):
+            raise ConfigError(
+                f"--fork cannot change {name}: the checkpoints' arrays have the form of {restored.config[name]!r}"
+            )
+    return after
+
+
+def best_checkpoint(restored: RestoredTrial) -> tuple[Path, dict[str, Any]]:
+    """A trial's checkpoint with the best mean return, and its results."""
+    return max(restored.checkpoints, key=lambda item: (item[1][METRIC], item[1]["training_iteration"]))
+
+
+def starting_points(
+    spec: ExperimentSpec, restored: Sequence[RestoredTrial], run: RunFlags
+) -> list[tuple[Path, dict[str, Any]]]:
+    """The best checkpoint of each trial. Raises ConfigError if one of them has used up ``spec``'s budget."""
+    starts = [best_checkpoint(trial) for trial in restored]
+    furthest = max((row for _, row in starts), key=spec.budget.share)
+    if spec.budget.share(furthest) == 1:
+        stand = f"{furthest['training_iteration']} iterations, {furthest['timesteps_total']:,} steps"
+        raise ConfigError(
+            f"{spec.budget}: a trial of {run.fork} has {stand} already, and they are counted from its beginning;"
+            " give more"
+        )
+    return starts

@@ -24,7 +24,7 @@ def trial_folder(experiment: Path, trial: Trial) -> Path:
 
 
 class TrialName:
-    """Names a trial by its number and its swept values; the number makes it unique.
+    """Names a trial, and its folder, by its number and its swept values; the number makes it unique.
 
     A trial that ran before keeps its name, whatever became of its settings.
     """
@@ -33,7 +33,7 @@ class TrialName:
         self.swept, self.names = swept, names
 
     def __call__(self, trial: Trial) -> str:
-        """The trial's name, which is also its folder's."""
+        """The trial's name."""
         number = trial_number(trial)
         return self.names.get(number) or trial_name(number, trial.config, self.swept)
 
@@ -64,11 +64,13 @@ class PlannedTrials(BasicVariantGenerator):
     def next_trial(self) -> Trial | None:
         """The next trial, or None if there is none left or no room for it now."""
         trial = super().next_trial() if self._left else None
-        self._left -= trial is not None
-        if trial and self._paused:
+        if trial is None:
+            return None
+        self._left -= 1
+        if self._paused:
             trial.set_status(Trial.PAUSED)
             trial.init_local_path()  # without a folder's name Tune fails where it stops a trial that never began
-        if trial and (old := self._restored.get(trial_number(trial))):
+        if old := self._restored.get(trial_number(trial)):
             rows = old.rows if old.over else [row for _, row in old.checkpoints]
             give_back(trial, old.checkpoints, old.newest_index, rows[-1] if rows else {})
             if old.over:

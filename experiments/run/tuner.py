@@ -1,28 +1,90 @@
-"""The Tuner of an experiment: exactly its configurations, its scheduler, its callbacks, its folder."""
+"""Ray Tune at work on an experiment: exactly its configurations, its scheduler, its callbacks, its folder."""
 
+import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import ray
 from ray import tune
 
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.ask.storage import locate
 from experiments.plan.learners import Learner
 from experiments.plan.trial_names import number_of
-from experiments.read.restored import RestoredTrial
+from experiments.read.restored import RestoredTrial, restore
+from experiments.record.folders import TUNE_STATES
 from experiments.record.mirror import Remote
 from experiments.record.spec import ExperimentSpec
-from experiments.run.flush import Flush
-from experiments.run.json_logger import JsonLogger
+from experiments.run.callbacks import DiskGuard, Flush, Uploads
+from experiments.run.console import SweepView, UpdateLines
+from experiments.run.loggers import JsonLogger, TensorBoard
 from experiments.run.ray_internals import ErrorText
 from experiments.run.ray_session import ship
 from experiments.run.rounds import Rounds
-from experiments.run.tensorboard import TensorBoard
+from experiments.run.stop_signals import StopSignals
 from experiments.run.tune_trials import PlannedTrials, TrialName
 from trainables.metrics import METRIC, MODE
 
+RESTARTS = 3
+"""Times that an experiment goes on by itself after Tune gave up, as it does when Ray's memory monitor kills a trial."""
+
 MAX_FAILURES = 3
 """Times that a trial goes on from its last checkpoint after an error: a killed actor does no lasting harm."""
+
+
+def fit(
+    deadline: float,
+    learner: Learner,
+    folder: Path,
+    spec: ExperimentSpec,
+    signals: StopSignals,
+    callbacks: Sequence[tune.Callback],
+    verbose: bool,
+) -> bool:
+    """Have Tune run the experiment; where it gives up, go on from the last checkpoints in the time that is left.
+
+    ``deadline`` is in seconds of ``time.monotonic``. Returns False if Tune was stopped as it gave up, or gave up each
+    time.
+    """
+    for restarts in range(RESTARTS + 1):
+        left = deadline - time.monotonic()
+        if restarts and left <= 0:
+            return True
+        if restarts:
+            print("Going on from the last checkpoints.", file=sys.stderr, flush=True)
+        try:
+            fit_once(learner, folder, spec.but(time_budget_s=spec.time_budget_s and left), signals, callbacks, verbose)
+            return True
+        except (RuntimeError, tune.TuneError, ray.exceptions.RayError) as error:
+            reason = str(error).strip().splitlines()[-1:] or [type(error).__name__]
+            print(f"Ray Tune gave up: {reason[0]}", file=sys.stderr, flush=True)
+            if signals.received:
+                break
+    return False
+
+
+def fit_once(
+    learner: Learner,
+    folder: Path,
+    spec: ExperimentSpec,
+    signals: StopSignals,
+    others: Sequence[tune.Callback],
+    verbose: bool,
+) -> None:
+    """Have Tune run the experiment once. Raises an error where it gives up."""
+    restored = restore(folder, spec)
+    for old in folder.glob(TUNE_STATES):
+        old.unlink()  # of an earlier run: nobody reads it again
+    view = UpdateLines(spec.budget) if len(spec.configs) == 1 else SweepView(spec)
+    callbacks = [signals, DiskGuard(folder, signals), view, *others]
+    if home := Remote.of(folder):
+        callbacks.append(Uploads(home))
+    try:
+        make_tuner(learner, folder, spec, restored, callbacks, verbose).fit()
+    finally:
+        view.on_experiment_end([])  # which Tune leaves out where it gives up
+        signals.release()
 
 
 def make_tuner(
@@ -38,6 +100,7 @@ def make_tuner(
     numbered = [(number_of(index), config) for index, config in enumerate(spec.configs)]
     points = [restored[number].config if number in restored else config for number, config in numbered]
     scheduler = SCHEDULERS[spec.scheduler].make(learner, folder, spec, restored)
+    in_rounds = isinstance(scheduler, Rounds)
     names = TrialName(spec.swept, {number: trial.name for number, trial in restored.items()})
     return tune.Tuner(
         learner.trainable,
@@ -46,12 +109,12 @@ def make_tuner(
             metric=METRIC,
             mode=MODE,
             num_samples=len(points),
-            search_alg=PlannedTrials(points, restored, spec.max_concurrent, isinstance(scheduler, Rounds)),
+            search_alg=PlannedTrials(points, restored, spec.max_concurrent, in_rounds),
             scheduler=scheduler,
             time_budget_s=spec.time_budget_s,
             trial_name_creator=names,
             trial_dirname_creator=names,
-            reuse_actors=isinstance(scheduler, Rounds),
+            reuse_actors=in_rounds,
         ),
         run_config=_run_config(folder, spec, callbacks, verbose),
     )

@@ -3,7 +3,6 @@
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from experiments.ask.command_line import neighbour
 from experiments.plan.trial_names import in_words, short
 from experiments.read import policies
 from experiments.read.configurations import SPEED_ONLY, best_configurations, varied
-from experiments.read.experiments import Experiment, read_experiment
+from experiments.read.experiments import Experiment
 from experiments.read.luck import Lead, lead
 from experiments.read.next_command import confirm_command, plan_command, watch_command
 from experiments.read.statistics import mean_interval
@@ -113,13 +112,11 @@ def _certainty(found: Lead, experiment: Experiment, mark: Callable[[str], str]) 
     return f"{text} {mark(confirm_command(experiment.folder, experiment.spec))}"
 
 
-def summarise(folder: Path) -> int:
+def summarise(experiment: Experiment) -> int:
     """Print the table of trials, the best one, and the commands that look at them.
 
-    All of it is read from the experiment's folder, where nothing is unpickled. Returns the program's exit status: 1 if
-    a trial failed, else 0.
+    Returns the program's exit status: 1 if a trial failed, else 0.
     """
-    experiment = read_experiment(folder, running=False)  # this program holds the lock, but runs it no longer
     print_table(without(trial_table(experiment.trials), "experiment", "steps/s", "best", "area"))
     line()
     found = winner_lines(experiment)
@@ -140,13 +137,13 @@ def summarise(folder: Path) -> int:
     failed = [trial for trial in experiment.trials if trial.state == "failed"]
     for trial in failed:
         print(printable(f"Failed: {trial.name}: {trial.error}"), file=sys.stderr)
-    where = shlex.quote(display(folder))
+    where = shlex.quote(display(experiment.folder))
     line()
     line(f"Look:    tensorboard --logdir {where}")
     line(f"Report:  {neighbour('results.py')} report {where}")
-    line(f"Play:    {watch_command(folder, experiment.learner)}")
-    if (folder / WINNER_FILM).is_file():
-        line(f"Film:    {display(folder / WINNER_FILM)}")
+    line(f"Play:    {watch_command(experiment.folder, experiment.learner)}")
+    if (film := experiment.folder / WINNER_FILM).is_file():
+        line(f"Film:    {display(film)}")
     return 1 if failed else 0
 
 

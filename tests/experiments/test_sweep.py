@@ -12,7 +12,7 @@ from tensorboard.plugins.hparams import plugin_data_pb2
 from tensorboard.plugins.hparams.backend_context import Context
 
 from experiments import train
-from experiments.run.tensorboard import LAYOUT, tag
+from experiments.run.loggers import LAYOUT, tag
 from tests.helpers.programs import SWEEPS, run
 from tests.helpers.small_experiments import assert_tensorboard_shows, rows, trial_folders
 

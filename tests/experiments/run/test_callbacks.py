@@ -1,12 +1,20 @@
-"""Callbacks of the user's own, and those that cannot be had."""
+"""Callbacks of the user's own, what is on disk itself before older checkpoints go, and a disk that is nearly full."""
 
 import json
+import os
+import shutil
+from pathlib import Path
 
 import pytest
 from ray import tune
+from ray.train._internal import checkpoint_manager
 
-from experiments.run.callbacks import HOOKS, made
+from experiments.plan.learners import TRPO
+from experiments.run import callbacks
+from experiments.run.callbacks import RESERVE_BYTES, DiskGuard, Guarded, made
+from experiments.run.stop_signals import StopSignals
 from tests.helpers.programs import TRAIN, run
+from tests.helpers.small_experiments import SIX_ITERATIONS, fit, iterations, trial_folders
 from trainables.checks import ConfigError
 
 FILE = """
@@ -34,7 +42,7 @@ number = 3
 SMALL = ("pg", "--preset", "smoke", "--hidden-size", "8", "--eval-interval", "0", "--segment-length", "50")
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "heard_of.py").write_text(FILE)
@@ -50,18 +58,28 @@ def folder(tmp_path, monkeypatch):
         ("nope", "unknown name 'nope'"),
     ],
 )
-def test_what_makes_no_callback_is_refused_in_one_line(name, complaint):
+def test_what_makes_no_callback_is_refused_in_one_line(name, complaint, folder):
     with pytest.raises(ConfigError) as error:
         made([f"heard_of:{name}"])
     assert complaint in str(error.value)
 
 
-def test_all_hooks_of_tune_reach_it():
-    assert {"setup", "on_trial_start", "on_trial_result", "on_experiment_end"} <= {*HOOKS}
-    assert {*HOOKS} <= {*dir(tune.Callback)}
+def test_every_hook_of_tune_reaches_it():
+    hooks = {"setup", *(name for name in vars(tune.Callback) if name.startswith("on_"))}
+    assert len(hooks) > 10
+    heard = []
+
+    class Hears(tune.Callback):
+        def __getattribute__(self, name):
+            return lambda *_: heard.append(name)
+
+    for hook in hooks:
+        getattr(Guarded("it", Hears()), hook)()
+    assert {*heard} == hooks
+    assert hooks <= {*vars(Guarded)}
 
 
-def test_a_callback_that_failed_ended_the_training(capsys):
+def test_a_callback_that_fails_is_left_out_from_then_on(folder, capsys):
     (guarded,) = made(["heard_of:Broken"])
     for _ in range(2):
         guarded.on_trial_result(iteration=1, trials=[], trial=None, result={})
@@ -76,11 +94,9 @@ def test_a_callback_of_ones_own_hears_of_every_iteration_and_must_be_typed_again
     said = run(TRAIN, *SMALL, "--iterations", "3", "--name", "first", *flags, cwd=folder)
     assert f"--extend results/first --iterations 6 {' '.join(flags)}\n" in said
     assert [json.loads(row) for row in (folder / "heard").read_text().splitlines()] == [["00000", n] for n in (1, 2, 3)]
-    assert "heard_of" not in json.dumps(json.loads((folder / "results/first/experiment.json").read_text())["configs"])
     run(TRAIN, "pg", "--extend", "first", "--iterations", "4", cwd=folder)
     run(TRAIN, "pg", "--extend", "first", "--iterations", "5", "--callback", "heard_of:Rows", cwd=folder)
-    heard = [json.loads(row)[1] for row in (folder / "heard").read_text().splitlines()]
-    assert heard == [1, 2, 3, 5]
+    assert [json.loads(row)[1] for row in (folder / "heard").read_text().splitlines()] == [1, 2, 3, 5]
 
 
 @pytest.mark.slow
@@ -95,5 +111,47 @@ def test_mlflow_has_settings_and_rows_in_its_file_store(folder, monkeypatch):
     assert trial.data.params["hidden_size"] == "8"
     row = json.loads((folder / "results/first/00000/result.json").read_text().splitlines()[-1])
     assert trial.data.metrics["timesteps_total"] == row["timesteps_total"]
-    history = client.get_metric_history(trial.info.run_id, "episode_reward_mean")
-    assert [point.value for point in history][-1] == row["episode_reward_mean"]
+
+
+def test_a_checkpoint_is_deleted_only_once_the_newer_one_and_its_rows_are_on_disk(ray_cluster, tmp_path, monkeypatch):
+    flushed, missing = {}, []
+    fsync, delete = os.fsync, checkpoint_manager._delete_fs_path
+
+    def noting_fsync(descriptor):
+        fsync(descriptor)
+        flushed[os.readlink(f"/proc/self/fd/{descriptor}")] = os.stat(descriptor).st_mtime_ns
+
+    def noting_delete(fs, fs_path):
+        newest = max(Path(fs_path).parent.glob("checkpoint_*"))
+        needed = [newest / "arrays.safetensors", newest / "state.json", newest, newest.parent / "result.json"]
+        missing.append([path for path in needed if flushed.get(str(path)) != path.stat().st_mtime_ns])
+        if str(newest.parent) not in flushed:
+            missing.append(newest.parent)
+        delete(fs, fs_path)
+
+    monkeypatch.setattr(os, "fsync", noting_fsync)
+    monkeypatch.setattr(checkpoint_manager, "_delete_fs_path", noting_delete)
+    fit(TRPO, tmp_path / "s", SIX_ITERATIONS.but(checkpoint_frequency=1))
+    (trial,) = trial_folders(tmp_path / "s")
+    assert iterations(trial) == [1, 2, 3, 4, 5, 6]
+    assert len(missing) >= 3, "so many were deleted"
+    assert not any(missing)
+
+
+@pytest.mark.parametrize(
+    ("free", "signal", "said"),
+    [([RESERVE_BYTES - 1, 0, RESERVE_BYTES], None, ["is nearly full", "There is room again"]), ([0], 15, [])],
+)
+def test_an_experiment_waits_while_the_disk_is_nearly_full_until_there_is_room_or_a_signal(
+    free, signal, said, tmp_path, monkeypatch, capsys
+):
+    usage, looks = shutil.disk_usage("/"), [*free]
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=looks.pop(0)))
+    monkeypatch.setattr(callbacks.time, "sleep", lambda seconds: None)
+    signals = StopSignals()
+    signals.received = signal
+    DiskGuard(tmp_path, signals).on_step_begin(iteration=1, trials=[])
+    assert looks == []
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == len(said)
+    assert all(text in line for text, line in zip(said, lines, strict=True))

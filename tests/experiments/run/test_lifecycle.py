@@ -1,22 +1,48 @@
-"""How an experiment ends: its time budget, Tune's giving up, and what is noted of it. Without Ray."""
+"""Experiments that begin, end and go on: interrupted, damaged, moved, extended, forked, given up.
 
+TRPO on CartPole plays in milliseconds.
+"""
+
+import json
+import shutil
 import signal
 
 import pytest
 
 from experiments.ask.budget import Budget
 from experiments.ask.flags import RunFlags
-from experiments.plan.learners import PG
+from experiments.plan.learners import PG, TRPO
 from experiments.plan.resources import ClusterResources
-from experiments.record.spec import ExperimentSpec
-from experiments.run import fitting, lifecycle
-from tests.helpers.small_experiments import flags
+from experiments.read.experiments import read_experiment
+from experiments.read.restored import all_over, describe, restore
+from experiments.record.folders import RECORD, TUNE_STATES
+from experiments.record.lock import exclusive
+from experiments.record.mirror import Remote
+from experiments.record.spec import ExperimentSpec, Limits
+from experiments.run import lifecycle, tuner
+from experiments.run.loggers import JsonLogger
+from experiments.run.task import changed, forked
+from experiments.show.report import origin
+from tests.helpers.small_experiments import (
+    SIX_ITERATIONS,
+    InterruptAt,
+    assert_as_undisturbed,
+    fit,
+    flags,
+    iterations,
+    last_arrays,
+    rows,
+    trial_folders,
+)
+from tests.helpers.trials import assert_same
 from tests.helpers.written_experiments import write_experiment
+from trainables.checkpoints import load_state
 from trainables.checks import ConfigError
+from trainables.config import TRPOConfig
 
 
 @pytest.fixture
-def interrupted(tmp_path, monkeypatch):
+def begun(tmp_path, monkeypatch):
     """An experiment of three trials, of which one was begun, and what it was asked to do."""
     monkeypatch.chdir(tmp_path)
     folder = write_experiment(tmp_path, "sweep", "pg", [({}, [-20], "running")], planned=3, time_budget_s=100.0)
@@ -31,8 +57,8 @@ def clock(monkeypatch):
     return now
 
 
-def test_each_of_three_restarts_had_a_whole_time_budget(interrupted, clock, monkeypatch, capsys):
-    folder, spec = interrupted
+def test_restarts_share_the_time_budget(begun, clock, monkeypatch, capsys):
+    folder, spec = begun
     given = []
 
     def give_up(learner, folder, spec, signals, callbacks, verbose):
@@ -40,13 +66,13 @@ def test_each_of_three_restarts_had_a_whole_time_budget(interrupted, clock, monk
         clock[0] += 40
         raise RuntimeError("Caught unexpected exception")
 
-    monkeypatch.setattr(fitting, "_fit", give_up)
+    monkeypatch.setattr(tuner, "fit_once", give_up)
     lifecycle._run(PG, folder, spec, [], RunFlags())
     assert given == [100, 60, 20]
     assert ExperimentSpec.read(folder).ended == "time budget"
     assert ExperimentSpec.read(folder).time_budget_s == 100, "a later --resume has a whole one"
     given.clear()
-    lifecycle._run(PG, folder, spec.but(time_budget_s=None), [], RunFlags())
+    assert lifecycle._run(PG, folder, spec.but(time_budget_s=None), [], RunFlags()) == 3
     assert given == [None] * 4
     assert ExperimentSpec.read(folder).ended == "gave up"
     assert "Ray Tune gave up: Caught unexpected exception" in capsys.readouterr().err
@@ -56,31 +82,209 @@ def test_each_of_three_restarts_had_a_whole_time_budget(interrupted, clock, monk
     ("took", "stopped", "ended", "status"),
     [(99, False, "all done", 0), (101, False, "time budget", 0), (50, True, "interrupted", 130)],
 )
-def test_why_an_experiment_ended_is_noted(interrupted, clock, monkeypatch, took, stopped, ended, status):
-    folder, spec = interrupted
+def test_why_an_experiment_ended_is_noted(begun, clock, monkeypatch, took, stopped, ended, status):
+    folder, spec = begun
 
     def fit(learner, folder, spec, signals, callbacks, verbose):
         clock[0] += took
         if stopped:
             signals.received = signal.SIGINT
 
-    monkeypatch.setattr(fitting, "_fit", fit)
+    monkeypatch.setattr(tuner, "fit_once", fit)
     assert lifecycle._run(PG, folder, spec, [], RunFlags()) == status
-    assert ExperimentSpec.read(folder).ended == ended
+    assert ExperimentSpec.read(folder) == spec.but(ended=ended)
 
 
-def test_an_extension_whose_home_is_out_of_reach_is_not_recorded(tmp_path, monkeypatch):
-    """It stayed in the record, and the same command was refused afterwards."""
-    folder = write_experiment(tmp_path, "short", "pg", [({}, [-20] * 10, None)])
-    before = ExperimentSpec.read(folder)
+@pytest.mark.parametrize("what", ["no cluster", "no bucket"])
+def test_an_extension_that_cannot_begin_is_not_recorded(what, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "home").mkdir()
+    uri = (tmp_path / "home").as_uri()
+    folder = write_experiment(tmp_path / "results", "short", "pg", [({}, [-20] * 10, None)], storage_uri=uri)
+    Remote.of(folder).publish()
+    before = (folder / RECORD).read_bytes()
 
-    def write(spec, folder):
-        spec.write(folder)
-        raise OSError("no route")
+    def start_ray(*of):
+        if what == "no cluster":
+            raise ConfigError("out of reach")
+        return ClusterResources((4,))
 
-    monkeypatch.setattr(lifecycle, "_write", write)
-    monkeypatch.setattr(lifecycle, "start_ray", lambda *of: ClusterResources((4,)))
+    def publish(*of):
+        raise OSError("out of reach")
+
+    monkeypatch.setattr(lifecycle, "start_ray", start_ray)
     monkeypatch.setattr(lifecycle, "require_shared", lambda *of: None)
-    with pytest.raises(ConfigError, match="cannot be changed: no route"):
-        lifecycle.resume(PG, flags(tmp_path, extend="short"), Budget(20))
-    assert ExperimentSpec.read(folder) == before
+    monkeypatch.setattr(Remote, "publish", publish)
+    with pytest.raises(ConfigError, match="out of reach"):
+        lifecycle.resume(PG, flags("results", extend="short"), Budget(20))
+    assert (folder / RECORD).read_bytes() == before
+
+
+@pytest.fixture(scope="module")
+def interrupted_once(ray_cluster, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("storage") / "interrupted"
+    fit(TRPO, folder, SIX_ITERATIONS, InterruptAt(5))
+    return folder
+
+
+@pytest.fixture
+def interrupted(interrupted_once, tmp_path):
+    """A copy of an experiment that was cut off in its fifth iteration; its best checkpoint and the fourth are there."""
+    return shutil.copytree(interrupted_once, tmp_path / "interrupted")
+
+
+def damage_tunes_state(folder):
+    """Cut off, a pickle that would run a program, and one from a later time zone that knows nothing."""
+    for file in folder.glob(TUNE_STATES):
+        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    (folder / "experiment_state-2099-01-01_00-00-00.json").write_text('{"trial_data": []}')
+    (folder / "tuner.pkl").write_bytes(b"cos\nsystem\n(S'touch " + bytes(folder / "executed") + b"'\ntR.")
+    return folder
+
+
+def lose_tunes_state_and_the_newest_checkpoint_and_move(folder):
+    for file in [*folder.glob("*.pkl"), *folder.glob(TUNE_STATES), *folder.glob("basic-variant-*")]:
+        file.unlink()
+    for trial in trial_folders(folder):
+        shutil.rmtree(max(trial.glob("checkpoint_*")))
+    return folder.rename(folder.with_name("other name"))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [pytest.param(damage_tunes_state, marks=pytest.mark.slow), lose_tunes_state_and_the_newest_checkpoint_and_move],
+)
+def test_an_interrupted_experiment_ends_as_if_it_had_never_been(damage, interrupted, undisturbed, tmp_path):
+    folder = damage(interrupted)
+    lifecycle.resume(TRPO, flags(tmp_path / "nowhere", resume=str(folder)))
+    assert_as_undisturbed(folder, undisturbed)
+    assert not (interrupted / "executed").exists()
+
+
+def test_a_damaged_checkpoint_and_lost_rows_are_named(interrupted):
+    trial = trial_folders(interrupted)[0]
+    *_, before, newest = sorted(trial.glob("checkpoint_*"))  # the best one, and the latest
+    results = trial / "result.json"
+    results.write_bytes(results.read_bytes()[: results.stat().st_size // 3])
+    kept = len(restore(interrupted, SIX_ITERATIONS)["00000"].rows)
+    assert kept < 3
+    text = "\n".join(describe(restore(interrupted, SIX_ITERATIONS)))
+    assert f"{trial.name}: result.json lacks iterations {kept + 1} to 3" in text
+    assert f"{trial.name}: goes on after iteration 4" in text
+    arrays = newest / "arrays.safetensors"
+    arrays.write_bytes(arrays.read_bytes()[:-1])
+    text = "\n".join(describe(restore(interrupted, SIX_ITERATIONS)))
+    assert f"{trial.name}: not used: {newest}: arrays.safetensors is damaged" in text
+    assert f"{trial.name}: goes on after iteration {load_state(before).iteration}" in text
+
+
+def cut_the_record(folder):
+    (folder / RECORD).write_text('{"learner": "trpo"')
+
+
+def change_a_setting(folder):
+    params = trial_folders(folder)[0] / "params.json"
+    params.write_text(json.dumps(json.loads(params.read_text()) | {"gamma": 0.5}))
+
+
+@pytest.mark.parametrize(
+    ("damage", "complaint"),
+    [(cut_the_record, r"experiment\.json is damaged"), (change_a_setting, r"gamma=0\.5 for 0\.98")],
+)
+def test_what_does_not_fit_together_is_refused_by_name(damage, complaint, interrupted):
+    damage(interrupted)
+    with pytest.raises(ConfigError, match=complaint):
+        lifecycle.resume(TRPO, flags(interrupted.parent, resume=interrupted.name))
+
+
+def test_a_second_program_is_refused(interrupted):
+    with exclusive(interrupted), pytest.raises(ConfigError, match="in use by another program"):
+        lifecycle.resume(TRPO, flags(interrupted.parent, resume=interrupted.name))
+
+
+@pytest.mark.slow
+def test_when_tune_gives_up_in_mid_run_the_experiment_goes_on_from_its_checkpoints(
+    ray_cluster, undisturbed, tmp_path, monkeypatch, capsys
+):
+    """As when Ray's memory monitor kills a trial: ``fit`` raises, whatever ``max_failures`` says."""
+    write, broken = JsonLogger.log_trial_result, []
+
+    def give_up_once(self, iteration, trial, result):
+        if result["training_iteration"] == 3 and not broken:
+            broken.append(True)
+            raise RuntimeError("Caught unexpected exception")
+        write(self, iteration, trial, result)
+
+    monkeypatch.setattr(JsonLogger, "log_trial_result", give_up_once)
+    status, folder = lifecycle.start(TRPO, SIX_ITERATIONS, flags(tmp_path, name="given-up"))
+    assert status == 0
+    assert "Ray Tune gave up: RuntimeError: Caught unexpected exception" in capsys.readouterr().err
+    assert_as_undisturbed(folder, undisturbed)
+
+
+def test_trials_with_both_limits_are_extended_by_the_one_that_ended_them_without_a_gap(
+    ray_cluster, undisturbed, tmp_path
+):
+    spec = SIX_ITERATIONS.but(iterations=3, timesteps=10**6)
+    _, folder = lifecycle.start(TRPO, spec, flags(tmp_path, name="short"))
+    assert ExperimentSpec.read(folder).ended == "all done"
+    with pytest.raises(ConfigError, match="its trials ended by their other limit; give more --iterations"):
+        lifecycle.resume(TRPO, flags(tmp_path, extend="short"), Budget(None, 2 * 10**6))
+    assert ExperimentSpec.read(folder).budget == Budget(3, 10**6)
+    status, _ = lifecycle.resume(TRPO, flags(tmp_path, extend="short"), Budget(6))
+    assert status == 0
+    assert_as_undisturbed(folder, undisturbed)
+    assert ExperimentSpec.read(folder).earlier_budgets == [Budget(3, 10**6)]
+    before, now = (f"1,000,000 agent steps or {iterations} iterations" for iterations in (3, 6))
+    assert f"- Extended: to {now} a trial, after {before}\n" in origin(read_experiment(folder))
+    with pytest.raises(ConfigError, match="have 6 already"):
+        lifecycle.resume(TRPO, flags(tmp_path, extend="short"), Budget(6))
+
+
+@pytest.mark.slow
+def test_steps_are_a_budget_too_and_can_be_extended(ray_cluster, undisturbed, tmp_path):
+    ends = [[row["timesteps_total"] for row in rows(trial)] for trial in trial_folders(undisturbed)]
+    first, last = max(end[1] for end in ends), min(end[5] for end in ends)
+    spec = SIX_ITERATIONS.but(iterations=None, timesteps=first)
+    _, folder = lifecycle.start(TRPO, spec, flags(tmp_path, name="steps"))
+    assert all_over(restore(folder, spec), spec)
+    for trial, end in zip(trial_folders(folder), ends, strict=True):
+        assert len(rows(trial)) == 1 + sum(steps < first for steps in end)
+    assert lifecycle.resume(TRPO, flags(tmp_path, extend="steps"), Budget(None, last)) == (0, folder)
+    for trial, expected in zip(trial_folders(folder), trial_folders(undisturbed), strict=True):
+        shown = rows(trial)
+        assert shown[-2]["timesteps_total"] < last <= shown[-1]["timesteps_total"]
+        assert [row["episode_reward_mean"] for row in shown] == [
+            row["episode_reward_mean"] for row in rows(expected)[: len(shown)]
+        ]
+
+
+def test_an_extension_that_was_cut_off_before_it_began_is_not_forgotten(undisturbed):
+    assert all_over(restore(undisturbed, SIX_ITERATIONS), SIX_ITERATIONS)
+    extended = SIX_ITERATIONS.but(iterations=9, extended=[Limits(iterations=6)])
+    assert not all_over(restore(undisturbed, extended), extended)
+
+
+def test_a_fork_with_the_same_settings_ends_where_its_origin_would(interrupted, undisturbed, tmp_path):
+    run = flags(interrupted.parent, fork=interrupted.name, name="fork")
+    spec, restored = forked(TRPO, run)
+    for trial in restored:  # leave each trial only its newest checkpoint, which is the best one then
+        for path, _ in trial.checkpoints[:-1]:
+            shutil.rmtree(path)
+    spec, restored = forked(TRPO, run)
+    _, folder = lifecycle.start(TRPO, spec, run, restored)
+    starts = [trial.iteration for trial in restored]
+    for trial, expected, start in zip(trial_folders(folder), trial_folders(undisturbed), starts, strict=True):
+        assert iterations(trial) == list(range(start + 1, 7))
+        assert_same(last_arrays(trial)[1], last_arrays(expected)[1])
+    assert ExperimentSpec.read(folder).fork_of.model_dump() == {"name": "interrupted", "iterations": starts}
+    assert restore(folder, ExperimentSpec.read(folder)).keys() == {"00000"}
+
+
+def test_a_fork_takes_new_settings_but_none_that_its_checkpoints_do_not_fit(interrupted):
+    _, restored = forked(TRPO, flags(interrupted.parent, fork="interrupted"))
+    assert changed(restored[0], {"gamma": 0.5}, TRPOConfig).gamma == 0.5
+    with pytest.raises(ConfigError, match="--fork cannot change hidden_sizes"):
+        changed(restored[0], {"hidden_sizes": "4"}, TRPOConfig)
+    with pytest.raises(ConfigError, match="gamma=2"):
+        changed(restored[0], {"gamma": 2.0}, TRPOConfig)

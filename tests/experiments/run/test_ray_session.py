@@ -1,12 +1,17 @@
-"""A Ray of a program's own: nobody but this machine reaches it, and nobody but its user reads its token."""
+"""A Ray of a program's own is reached from this machine alone; what is used of Ray is there, or is missed in time."""
 
 import os
 import subprocess
+import sys
 
 import pytest
 import ray
 from ray._private import ray_constants
+from ray.train._internal.checkpoint_manager import _CheckpointManager
+from ray.tune.experiment import Trial
 
+from experiments import train
+from experiments.run import ray_session
 from experiments.run.ray_internals import on_loopback
 from experiments.run.ray_session import start_local
 from tests.helpers.programs import SWEEPS, command, listening
@@ -18,7 +23,7 @@ ENDLESS += ["--set", "hidden_sizes=10-10", "--batch-size", 300, "--num-workers",
 ENDLESS += ["--iterations", 100_000, "--scheduler", "fifo", "--max-concurrent", 2]
 
 
-def test_a_local_ray_listened_on_all_interfaces(ray_cluster):
+def test_a_local_ray_listens_on_loopback_alone(ray_cluster):
     ray.get(ray.remote(lambda: None).remote())  # a worker, too
     sockets = listening(os.getpid())
     assert {"gcs_server", "raylet"} <= {name for name, _ in sockets}
@@ -27,7 +32,7 @@ def test_a_local_ray_listened_on_all_interfaces(ray_cluster):
 
 @pytest.mark.slow
 @pytest.mark.ray
-def test_everything_of_a_running_sweep_listened_on_all_interfaces(tmp_path):
+def test_everything_of_a_running_sweep_listens_on_loopback_alone(tmp_path):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     with (tmp_path / "log").open("w") as log:
         program = subprocess.Popen(
@@ -72,7 +77,7 @@ def token(tmp_path, monkeypatch):
     return tmp_path / ".ray" / "auth_token"
 
 
-def test_the_token_file_was_readable_for_everybody_on_the_machine(token):
+def test_the_token_file_can_be_read_by_its_owner_alone(token):
     start_local(1)
     first = token.read_text()
     assert len(first) == 64
@@ -94,3 +99,39 @@ def test_a_home_that_cannot_be_written_is_named_in_one_line(token, monkeypatch):
     monkeypatch.setenv("HOME", __file__)
     with pytest.raises(ConfigError, match=r"auth_token, where Ray keeps .* cannot be written: Not a directory; .*"):
         start_local(1)
+
+
+def test_a_node_that_does_not_answer_leaves_no_file_behind(tmp_path, monkeypatch):
+    def no_answer(probe, *args):
+        raise ConfigError("node 10.0.0.7 has not answered")
+
+    monkeypatch.setattr(ray_session, "_on_every_node", no_answer)
+    with pytest.raises(ConfigError, match="has not answered"):
+        ray_session.require_shared(str(tmp_path))
+    assert not [*tmp_path.iterdir()]
+
+
+CARTPOLE = "trpo --preset cartpole --num-workers 1 --iterations 1"
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [
+        (sys.modules["ray.train._internal.session"], "_TrainingResult"),
+        (_CheckpointManager, "register_checkpoint"),
+        (Trial, "init_local_path"),
+        (ray_constants, "ENABLE_RAY_CLUSTER"),
+    ],
+)
+def test_a_name_that_is_missing_ends_the_program_with_one_sentence(owner, name, monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delattr(owner, name)
+    monkeypatch.setattr(sys, "argv", ["train.py", *CARTPOLE.split()])
+    with pytest.raises(SystemExit) as stop:
+        train.main()
+    assert stop.value.code == 2
+    error = capsys.readouterr().err
+    assert f"no attribute '{name}'" in error
+    assert error.endswith("it works with Ray 2.60\n")
+    assert error.count("\n") == 1
+    assert not [*tmp_path.iterdir()]

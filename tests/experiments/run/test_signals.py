@@ -1,19 +1,16 @@
-"""Programs that are stopped: by SIGINT and SIGTERM in good order, by SIGKILL at any moment."""
+"""SIGINT and SIGTERM end a program in good order, and what runs or was killed is in TensorBoard."""
 
 import os
 import signal
-import time
-import uuid
+import threading
 
-import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from tests.helpers.programs import SWEEPS, TRAIN, begin, marked, run
+from experiments.run.stop_signals import StopSignals
+from tests.helpers.programs import SWEEPS, TRAIN, begin
 from tests.helpers.small_experiments import assert_tensorboard_shows, iterations, last_arrays, trial_folders
-from tests.helpers.trials import assert_same, wait_until
-
-pytestmark = [pytest.mark.slow, pytest.mark.ray]
+from tests.helpers.trials import wait_until
 
 ENDLESS = ["--preset", "cartpole", "--timesteps-per-batch", 300]
 ENDLESS += ["--hidden-sizes", 8, "--iterations", 100_000, "--num-workers", 1, "--checkpoint-frequency", 1]
@@ -31,6 +28,7 @@ def wait_for_rows(experiment, count, process, cwd):
     wait_until(enough, "no results", seconds=120)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_stopped_program_saves_says_how_to_go_on_and_goes_on(number, status, tmp_path):
     experiment = tmp_path / "results" / "stopped"
@@ -54,7 +52,8 @@ def test_a_stopped_program_saves_says_how_to_go_on_and_goes_on(number, status, t
     assert iterations(trial) == list(range(1, len(iterations(trial)) + 1))
 
 
-def test_a_signal_to_ray_as_well_as_a_batch_system_sends_it_ended_the_program_after_a_minute_with_status_1(tmp_path):
+@pytest.mark.slow
+def test_a_signal_to_ray_as_well_as_a_batch_system_sends_it_ends_the_program_at_once(tmp_path):
     experiment = tmp_path / "results" / "stopped"
     process = begin(TRAIN, "trpo", *ENDLESS, "--name", "stopped", cwd=tmp_path)
     wait_for_rows(experiment, 3, process, tmp_path)
@@ -79,32 +78,10 @@ SMALL = {
 }
 
 
-@pytest.mark.parametrize("learner", SMALL)
-def test_a_sweep_killed_three_times_ends_with_the_same_theta_bit_for_bit(learner, tmp_path):
-    sweep, rng, mark = SWEEPS[learner], np.random.default_rng(0), uuid.uuid4().hex
-    flags = ["--scheduler", "fifo", "--num-samples", 2, "--iterations", 8, "--checkpoint-frequency", 2]
-    flags += ["--num-workers", 1, *SMALL[learner]]
-    run(sweep, *flags, "--name", "undisturbed", cwd=tmp_path)
-    killed = tmp_path / "results" / "killed"
-    for attempt in range(3):
-        way = ["--resume", "killed"] if attempt else [*flags, "--name", "killed"]
-        process = begin(sweep, *way, cwd=tmp_path, mark=mark)
-        wait_for_rows(killed, 4 * attempt + int(rng.integers(2, 5)), process, tmp_path)
-        time.sleep(rng.uniform(0, 0.5))  # anywhere in an iteration, a save or a start
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        wait_until(lambda: not marked(mark), "processes outlive their program")
-    assert rows_in(killed) < 16, "it was not done yet"
-
-    run(sweep, "--resume", "killed", cwd=tmp_path)
-    for left, right in zip(trial_folders(killed), trial_folders(tmp_path / "results" / "undisturbed"), strict=True):
-        assert iterations(left) == iterations(right) == list(range(1, 9))
-        assert_same(last_arrays(left)[1], last_arrays(right)[1])
-
-
 PICTURES = {"pg": {"eval/game", "policy/neurons"}, "trpo": {"eval/game"}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", SWEEPS)
 def test_tensorboard_shows_a_running_and_a_killed_sweep_too(learner, tmp_path):
     flags = ["--scheduler", "fifo", "--num-samples", 2, "--iterations", 500, "--num-workers", 1, *SMALL[learner]]
@@ -129,3 +106,45 @@ def test_tensorboard_shows_a_running_and_a_killed_sweep_too(learner, tmp_path):
 
 def has_pictures(learner):
     return lambda trial: set(EventAccumulator(str(trial)).Reload().Tags()["images"]) == PICTURES[learner]
+
+
+@pytest.fixture
+def signals():
+    """Released after the test, which also ends its watch for Ray; then the handlers of before are put back."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    signals = StopSignals()
+    yield signals
+    signals.release()
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_between_a_sweep_and_its_confirmation_ends_the_program(number, status, capsys, signals):
+    signals.setup()
+    signals.release()
+    with pytest.raises(SystemExit) as stop:
+        os.kill(os.getpid(), number)
+    assert stop.value.code == status
+    assert "saving" not in capsys.readouterr().err
+    assert not signals.received
+
+
+def test_a_signal_to_an_experiment_that_runs_is_kept_for_its_end(capsys, signals):
+    told = []
+    signal.signal(signal.SIGINT, lambda number, frame: told.append(number))  # as Tune does
+    signals.setup()
+    os.kill(os.getpid(), signal.SIGTERM)
+    assert (signals.status, told) == (143, [signal.SIGTERM])
+    assert "SIGTERM: saving" in capsys.readouterr().err
+
+
+def test_the_watch_for_ray_ends_with_its_experiment(signals):
+    before = {*threading.enumerate()}
+    signal.signal(signal.SIGINT, lambda number, frame: None)
+    signals.setup()
+    os.kill(os.getpid(), signal.SIGTERM)
+    (watch,) = {*threading.enumerate()} - before
+    signals.release()
+    watch.join(10)
+    assert not watch.is_alive()

@@ -1,67 +1,132 @@
-"""A program's task from its command line to its exit status, where no Ray is needed to tell."""
+"""What a command line asks for, and what of it is refused before anything starts: without Ray."""
+
+import shutil
 
 import pytest
+from ray.train._internal.checkpoint_manager import _CheckpointManager
+from ray.train._internal.session import _TrainingResult
+from ray.tune import Checkpoint
 
 from experiments.ask.budget import Budget
-from experiments.plan.learners import PG
+from experiments.plan.learners import PG, TRPO
 from experiments.record.spec import Confirm, ExperimentSpec
-from experiments.run import confirm, lifecycle
-from experiments.run.task import continuation, perform
-from tests.helpers.small_experiments import flags
+from experiments.run import lifecycle
+from experiments.run.callbacks import RESERVE_BYTES
+from experiments.run.lifecycle import perform
+from experiments.run.task import checkpoint_bytes, continuation, require_possible
+from experiments.run.tuner import make_tuner
+from tests.helpers.small_experiments import flags, small_spec
+from tests.helpers.trials import CARTPOLE
 from tests.helpers.written_experiments import write_experiment
 from trainables.checks import ConfigError
+from trainables.config import PGConfig, TRPOConfig
+from trainables.metrics import METRIC
 
 ASKED = Confirm(best=1, seeds=2)
 
 
-def resumed(storage, name):
-    return continuation(PG, flags(storage, resume=name), Budget(None))
+@pytest.fixture
+def done(monkeypatch):
+    """What would have run: new experiments by their names, others by their folders'; each is interrupted."""
+    names = []
+    monkeypatch.setattr(lifecycle, "start", lambda learner, spec, run, *of: (names.append(run.name) or 130, None))
+    monkeypatch.setattr(lifecycle, "go_on", lambda learner, folder, *of: names.append(folder.name) or 130)
+    return names
 
 
-def test_a_confirmation_that_cannot_be_run_was_left_out_with_status_0(tmp_path, monkeypatch, capsys):
-    write_experiment(tmp_path, "sweep", "pg", [({}, [], "running")], planned=3, confirm=ASKED, ended="time budget")
+def resumed(storage, name, asked=None):
+    return continuation(PG, flags(storage, resume=name), Budget(None), asked)
+
+
+def test_a_confirmation_that_cannot_be_run_is_left_out_with_status_3(tmp_path, monkeypatch, capsys):
+    write_experiment(
+        tmp_path, "sweep", "pg", [({}, [], "running")], planned=3, confirm=ASKED.model_dump(), ended="time budget"
+    )
     monkeypatch.setattr(lifecycle, "go_on", lambda *of: 0)
     assert perform(resumed(tmp_path, "sweep")) == 3
     assert capsys.readouterr().err == "--confirm was left out: no trial has a result\n"
 
 
-@pytest.mark.parametrize("ended", [None, "time budget"])
-def test_resuming_a_killed_confirmation_trained_its_time_limited_sweep_again(tmp_path, monkeypatch, ended):
-    """So the scores moved that its choice was made by."""
-    done = []
-    monkeypatch.setattr(confirm.lifecycle, "go_on", lambda learner, folder, *of: done.append(folder.name) or 130)
-    write_experiment(tmp_path, "sweep", "pg", [({}, [-20], "running")], planned=2, confirm=ASKED, ended=ended)
-    write_experiment(tmp_path, "sweep-confirm", "pg", [({"seed": 3}, [-20], "running")], confirms="sweep")
+@pytest.mark.parametrize(
+    ("record", "confirmed", "goes_on"),
+    [
+        ({"confirm": ASKED.model_dump()}, "running", "sweep-confirm"),
+        ({"confirm": ASKED.model_dump(), "ended": "time budget"}, "running", "sweep-confirm"),
+        ({"confirm": ASKED.model_dump(), "extended": [{"iterations": 5, "timesteps": None}]}, None, "sweep"),
+        ({"ended": "time budget"}, None, "sweep"),
+    ],
+    ids=["confirmation killed", "its sweep had too little time", "extension killed", "no confirmation promised"],
+)
+def test_what_a_resumed_sweep_goes_on_with(record, confirmed, goes_on, done, tmp_path):
+    write_experiment(tmp_path, "sweep", "pg", [({}, [-20], "running")], planned=2, **record)
+    if "confirm" in record:
+        write_experiment(tmp_path, "sweep-confirm", "pg", [({"seed": 3}, [-20], confirmed)], confirms="sweep")
     assert perform(resumed(tmp_path, "sweep")) == 130
-    assert done == ["sweep-confirm"]
+    assert done == [goes_on]
 
 
-def test_an_extension_that_was_killed_goes_on_although_the_sweep_was_confirmed_before(tmp_path, monkeypatch):
-    done, extended = [], [{"iterations": 5, "timesteps": None}]
-    monkeypatch.setattr(lifecycle, "go_on", lambda learner, folder, *of: done.append(folder.name) or 130)
-    write_experiment(tmp_path, "sweep", "pg", [({}, [-20], "running")], confirm=ASKED, extended=extended)
-    write_experiment(tmp_path, "sweep-confirm", "pg", [({"seed": 3}, [-20], None)], confirms="sweep")
-    assert perform(resumed(tmp_path, "sweep")) == 130
-    assert done == ["sweep"]
-
-
-def test_a_sweep_that_its_time_budget_ended_goes_on_if_no_confirmation_was_asked_for(tmp_path, monkeypatch):
-    done = []
-    monkeypatch.setattr(lifecycle, "go_on", lambda learner, folder, *of: done.append(folder.name) or 0)
-    write_experiment(tmp_path, "sweep", "pg", [({}, [-20], "running")], planned=2, ended="time budget")
-    assert perform(resumed(tmp_path, "sweep")) == 0
-    assert done == ["sweep"]
-
-
-def test_a_confirmation_could_only_be_promised_when_a_sweep_began(tmp_path, monkeypatch):
-    done, later = [], {"best": 1, "seeds": 3}
+def test_a_confirmation_can_be_promised_when_the_sweep_is_over_but_only_one(done, tmp_path):
     folder = write_experiment(tmp_path, "sweep", "pg", [({}, [-20], None)], ended="all done")
-    monkeypatch.setattr(confirm.lifecycle, "start", lambda learner, spec, run: (done.append(run.name) or 130, folder))
-    assert perform(continuation(PG, flags(tmp_path, resume="sweep"), Budget(None), ASKED)) == 130
+    assert perform(resumed(tmp_path, "sweep", ASKED)) == 130
     assert done == ["sweep-confirm"]
     assert ExperimentSpec.read(folder).confirm == ASKED
     with pytest.raises(ConfigError, match="sweep promises the best 1 already; leave it out"):
-        continuation(PG, flags(tmp_path, resume="sweep"), Budget(None), later)
+        resumed(tmp_path, "sweep", Confirm(best=1, seeds=3))
     write_experiment(tmp_path, "other", "pg", [({}, [-20], None)], scheduler="pbt")
     with pytest.raises(ConfigError, match="other is a sweep of pbt"):
-        continuation(PG, flags(tmp_path, resume="other"), Budget(None), later)
+        resumed(tmp_path, "other", ASKED)
+
+
+def test_a_name_that_the_confirmation_would_find_taken_is_refused_at_the_start(tmp_path):
+    spec, run = small_spec("pg", [PGConfig()], confirm=ASKED), flags(tmp_path, name="sweep")
+    require_possible(PG, spec, run)
+    write_experiment(tmp_path, "sweep-confirm", "pg", [({}, [-20], None)])
+    with pytest.raises(ConfigError, match="'sweep-confirm', which exists already"):
+        require_possible(PG, spec, run)
+
+
+@pytest.fixture
+def free(monkeypatch):
+    """The disk's free bytes, look by look."""
+    looks, usage = [], shutil.disk_usage("/")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=looks.pop(0)))
+    return looks
+
+
+def test_an_experiment_whose_checkpoints_have_no_room_is_refused(free, tmp_path):
+    settings = {"method": "reinforce", "slots": 0, "batch_size": 1}
+    spec = small_spec("pg", [PGConfig(**settings, optimiser=optimiser) for optimiser in ("rmsprop", "adam")])
+    # theta, RMSProp's mean square; theta, Adam's two moments, its counter. Two best, the latest, one being written
+    assert checkpoint_bytes(PG, spec) == pytest.approx(4 * (2 + 3) * 4 * 6401 * 200, rel=1e-3)
+    free += [RESERVE_BYTES + checkpoint_bytes(PG, spec) - 1, 10 * RESERVE_BYTES]
+    with pytest.raises(ConfigError, match="checkpoints take up to 102 MB and 210 MB stay free, but 312 MB are left"):
+        require_possible(PG, spec, flags(tmp_path / "not" / "there" / "yet"))
+    assert require_possible(PG, spec, flags(tmp_path)) == checkpoint_bytes(PG, spec)
+
+
+def test_as_many_checkpoints_are_reckoned_as_tune_keeps_at_most(tmp_path):
+    """Tune's own bookkeeping, with falling scores: the latest is never among the best."""
+    spec = small_spec("trpo", [TRPOConfig(**CARTPOLE)])
+    config = make_tuner(TRPO, tmp_path, spec, {})._local_tuner._run_config.checkpoint_config
+    manager, found = _CheckpointManager(config), 0
+    for index in range(10):
+        folder = tmp_path / f"checkpoint_{index:06d}"
+        folder.mkdir()
+        found = max(found, len([*tmp_path.glob("checkpoint_*")]))
+        manager.register_checkpoint(_TrainingResult(Checkpoint(folder), {METRIC: -index}))
+    assert found == 4
+    state = TRPO.trainable.untrained(TRPOConfig(**CARTPOLE))
+    state.save_checkpoint(str(folder))
+    assert checkpoint_bytes(TRPO, spec) == found * sum(array.nbytes for array in state.arrays.values())
+
+
+def test_an_experiment_that_keeps_all_checkpoints_is_reckoned_with_all_of_each_round(free, tmp_path):
+    one = small_spec("trpo", [TRPOConfig(**CARTPOLE | {"eval_interval": 5})], iterations=20, keep_checkpoints=0)
+    size = checkpoint_bytes(TRPO, one.but(keep_checkpoints=2)) // 4
+    assert checkpoint_bytes(TRPO, one) == (20 // 2 + 20 // 5 + 1 + 2) * size
+    halved = one.but(configs=one.configs * 9, scheduler="halving", rungs=[4, 10, 20])
+    begin, middle, end = 9 * (2 + 1 + 1), 3 * (3 + 2 + 1), 1 * (5 + 2 + 1)
+    assert checkpoint_bytes(TRPO, halved) == (begin + middle + end + 9 * 2) * size
+    free += [RESERVE_BYTES + 16 * size]
+    with pytest.raises(ConfigError, match="--keep-checkpoints best takes less"):
+        require_possible(TRPO, one, flags(tmp_path))

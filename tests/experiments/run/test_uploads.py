@@ -12,8 +12,8 @@ from experiments.record import mirror
 from experiments.record.decisions import read_exchanges
 from experiments.record.mirror import Remote
 from experiments.run import lifecycle
-from experiments.run.fork import fork, forked
-from experiments.run.uploads import Uploads
+from experiments.run.callbacks import Uploads
+from experiments.run.task import forked
 from tests.helpers.small_experiments import (
     PAIR,
     SIX_ITERATIONS,
@@ -71,7 +71,7 @@ def test_what_lies_there_is_extended_mirrored_and_forked(storage, undisturbed):
     lose_the_machine()
     run = flags(storage, fork="short", name="fork")
     spec, restored = forked(TRPO, run)
-    status, forked_folder = fork(TRPO, spec.but(iterations=6), restored, run)
+    status, forked_folder = lifecycle.start(TRPO, spec.but(iterations=6), run, restored)
     assert status == 0
     for trial, expected in zip(trial_folders(forked_folder), trial_folders(undisturbed), strict=True):
         assert_same(last_arrays(trial)[1], last_arrays(expected)[1])

@@ -9,6 +9,7 @@ from ray import tune
 
 from experiments.ask.flags import RunFlags
 from experiments.plan.learners import TRPO
+from experiments.read.experiments import read_experiment
 from experiments.record.lock import exclusive
 from experiments.run import lifecycle, tuner
 from experiments.show.summary import summarise
@@ -23,7 +24,7 @@ def test_the_summary_shows_every_trial_the_best_one_and_what_failed(tmp_path, ca
     trials = [({}, [-20, -19], None), ({"seed": 1}, [-20, -12], None), ({"seed": 2}, [-20], "RuntimeError: no <luck>")]
     folder = write_experiment(tmp_path, "some sweep", "pg", [*trials, ({"seed": 3}, [-20], "cut")])
     with exclusive(folder):  # as the program does that prints it
-        assert summarise(folder) == 1
+        assert summarise(read_experiment(folder, running=False)) == 1
     output, errors = capsys.readouterr()
     rows = {line.split()[0]: line.split()[1:4] for line in output.splitlines() if line.startswith("0000")}
     assert rows == {
@@ -38,9 +39,11 @@ def test_the_summary_shows_every_trial_the_best_one_and_what_failed(tmp_path, ca
 
 
 def test_without_failures_the_status_is_0_and_without_results_there_is_no_best(tmp_path, capsys):
-    assert summarise(write_experiment(tmp_path, "good", "pg", [({}, [-20], None)])) == 0
+    for name, returns, ending in (("good", [-20], None), ("empty", [], "running")):
+        write_experiment(tmp_path, name, "pg", [({}, returns, ending)])
+    assert summarise(read_experiment(tmp_path / "good")) == 0
     assert "Failed" not in capsys.readouterr().err
-    assert summarise(write_experiment(tmp_path, "empty", "pg", [({}, [], "running")])) == 0
+    assert summarise(read_experiment(tmp_path / "empty")) == 0
     assert "Best trial" not in capsys.readouterr().out
 
 
@@ -62,7 +65,7 @@ def test_a_planted_error_pkl_of_a_failed_trial_is_never_opened(ray_cluster, tmp_
     folder, trace = tmp_path / "sweep", tmp_path / "exploded"
     spec = small_spec("trpo", [TRPOConfig(**CARTPOLE)], iterations=2)
     fit(learner, folder, spec, PlantErrorPickle(folder, trace))
-    assert summarise(folder) == 1
+    assert summarise(read_experiment(folder, running=False)) == 1
     (trial,) = trial_folders(folder)
     assert f"Failed: {trial.name}: " in capsys.readouterr().err
     assert "a bug" in (trial / "error.txt").read_text(encoding="utf-8")

@@ -10,16 +10,12 @@ import time
 import numpy as np
 import pytest
 
-from experiments.plan.learners import PG
 from experiments.read.experiments import read_experiment
 from experiments.record.spec import ExperimentSpec, ForkOf
-from experiments.run.confirm import fresh_seeds
-from experiments.run.lifecycle import require_possible
+from experiments.run.after_sweep import fresh_seeds
 from tests.helpers.programs import ROOT, SWEEPS, command, run
-from tests.helpers.small_experiments import flags, rows, small_spec, trial_folders
+from tests.helpers.small_experiments import rows, trial_folders
 from tests.helpers.written_experiments import write_experiment
-from trainables.checks import ConfigError
-from trainables.config import PGConfig
 
 RESULTS = ROOT / "experiments" / "results.py"
 FLAGS = ["--scheduler", "fifo", "--num-samples", 2, "--iterations", 2, "--num-workers", 1]
@@ -80,21 +76,13 @@ def test_results_reads_what_the_real_sweep_wrote(confirmed):
     assert "Code: git revision" in markdown
 
 
-def test_a_name_that_the_confirmation_would_find_taken_is_refused_at_the_start(tmp_path):
-    spec, run = small_spec("pg", [PGConfig()], confirm={"best": 1, "seeds": 2}), flags(tmp_path, name="sweep")
-    require_possible(PG, spec, run)
-    write_experiment(tmp_path, "sweep-confirm", "pg", [({}, [-20], None)])
-    with pytest.raises(ConfigError, match="'sweep-confirm', which exists already"):
-        require_possible(PG, spec, run)
-
-
-def test_the_confirmation_of_a_fork_said_that_it_began_at_the_forks_checkpoints(tmp_path):
+def test_the_confirmation_of_a_fork_begins_untrained(tmp_path):
     origin = ForkOf(name="other", iterations=[4, 4])
     trials = [({"seed": 1}, [-20, -19], None), ({"seed": 2}, [-20, -18], None)]
     folder = write_experiment(tmp_path, "fork", "pg", trials, fork_of=origin, confirm={"best": 1, "seeds": 2})
     spec = ExperimentSpec.read(folder)
     assert spec.fork_of == origin
-    again = fresh_seeds(spec, read_experiment(folder), spec.confirm)
+    again = fresh_seeds(read_experiment(folder), spec.confirm)
     assert [config["seed"] for config in again.configs] == [3, 4]
     assert again.fork_of is None
 
@@ -129,7 +117,6 @@ def test_a_confirmation_that_was_killed_goes_on_with_its_sweep(tmp_path):
 @pytest.mark.ray
 @pytest.mark.slow
 def test_the_confirmation_comes_where_a_time_budget_ended_the_sweep_before_all_trials_were_made(tmp_path):
-    """It was left out, with status 0."""
     settings = ["--preset", "cartpole", "--set", "hidden_sizes=8", "--set", "max_kl=0.02"]
     length = ["--iterations", 100, "--batch-size", 300, "--num-samples", 200, "--max-concurrent", 1, "--num-workers", 1]
     promise = ["--scheduler", "fifo", "--time-budget-s", 40, "--confirm", 1, "--confirm-seeds", 2, "--name", "short"]

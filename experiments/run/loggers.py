@@ -1,7 +1,8 @@
-"""Tune's results as TensorBoard event files: short tags by family, hyperparameters from the first minute, pictures."""
+"""Results as text, row by row, and as TensorBoard's event files."""
 
+import json
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from ray.tune import Checkpoint
 from ray.tune.experiment import Trial
@@ -10,8 +11,59 @@ from tensorboardX import SummaryWriter
 from tensorboardX.proto.summary_pb2 import Summary
 from tensorboardX.summary import hparams
 
+from experiments.read.rows import read_rows
+from experiments.record.folders import PARAMS, RESULTS
 from experiments.run.tune_trials import trial_folder
 from experiments.show.pictures import Picture, pictures_of
+from trainables.files import replace_text
+
+
+class JsonLogger(LoggerCallback):
+    """Writes a trial's rows straight into its folder, each before the checkpoint that follows it.
+
+    Ray's own logger writes elsewhere and copies now and then, so that after a kill checkpoints can lack their rows. A
+    row of an iteration that was there before (the trial went back to a checkpoint) replaces that row and all after it.
+    """
+
+    def __init__(self, experiment: Path) -> None:
+        self._experiment = experiment
+        self._files: dict[Trial, TextIO] = {}
+        self._latest: dict[Trial, int] = {}
+
+    def log_trial_start(self, trial: Trial) -> None:  # its settings too: pbt changes them on the way
+        folder = trial_folder(self._experiment, trial)
+        folder.mkdir(parents=True, exist_ok=True)
+        replace_text(folder / PARAMS, json.dumps(trial.config, indent=2, sort_keys=True, default=_plain))
+        self._rewrite(trial, read_rows(folder / RESULTS))
+
+    def log_trial_result(self, iteration: int, trial: Trial, result: dict[str, Any]) -> None:
+        if trial not in self._files:
+            self.log_trial_start(trial)
+        row = result["training_iteration"]
+        if row <= self._latest[trial]:
+            rows = read_rows(trial_folder(self._experiment, trial) / RESULTS)
+            self._rewrite(trial, [earlier for earlier in rows if earlier["training_iteration"] < row])
+        self._files[trial].write(json.dumps(result, default=_plain) + "\n")
+        self._files[trial].flush()
+        self._latest[trial] = row
+
+    def log_trial_end(self, trial: Trial, failed: bool = False) -> None:
+        if trial in self._files:
+            self._files.pop(trial).close()
+
+    def _rewrite(self, trial: Trial, rows: list[dict[str, Any]]) -> None:
+        """Replace the file by one of whole rows, and go on from its end."""
+        self.log_trial_end(trial)
+        path = trial_folder(self._experiment, trial) / RESULTS
+        replace_text(path, "".join(json.dumps(row) + "\n" for row in rows))
+        self._files[trial] = path.open("a", encoding="utf-8")
+        self._latest[trial] = rows[-1]["training_iteration"] if rows else 0
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no notation for: NumPy's numbers and arrays as plain ones, all else as text."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
 
 SKIPPED = (
     *("time", "timesteps", "iterations", "episodes", "node", "pid", "hostname", "date", "done"),
@@ -51,10 +103,7 @@ class TensorBoard(LoggerCallback):
         self._writers: dict[Trial, SummaryWriter] = {}
 
     def log_trial_start(self, trial: Trial) -> None:
-        """Open the trial's event file; write its hyperparameters and the layout of charts.
-
-        A trial that goes on from a checkpoint wipes what stood there beyond it, so that no point is there twice.
-        """
+        """A trial that goes on from a checkpoint wipes what stood there beyond it, so that no point is there twice."""
         self.log_trial_end(trial)
         behind = trial.latest_checkpoint_result.metrics["timesteps_total"] if trial.latest_checkpoint_result else 0
         folder = str(trial_folder(self._experiment, trial))
@@ -71,7 +120,6 @@ class TensorBoard(LoggerCallback):
         writer.flush()
 
     def log_trial_result(self, iteration: int, trial: Trial, result: dict[str, Any]) -> None:
-        """Write an iteration's scalars."""
         if trial not in self._writers:
             self.log_trial_start(trial)
         writer = self._writers[trial]
@@ -85,7 +133,6 @@ class TensorBoard(LoggerCallback):
     def on_checkpoint(
         self, iteration: int, trials: list[Trial], trial: Trial, checkpoint: Checkpoint, **info: Any
     ) -> None:
-        """Write the pictures of the evaluation that came with this checkpoint, if one did."""
         if writer := self._writers.get(trial):
             with checkpoint.as_directory() as folder:
                 for picture in pictures_of(folder):
@@ -93,7 +140,6 @@ class TensorBoard(LoggerCallback):
             writer.flush()
 
     def log_trial_end(self, trial: Trial, failed: bool = False) -> None:
-        """Close the trial's event file."""
         if writer := self._writers.pop(trial, None):
             writer.close()
 

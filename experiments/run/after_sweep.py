@@ -1,0 +1,132 @@
+"""After a sweep: its winner plays, and its best are run once more with fresh seeds.
+
+Evaluations during training are few, and of policies that went on learning; and the winner among many owes a part of its
+score to luck.
+"""
+
+import dataclasses
+import itertools
+import shlex
+import sys
+from functools import partial
+from pathlib import Path
+
+from experiments.ask.command_line import neighbour
+from experiments.ask.flags import RunFlags
+from experiments.read import policies
+from experiments.read.configurations import best_configurations, varied
+from experiments.read.experiments import Experiment, read_experiment
+from experiments.read.luck import SUFFIX, confirmations, verdict, wanted
+from experiments.record import mirror
+from experiments.record.decisions import WinnerGames, write_winner
+from experiments.record.folders import WINNER_FILM, display
+from experiments.record.mirror import Remote
+from experiments.record.spec import Confirm, ExperimentSpec
+from experiments.run.ray_session import cluster_resources
+from experiments.show.tables import confirmation_table
+from experiments.show.text import print_table, say
+from trainables.checkpoints import CheckpointError
+from trainables.checks import ConfigError
+from trainables.sampling.evaluation import play_evaluation
+from trainables.sampling.pool import RolloutPool
+
+GAMES = 10
+"""With actions sampled, and as many with the most probable one: an interval of about two points."""
+
+
+def with_winner_played(experiment: Experiment) -> Experiment:
+    """Have the winner of a halved sweep play on all cores, and write down how it played.
+
+    Nothing is played without a winner, or if its games stand there already. A sweep must not fail by its last games,
+    so what hinders them is printed.
+    """
+    folder, best, played = experiment.folder, experiment.winner, experiment.played
+    found = policies.of_trial(best.folder) if best else []
+    if not best or not found or (played and (played.trial, played.iteration) == (best.number, found[-1].iteration)):
+        return experiment
+    print(f"The winner plays {GAMES} games with actions sampled, {GAMES} with the most probable action.", flush=True)
+    try:
+        games, film = _play(found[-1], best.number)
+        write_winner(folder, games)
+        if film:
+            (folder / WINNER_FILM).write_bytes(film)
+        if home := Remote.of(folder):
+            home.push_all(folder)
+    except (CheckpointError, RuntimeError, OSError) as error:
+        print(f"The winner's games were left out: {error}", file=sys.stderr)
+        return experiment
+    return dataclasses.replace(experiment, played=games)
+
+
+def _play(checkpoint: policies.CheckpointRef, trial: int) -> tuple[WinnerGames, bytes | None]:
+    settings = checkpoint.settings
+    runner = policies.policy_runner(checkpoint)
+    workers = min(2 * GAMES, cluster_resources().workers(settings.cpus_per_worker))
+    pool = RolloutPool(checkpoint.trainable.worker_factory(settings), workers, settings.cpus_per_worker)
+    try:
+        play = partial(pool.play, runner.weights)
+        metrics, film = play_evaluation(play, settings.seed, checkpoint.iteration, GAMES)
+    finally:
+        pool.close()
+    return WinnerGames(trial=trial, iteration=checkpoint.iteration, games=GAMES, metrics=metrics), film
+
+
+def confirmation_flags(folder: Path, spec: ExperimentSpec, run: RunFlags) -> RunFlags:
+    """Flags that find what lies beside a sweep, on the Ray that ``run`` names."""
+    where = spec.storage_uri or str(folder.parent)
+    return RunFlags(storage_path=where, address=run.address, callback=run.callback, verbose=run.verbose)
+
+
+def confirmation_began(folder: Path, spec: ExperimentSpec, run: RunFlags) -> bool:
+    """Whether what has the name of a sweep's confirmation is one."""
+    flags, name = confirmation_flags(folder, spec, run), folder.name + SUFFIX
+    if not spec.confirm or not mirror.taken(flags, name):
+        return False
+    try:
+        return ExperimentSpec.read(mirror.find(flags, name, spec.learner)).confirms == folder.name
+    except ConfigError:  # it is something else
+        return False
+
+
+def confirmation_due(folder: Path, run: RunFlags) -> bool:
+    """Whether all that is left of a sweep is its confirmation: the sweep's scores are to stay as they are.
+
+    A confirmation that has begun says so of itself, unless the sweep was extended after it.
+    """
+    experiment = read_experiment(folder)
+    spec = experiment.spec
+    return bool(wanted(experiment)) or (not spec.extended and confirmation_began(folder, spec, run))
+
+
+def fresh_seeds(sweep: Experiment, asked: Confirm) -> ExperimentSpec:
+    """What the confirmation is to do. All configurations meet the same seeds, new to all of them.
+
+    Its trials begin untrained, also those of a fork's confirmation.
+    """
+    first = 1 + max(sweep.spec.seeds)
+    seeds = range(first, first + asked.seeds)
+    chosen = best_configurations(sweep, asked.best)
+    return sweep.spec.but(
+        swept=[*varied(chosen), "seed"],
+        configs=[c.config | {"seed": seed} for c, seed in itertools.product(chosen, seeds)],
+        scheduler="fifo",
+        rungs=None,
+        time_budget_s=None,
+        confirm=None,
+        ended=None,
+        extended=[],
+        confirms=sweep.name,
+        fork_of=None,
+        configuration_of=[index for index in range(len(chosen)) for _ in seeds],
+    )
+
+
+def show_confirmation(sweep: Experiment, confirm: Experiment) -> None:
+    """Print both scores, and what they say."""
+    found = confirmations(sweep, confirm)
+    print("Mean return of the last 100 games: the sweep's, and fresh seeds' there and at their end")
+    print_table(confirmation_table(found))
+    if text := verdict(found):
+        say(text)
+    where = shlex.join(display(experiment.folder) for experiment in (sweep, confirm))
+    print(f"Report:  {neighbour('results.py')} report {where}")
