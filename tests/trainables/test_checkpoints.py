@@ -56,10 +56,9 @@ def refuses(folder, message, expected=HELD):
 
 def test_what_is_saved_is_loaded(saved):
     arrays, loaded = checkpoints.load(saved, "pg", HELD)
-    assert loaded.model_dump(exclude={"arrays_bytes", "arrays_sha256"}) == state().model_dump(
-        exclude={"arrays_bytes", "arrays_sha256"}
-    )
+    assert loaded.model_copy(update={"arrays_bytes": 0, "arrays_sha256": ""}) == state()
     assert type(loaded.evaluation["eval/iteration"]) is int
+    assert checkpoints.shapes(saved) == {"theta": (1000,), "count": ()}
     assert arrays.keys() == HELD.keys()
     for name, array in HELD.items():
         np.testing.assert_array_equal(arrays[name], array)
@@ -214,13 +213,6 @@ def test_a_pipe_in_a_files_place_is_refused(saved, name):
     refuses(saved, name)
 
 
-def test_the_shapes_are_told_without_the_arrays(saved):
-    assert checkpoints.shapes(saved) == {"theta": (1000,), "count": ()}
-    (saved / ARRAYS).unlink()
-    with pytest.raises(CheckpointError, match="cannot be read"):
-        checkpoints.shapes(saved)
-
-
 def test_arrays_of_any_layout_are_saved_in_their_order(tmp_path):
     whole = np.arange(12.0).reshape(3, 4)
     given = {"turned": whole.T, "every": whole[:, ::2], "none": np.zeros((0, 3)), "big": whole.astype(">f8")}
@@ -275,7 +267,9 @@ def test_after_a_crash_at_any_file_operation_of_a_save_a_checkpoint_is_usable(tm
 
 
 def test_the_newest_usable_sibling_takes_the_place_of_one_that_is_not(tmp_path, caplog):
-    folders = [save(tmp_path / f"checkpoint_{index:06d}", iteration=index) for index in range(5)]
+    """In the order in which they were made: a trial that copied another one may have gone back to fewer iterations."""
+    folders = [save(tmp_path / f"checkpoint_{index:06d}", iteration) for index, iteration in enumerate([5, 9, 7, 3, 4])]
+    save(tmp_path / "checkpoint_000002.bak", iteration=99)
     save(tmp_path / "checkpoint_tmp_of_another_trial", iteration=99)
     (folders[4] / STATE).unlink()
     (folders[3] / ARRAYS).write_bytes(b"")
@@ -285,20 +279,9 @@ def test_the_newest_usable_sibling_takes_the_place_of_one_that_is_not(tmp_path, 
     assert checkpoints.usable(tmp_path / "checkpoint_000099", load) == folders[2]
     first, second = caplog.messages
     assert f"{folders[4]}: no checkpoint" in first
-    assert f"Going on from {folders[2]}, iteration 2" in first
+    assert f"Going on from {folders[2]}, iteration 7" in first
     assert "checkpoint_000099" in second
-
-
-def test_a_damaged_checkpoint_gave_way_to_an_older_one_that_had_more_iterations(tmp_path):
-    """A trial that copied another one may go back to fewer iterations: the weights with more are given up."""
-    folders = [save(tmp_path / f"checkpoint_{index:06d}", iteration) for index, iteration in enumerate([5, 9, 6, 7])]
-    save(tmp_path / "checkpoint_000002.bak", iteration=99)
-    (folders[3] / ARRAYS).unlink()
-    assert checkpoints.usable(folders[3], load) == folders[2]
-    assert [*checkpoints.numbered(tmp_path).values()] == folders
-
-
-def test_without_a_usable_sibling_the_error_is_about_the_one_asked_for(saved):
-    (saved / ARRAYS).unlink()
-    with pytest.raises(CheckpointError, match=f"{saved.name}: no readable"):
-        checkpoints.usable(saved, load)
+    for folder in folders:
+        (folder / STATE).unlink(missing_ok=True)
+    with pytest.raises(CheckpointError, match="checkpoint_000003: no checkpoint"):
+        checkpoints.usable(folders[3], load)

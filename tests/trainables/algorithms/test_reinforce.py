@@ -5,17 +5,17 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import log_expit
 
 from experiments.benchmarks.notebook import NotebookModel
 from trainables.algorithms.algorithm import Progress, pixel_optimiser
-from trainables.algorithms.reinforce import BlockGradient, Reinforce, add_gradient, policy_gradient, score_gradient
+from trainables.algorithms.reinforce import Reinforce, add_gradient, score_gradient
 from trainables.config import PGConfig
-from trainables.learning.distributions import Bernoulli
 from trainables.learning.policies import BernoulliPolicy
 from trainables.learning.returns import discounted_returns, standardise
 from trainables.sampling.environments import PongPixels
 from trainables.sampling.pool import array_bytes
-from trainables.sampling.rollout import GameNumber, Trajectory, rollout
+from trainables.sampling.rollout import GameNumber, rollout
 
 CONFIG = PGConfig(method="reinforce", slots=0, batch_size=2, hidden_size=20, gamma=0.99)
 POLICY = Reinforce(CONFIG).policy
@@ -46,7 +46,7 @@ def test_score_gradient_is_the_gradient_of_the_weighted_log_likelihood():
 
     def objective(parameters: np.ndarray) -> float:
         logit_n = policy.mlp.forward(parameters, x_nd)[0][:, 0]
-        return float(Bernoulli.log_prob(logit_n, action_n) @ weight_n)
+        return float(log_expit(np.where(action_n == 1, logit_n, -logit_n)) @ weight_n)
 
     shifts = 1e-6 * np.eye(policy.mlp.num_params)
     numeric_p = [(objective(theta_p + shift) - objective(theta_p - shift)) / 2e-6 for shift in shifts]
@@ -55,25 +55,8 @@ def test_score_gradient_is_the_gradient_of_the_weighted_log_likelihood():
     assert np.all((entropy_n > 0) & (entropy_n < np.log(2) + 1e-9))
 
 
-def test_the_rows_that_a_game_touches_are_its_whole_gradient():
-    policy, rng, shape = BernoulliPolicy(num_inputs=300, num_hidden=5), np.random.default_rng(1), (25, 300)
-    theta_p = policy.mlp.init(rng)
-    x_nd = sparse.csr_matrix(rng.choice([-1.0, 1.0], shape) * (rng.random(shape) < 0.03), dtype=np.float32)
-    action_n, reward_n = rng.integers(0, 2, 25), rng.choice([-1, 0, 0, 1], 25).astype(np.float32)
-    block = policy_gradient(policy, 0.9, theta_p, [Trajectory(x_nd, action_n, reward_n, False, None)])
-    adv_n = standardise(discounted_returns(reward_n, 0.9))
-    dense_p, entropy_n = score_gradient(policy, theta_p, x_nd.toarray(), action_n, adv_n)
-    assert len(block.columns) < 200
-    assert array_bytes(block) < dense_p.nbytes
-    assert block.entropy_g == pytest.approx([entropy_n.mean()])
-    total_p = np.ones_like(theta_p)
-    add_gradient(policy, total_p, block)
-    np.testing.assert_allclose(total_p, 1 + dense_p, atol=1e-5)
-
-
-@pytest.mark.parametrize("game", [0, pytest.param(1, marks=pytest.mark.slow)])
-def test_the_sparse_gradient_of_a_real_game_equals_the_notebooks_dense_one(worker, theta, game):
-    number = GameNumber(3, 1, game)
+def test_the_sparse_gradient_of_a_real_game_equals_the_notebooks_dense_one(worker, theta):
+    number = GameNumber(3, 1, 0)
     env_rng, action_rng = number.generators()
     played = rollout(PongPixels(), POLICY.sampler(theta, action_rng), env_rng)
 
@@ -90,13 +73,7 @@ def test_the_sparse_gradient_of_a_real_game_equals_the_notebooks_dense_one(worke
     np.testing.assert_allclose(t1, g1.T, atol=1e-5 * np.abs(g1).max())
     np.testing.assert_allclose(t2.ravel(), g2, atol=1e-5 * np.abs(g2).max())
     assert block.games == [(played.episode_return, len(frames))]
-
-
-def test_a_game_sends_back_active_pixels_only(worker, theta):
-    gradient = worker.play_block(theta, [GameNumber(0, 0, 0)]).experience
-    assert isinstance(gradient, BlockGradient)
-    assert 300 < len(gradient.columns) < 1200, "a game lights 600 to 900 of 6,400 pixels"
-    assert gradient.grad.dtype == np.float32
+    assert 300 < len(block.experience.columns) < 1200, "a game lights 600 to 900 of 6,400 pixels"
 
 
 def test_a_block_of_games_sends_the_sum_of_their_gradients(worker, theta):
@@ -108,16 +85,6 @@ def test_a_block_of_games_sends_the_sum_of_their_gradients(worker, theta):
     assert together.games == [game for each in alone for game in each.games]
     assert together.experience.entropy_g == pytest.approx([gradient.entropy_g[0] for gradient in gradients])
     assert array_bytes(together) < 0.9 * sum(map(array_bytes, gradients)), "games light much the same pixels"
-
-
-def test_the_number_decides_the_game_whatever_the_worker_played_before(worker, theta):
-    fresh = Reinforce(CONFIG).worker_factory()()
-    worker.play(theta, GameNumber(1, 0, 0))
-    numbers = [GameNumber(0, 0, 0), GameNumber(0, 0, 1), GameNumber(0, 1, 0), GameNumber(1, 0, 0)]
-    gradients = [worker.play_block(theta, [number]).experience.grad for number in numbers]
-    repeated = fresh.play_block(theta, [numbers[0]]).experience.grad
-    np.testing.assert_array_equal(repeated, gradients[0])
-    assert len({gradient.tobytes() for gradient in gradients}) == len(gradients), "different numbers, different games"
 
 
 def test_an_update_is_one_step_of_the_optimiser_along_the_sum(worker, theta):

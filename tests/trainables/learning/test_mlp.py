@@ -1,4 +1,4 @@
-"""The network's products against finite differences, each other, and the same lines on sparse rows."""
+"""The network's products against finite differences and each other, on dense and sparse rows, whole and in parts."""
 
 import numpy as np
 import pytest
@@ -6,12 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from trainables.learning.cores import NetworkHalf, rejoined
+from trainables.learning.inputs import SparseRows, active_columns, distinct_columns
 from trainables.learning.mlp import MLP
+from trainables.learning.optimisers import Adam, RMSProp
 
 SHAPES = [MLP((4, 3), "tanh"), MLP((4, 5, 2), "tanh"), MLP((4, 5, 6, 3), "tanh"), MLP((4, 5, 1), "relu", bias=False)]
 
 
-def draw(mlp: MLP, seed: int = 0, n: int = 7) -> tuple[np.ndarray, np.ndarray, np.random.Generator]:
+def draw(mlp, seed=0, n=7):
     """Parameters and inputs in float64, so that differences are exact to about 1e-9."""
     rng = np.random.default_rng(seed)
     return rng.standard_normal(mlp.num_params), rng.standard_normal((n, mlp.sizes[0])), rng
@@ -26,22 +29,6 @@ def test_jvp_is_the_central_difference(mlp):
     np.testing.assert_allclose(mlp.jvp(theta_p, tape, tangent_p), (ahead - behind) / (2 * eps), rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("mlp", SHAPES, ids=str)
-def test_vjp_is_the_gradient(mlp):
-    theta_p, x_nd, rng = draw(mlp)
-    cotangent_nk, eps = rng.standard_normal((len(x_nd), mlp.sizes[-1])), 1e-6
-
-    def weighted_output(parameters: np.ndarray) -> float:
-        return float(np.sum(mlp.forward(parameters, x_nd)[0] * cotangent_nk))
-
-    numeric_p = [
-        (weighted_output(theta_p + eps * unit) - weighted_output(theta_p - eps * unit)) / (2 * eps)
-        for unit in np.eye(mlp.num_params)
-    ]
-    _, tape = mlp.forward(theta_p, x_nd)
-    np.testing.assert_allclose(mlp.vjp(theta_p, tape, cotangent_nk), numeric_p, rtol=1e-5, atol=1e-7)
-
-
 @settings(max_examples=30, deadline=None, derandomize=True)
 @given(
     sizes=st.lists(st.integers(1, 6), min_size=2, max_size=4),
@@ -49,7 +36,7 @@ def test_vjp_is_the_gradient(mlp):
     bias=st.booleans(),
     seed=st.integers(0, 99),
 )
-def test_jvp_and_vjp_are_adjoint(sizes, activation, bias, seed):
+def test_vjp_is_the_adjoint_of_jvp(sizes, activation, bias, seed):
     mlp = MLP(tuple(sizes), activation, bias)
     theta_p, x_nd, rng = draw(mlp, seed)
     tangent_p, cotangent_nk = rng.standard_normal(mlp.num_params), rng.standard_normal((len(x_nd), sizes[-1]))
@@ -63,14 +50,12 @@ def test_sparse_rows_give_what_dense_rows_give():
     theta_p, x_nd, rng = draw(mlp)
     x_nd *= rng.random(x_nd.shape) < 0.2
     tangent_p, cotangent_nk = rng.standard_normal(mlp.num_params), rng.standard_normal((len(x_nd), 1))
-    (dense, dense_tape), (rows, rows_tape) = (mlp.forward(theta_p, x) for x in (x_nd, sparse.csr_matrix(x_nd)))
-    np.testing.assert_allclose(rows, dense)
-    np.testing.assert_allclose(
-        mlp.vjp(theta_p, rows_tape, cotangent_nk), mlp.vjp(theta_p, dense_tape, cotangent_nk), atol=1e-12
-    )
-    np.testing.assert_allclose(
-        mlp.jvp(theta_p, rows_tape, tangent_p), mlp.jvp(theta_p, dense_tape, tangent_p), atol=1e-12
-    )
+    results = []
+    for x in (x_nd, sparse.csr_matrix(x_nd)):
+        out_nk, tape = mlp.forward(theta_p, x)
+        results.append((out_nk, mlp.vjp(theta_p, tape, cotangent_nk), mlp.jvp(theta_p, tape, tangent_p)))
+    for dense, rows in zip(*results, strict=True):
+        np.testing.assert_allclose(rows, dense, atol=1e-12)
 
 
 @pytest.mark.parametrize("mlp", SHAPES[:3], ids=str)
@@ -94,17 +79,52 @@ def test_init_is_xavier_with_a_scaled_last_layer():
     assert w1.dtype == np.float32
     assert w1.std() == pytest.approx(1 / np.sqrt(100), rel=0.02)
     assert w2.std() == pytest.approx(0.1 / np.sqrt(400), rel=0.02)
-    assert not b1.any()
-    assert not b2.any()
-
-
-def test_layers_are_views_of_theta():
-    mlp = MLP((3, 2))
-    theta_p = np.zeros(mlp.num_params, np.float32)
-    mlp.layers(theta_p)[0].weight[:] = 1
-    assert theta_p.sum() == 6
+    assert not np.concatenate([b1, b2]).any()
 
 
 def test_a_theta_of_the_wrong_length_is_refused():
     with pytest.raises(ValueError, match=r"need \(8,\)"):
         MLP((3, 2)).layers(np.zeros(7))
+
+
+@pytest.mark.parametrize("optimiser", [Adam(1e-2), RMSProp(1e-2)], ids=["adam", "rmsprop"])
+@pytest.mark.parametrize("hidden", [1, 2, 7])
+def test_the_steps_of_its_halves_are_the_networks(hidden, optimiser):
+    rng, mlp = np.random.default_rng(0), MLP((30, hidden, 4), "relu", bias=False)
+    theta_p = mlp.init(rng)
+    state = {n: array + np.array(1, array.dtype) for n, array in optimiser.init(len(theta_p)).items()}
+    whole_p, whole_state = theta_p, state
+    x_nd = sparse.random(50, 30, 0.05, "csr", np.float32, rng)
+    columns, x_nm = active_columns(SparseRows.of(x_nd), 30)
+    assert 0 < len(columns) < 30
+    units = slice(0, hidden // 2), slice(hidden // 2, hidden)
+    one, other = (NetworkHalf(mlp, columns, some, theta_p, state) for some in units)
+    for _ in range(3):
+        out_nk, tape = mlp.forward(whole_p, x_nd)
+        np.testing.assert_allclose(one.forward(x_nm) + other.forward(x_nm), out_nk, rtol=1e-5, atol=1e-6)
+        slope_nk = rng.standard_normal(out_nk.shape, np.float32)
+        whole_p, whole_state = optimiser.ascend(whole_p, mlp.vjp(whole_p, tape, slope_nk), whole_state)
+        for half in (one, other):
+            half.ascend(slope_nk, optimiser)
+    active_p = mlp.expand_params(np.ones(mlp.restrict(columns).num_params), columns, np.zeros(len(theta_p))) == 1
+    for name, before, array in (("theta", theta_p, whole_p), *((n, state[n], a) for n, a in whole_state.items())):
+        found = rejoined(name, before, one, other)
+        expected = np.where(active_p, array, before) if found.ndim else array
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+    moved = np.linalg.norm(rejoined("theta", theta_p, one, other) - theta_p)
+    assert np.hypot(one.distance, other.distance) == pytest.approx(moved)
+
+
+def test_a_matrix_is_its_distinct_columns_with_their_signs():
+    rng = np.random.default_rng(0)
+    basis = rng.choice([-1, 0, 0, 0, 1], (40, 6)).astype(np.float32)
+    columns, signs = rng.integers(0, 6, 30), rng.choice([-1, 0, 1], 30)
+    dense, weight_dh = (basis[:, columns] * signs).astype(np.float32), rng.standard_normal((30, 5), np.float32)
+    distinct = distinct_columns(sparse.csr_matrix(dense))
+    rebuilt = np.zeros_like(dense)
+    rebuilt[:, distinct.columns] = distinct.distinct_nu.toarray()[:, distinct.group] * distinct.sign
+    np.testing.assert_array_equal(rebuilt, dense)
+    assert distinct.distinct_nu.shape == (40, 6)
+    merged = distinct.distinct_nu @ distinct.merged(weight_dh)
+    np.testing.assert_allclose(merged, dense @ weight_dh, rtol=1e-5, atol=1e-5)
+    assert len(distinct_columns(sparse.csr_matrix((7, 3), dtype=np.float32)).columns) == 0

@@ -68,11 +68,6 @@ def test_with_lambda_1_advantage_plus_value_is_the_return(reward_n, gamma, reset
     np.testing.assert_allclose(adv_n + value_n, bootstrapped_returns(reward_n, gamma, last_value, reset_n), atol=1e-9)
 
 
-def test_with_lambda_0_advantage_is_the_one_step_error():
-    got = generalised_advantages(np.array([1.0, 2.0]), np.array([3.0, 4.0]), 5.0, 0.5, 0.0)
-    np.testing.assert_allclose(got, [1 + 0.5 * 4 - 3, 2 + 0.5 * 5 - 4])
-
-
 def test_steps_since_reset():
     reset_n = np.array([0, 0, 1, 0, 1, 1, 0, 0], bool)
     np.testing.assert_array_equal(steps_since_reset(reset_n), [0, 1, 2, 0, 1, 0, 0, 1])

@@ -1,23 +1,37 @@
+"""Evaluation: its games and films, and what a trial makes of them, apart from training and across a restore."""
+
 import io
 
 import gymnasium
 import numpy as np
 import pytest
+import scipy.stats
 from PIL import Image
 
+from tests.helpers.trials import CARTPOLE, SEGMENTS, assert_same, trained
 from trainables.algorithms import make_algorithm
 from trainables.config import PGConfig, TRPOConfig
 from trainables.learning.policies import FilteredWeights
 from trainables.learning.running_stats import Moments
-from trainables.sampling.evaluation import caption, evaluate, evaluation_numbers, measure
+from trainables.sampling.evaluation import (
+    FILM,
+    caption,
+    evaluate,
+    evaluation_numbers,
+    mean_with_interval,
+    measure,
+    summarise,
+)
 from trainables.sampling.film import EVERY, STEPS_PER_SECOND
 from trainables.sampling.rollout import GameNumber
+from trainables.trainable import PongPG, PongTRPO
 
 ENV_ID = "ShortestPong-v0"
 SPEC = gymnasium.spec("ALE/Pong-v5").kwargs | {"max_num_frames_per_episode": 600}
 gymnasium.register(ENV_ID, entry_point="ale_py.env:AtariEnv", kwargs=SPEC)
 GAMES = {"slots": 0, "batch_size": 1}
 NUMBER = evaluation_numbers(seed=3, iteration=7, count=1)[0]
+TRIAL = {"hidden_size": 8, "num_workers": 1, "cpus_per_worker": 0.5, "seed": 4, "eval_games": 2} | SEGMENTS
 PIXELS_ONLY = pytest.mark.parametrize("player", ["double"], indirect=True)
 
 
@@ -48,22 +62,6 @@ def test_a_sampled_game_is_the_game_that_training_would_play_filmed_or_not(playe
     played = worker.play(weights, NUMBER)
     for game in (measure(worker, weights, NUMBER), filmed):
         assert (game.episode_return, game.length) == (played.episode_return, len(played.action_n))
-
-
-def test_probabilities_are_those_that_actions_are_drawn_with(player):
-    worker, weights = player
-    pixels = isinstance(weights, np.ndarray)
-    weights = 9 * weights if pixels else weights._replace(theta_p=9 * weights.theta_p)
-    env = worker.env
-    env.reset(np.random.default_rng(0))
-    for _ in range(60):
-        obs, *_ = env.step(1)
-    probability = worker.probabilities(weights)(obs)
-    assert probability.sum() == pytest.approx(1)
-    assert probability.max() < 0.99, "a case that says something"
-    draw, n = worker.sampler(weights, np.random.default_rng(1)), 4000
-    share = np.bincount([draw(obs) for _ in range(n)], minlength=len(probability)) / n
-    assert np.all(np.abs(share - probability) < 4 * np.sqrt(probability * (1 - probability) / n) + 1e-9)
 
 
 def test_a_greedy_game_takes_the_most_probable_action_of_the_dense_network_each_time(player):
@@ -142,3 +140,70 @@ def test_only_the_first_game_of_an_evaluation_is_filmed_and_the_last_are_greedy(
     assert [game.gif is not None for game in games] == [True, False, False]
     expected = [measure(*player, number, greedy=index > 1)[:2] for index, number in enumerate(numbers)]
     assert [game[:2] for game in games] == expected
+
+
+def test_the_interval_is_students():
+    returns = [-21.0, -18.0, -20.0, -15.0]
+    low, high = scipy.stats.t.interval(0.95, 3, np.mean(returns), scipy.stats.sem(returns))
+    assert mean_with_interval(returns) == pytest.approx((-18.5, low, high))
+
+
+@pytest.fixture(scope="module")
+def evaluated(ray_cluster, home):
+    """A trial after two iterations, of which the first ended with an evaluation; what was evaluated; all returns."""
+    trial = PongPG(config=TRIAL | {"num_workers": 2})
+    _, first = trained(trial, 1)
+    weights, metrics = trial.algorithm.playing_weights(trial.arrays), dict(trial.last_evaluation)
+    _, second = trained(trial, 1)
+    yield trial, weights, metrics, first + second
+    trial.stop()
+
+
+def test_training_is_bit_identical_with_and_without_evaluation(evaluated, make_trial):
+    trial, _, metrics, returns = evaluated
+    off = make_trial(PongPG, TRIAL, eval_interval=0)
+    arrays, returns_off = trained(off, 2)
+    assert_same(arrays, trial.arrays)
+    assert returns_off == returns
+    assert not off.last_evaluation
+    assert -21 <= metrics["eval/return_greedy_mean"] <= metrics["eval/return_greedy_ci95_high"]
+
+
+def test_the_trial_reports_the_games_that_a_plain_worker_plays_and_films(evaluated):
+    trial, weights, metrics, _ = evaluated
+    worker, numbers = PongPG.worker_factory(trial.settings)(), evaluation_numbers(4, 1, 4)
+    games = [evaluate(worker, weights, [number], sampled=2) for number in numbers]
+    assert metrics == summarise(1, games[:2], games[2:])
+    assert metrics["eval/return_sampled_mean"] == np.mean([game.episode_return for game in games[:2]])
+    assert trial.film == games[0].gif
+    assert Image.open(io.BytesIO(trial.film)).n_frames > 100
+
+
+def test_a_checkpoint_holds_the_last_film_and_a_restored_trial_passes_it_on(evaluated, tmp_path):
+    trial, *_ = evaluated
+    first, second = tmp_path / "first", tmp_path / "second"
+    trial.save(str(first))
+    restored = PongPG.untrained(trial.settings)
+    restored.load_checkpoint(str(first))
+    second.mkdir()
+    restored.save_checkpoint(str(second))
+    assert (first / FILM).read_bytes() == (second / FILM).read_bytes() == trial.film
+
+
+def of_evaluation(result):
+    return {key: value for key, value in result.items() if key.startswith("eval/")}
+
+
+def test_the_last_evaluation_is_carried_forward_and_kept_across_a_restore(make_trial, tmp_path):
+    trial = make_trial(PongTRPO, CARTPOLE, eval_interval=3, eval_games=2)
+    results = [trial.train() for _ in range(4)]
+    assert [result["eval/iteration"] for result in results] == [1, 1, 3, 3]
+    assert [result["should_checkpoint"] for result in results] == [True, False, True, False]
+    assert of_evaluation(results[0]) == of_evaluation(results[1]) != of_evaluation(results[2])
+    assert all([*result] == [*results[0]] for result in results)
+    trial.save(str(tmp_path / "c"))
+    later = [of_evaluation(trial.train()) for _ in range(2)]
+    trial.restore(str(tmp_path / "c"))
+    assert [of_evaluation(trial.train()) for _ in range(2)] == later
+    assert trial.last_evaluation["eval/iteration"] == 6
+    assert trial.film is None, "CartPole has no console"

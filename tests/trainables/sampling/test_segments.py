@@ -1,7 +1,5 @@
 """Segments: games that go on in another place are the games that they would have been, also from a checkpoint."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -104,30 +102,19 @@ def test_a_game_that_ends_with_its_segment_leaves_an_empty_slot():
     assert (len(played.parts), len(played.games), played.slot) == (1, 1, None)
 
 
-def test_the_steps_of_the_game_before_a_segment_are_known_and_found_again_from_a_checkpoint():
-    player, slot = Player(CONFIGS["memory"]), None
-    for update in range(3):
-        played = player.play(segment(update, slot, length=100))
-        assert [part.steps_before for part in played.parts] == [100 * update]
-        slot = played.slot
-    assert player.play(segment(3, without_states(slot))).parts[0].steps_before == 300
-    played = player.play(segment(3, slot, length=1500))
-    assert len(played.parts) == 2
-    assert [part.steps_before for part in played.parts] == [300, 0], "a new game begins anew"
-
-
-def test_steps_since_the_last_point_count_across_segments_and_are_found_again_from_a_checkpoint():
+def test_steps_of_the_game_and_since_the_last_point_count_across_segments_and_from_a_checkpoint():
     player, slot, since = Player(CONFIGS["memory"]), None, 0
     for update in range(4):
         played = player.play(segment(update, slot, length=100))
         (part,) = played.parts
-        assert part.steps_since_reward == since
+        assert (part.steps_before, part.steps_since_reward) == (100 * update, since)
         for reward in part.reward_n:
             since = 0 if reward else since + 1
         slot = played.slot
-        assert slot.steps_since_reward == since
     (part,) = player.play(segment(4, without_states(slot))).parts
-    assert part.steps_since_reward == since
+    assert (part.steps_before, part.steps_since_reward) == (400, since)
+    played = player.play(segment(4, slot, length=1500))
+    assert [part.steps_before for part in played.parts][:2] == [400, 0], "a new game begins anew"
 
 
 def test_arrays_hold_the_frames_at_two_bits_each():
@@ -160,9 +147,3 @@ def test_frames_that_are_no_game_that_goes_on_are_refused_by_the_console(frames)
     slot = Slot(Suspended(CODES[np.zeros(frames, int)].tobytes(), ()))
     with pytest.raises(ValueError, match=f"{frames} frames"):
         player.play(segment(0, slot, length=1))
-
-
-def test_the_configuration_of_segments_is_the_default_and_of_whole_games_the_originals():
-    assert PGConfig().segments_steps == 16 * 512 * 4
-    games = dataclasses.replace(PGConfig(), slots=0, batch_size=3)
-    assert (games.segments_steps, games.updates) == (0, 1)

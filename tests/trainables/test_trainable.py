@@ -1,0 +1,159 @@
+"""Whole trials of each learner: the same bits for any number of workers and across a restore, and what they report."""
+
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import ray
+from ray import tune
+from ray.tune.utils import validate_save_restore
+
+from tests.helpers.trials import CARTPOLE, SEGMENTS, assert_same, untimed, wait_until
+from trainables.checkpoints import CheckpointError
+from trainables.checks import ConfigError
+from trainables.trainable import PongPG, PongTRPO
+
+COMMON = {"num_workers": 1, "seed": 4, "eval_interval": 0}
+TRPO = COMMON | {"hidden_sizes": (8, 8), "half_life": 5000}
+KINDS = {
+    "ppo": (PongPG, COMMON | SEGMENTS | {"hidden_size": 8, "half_life": 5000}),
+    "trpo": (PongTRPO, TRPO | SEGMENTS),
+    "cartpole": (PongTRPO, TRPO | CARTPOLE),
+    "trpo games": (PongTRPO, TRPO | {"slots": 0, "timesteps_per_batch": 2000}),
+    "reinforce": (
+        PongPG,
+        COMMON | {"slots": 0, "batch_size": 3, "hidden_size": 8, "method": "reinforce", "optimiser": "rmsprop"},
+    ),
+}
+SLOW = ("trpo games", "reinforce")
+
+
+class Run(NamedTuple):
+    """Two iterations on one worker."""
+
+    trainable: Any
+    settings: dict[str, Any]
+    results: list[dict[str, Any]]
+    arrays: dict[str, np.ndarray]  # behind them
+    checkpoint: Any  # between them
+
+
+def of_kinds(*kinds):
+    return pytest.mark.parametrize("run", kinds, indirect=True)
+
+
+@pytest.fixture(
+    scope="module", params=[pytest.param(kind, marks=[pytest.mark.slow] if kind in SLOW else []) for kind in KINDS]
+)
+def run(request, ray_cluster, home, tmp_path_factory):
+    trainable, settings = KINDS[request.param]
+    checkpoint, trial = tmp_path_factory.mktemp("run") / "checkpoint", trainable(config=settings)
+    first = trial.train()
+    trial.save(str(checkpoint))
+    second = trial.train()
+    trial.stop()
+    return Run(trainable, settings, [first, second], trial.arrays, checkpoint)
+
+
+def test_three_workers_give_the_results_of_one_bit_for_bit(make_trial, run):
+    trial = make_trial(run.trainable, run.settings, num_workers=3, cpus_per_worker=0.5)
+    assert [untimed(trial.train()) for _ in range(2)] == [untimed(result) for result in run.results]
+    assert_same(trial.arrays, run.arrays)
+
+
+def test_save_restore_step_equals_step_also_on_two_workers(make_trial, run):
+    continued = make_trial(run.trainable, run.settings, num_workers=2)
+    continued.restore(str(run.checkpoint))
+    assert continued.iteration == 1
+    result = continued.train()
+    assert untimed(result) == untimed(run.results[1])
+    assert_same(continued.arrays, run.arrays)
+    assert [*run.results[0]] == [*run.results[1]] == [*result], "the columns of Tune's table"
+    assert len(untimed(result)) > 15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["ppo", "cartpole"])
+def test_tunes_own_check_of_save_and_restore(home, ray_cluster, kind):
+    trainable, settings = KINDS[kind]
+    assert validate_save_restore(trainable, settings, num_gpus=0)
+
+
+@pytest.mark.slow
+@of_kinds("reinforce")
+def test_blocks_of_games_give_the_same_bits_for_any_number_of_workers_in_fewer_bytes(make_trial, run):
+    one, two = (make_trial(PongPG, run.settings, block_size=2, num_workers=n, cpus_per_worker=0.5) for n in (1, 2))
+    first, second, single = one.train(), two.train(), run.results[0]
+    assert_same(one.arrays, two.arrays)
+    assert untimed(first) == untimed(second)
+    assert first["episode_reward_batch_mean"] == single["episode_reward_batch_mean"], "the same games"
+    assert first["perf/bytes_received"] == second["perf/bytes_received"] < 0.9 * single["perf/bytes_received"]
+    assert first["perf/bytes_between_nodes"] == 0
+
+
+def test_metrics_are_plain_finite_numbers_that_count_what_was_played(run):
+    tunes = ("config", "date", "done", "hostname", "node_ip", "trial_id")  # what else Tune adds are numbers
+    for result in run.results:
+        metrics = {key: value for key, value in result.items() if key not in tunes}
+        assert {type(value) for value in metrics.values()} <= {int, float}
+        assert np.isfinite([*metrics.values()]).all()
+        assert json.loads(json.dumps(metrics)) == metrics
+    last, games = run.results[1], [result["episodes_this_iter"] for result in run.results]
+    assert last["episodes_total"] == sum(games) > 2
+    assert last["timesteps_total"] == sum(result["timesteps_this_iter"] for result in run.results)
+    means = [result["episode_reward_batch_mean"] for result in run.results]
+    if sum(games) <= 100:
+        assert last["episode_reward_mean"] == pytest.approx(np.average(means, weights=games))
+
+
+@of_kinds("ppo", "cartpole")
+def test_steps_shrink_as_time_goes_by(run):
+    name = "policy/learning_rate" if run.trainable is PongPG else "policy/max_kl"
+    power = 1 if run.trainable is PongPG else 2  # the KL goes with the square of the step
+    updates = run.settings["updates_per_iteration"] if run.settings["slots"] else 1
+    steps = run.results[0]["timesteps_total"] / updates * np.arange(2 * updates)
+    shares = (0.5 ** (power * steps / 5000)).reshape(2, updates).mean(axis=1)
+    first, second = (result[name] for result in run.results)
+    assert second / first == pytest.approx(shares[1] / shares[0])
+
+
+@of_kinds("ppo", "cartpole")
+def test_a_checkpoint_of_another_network_size_is_refused(run):
+    size = {"hidden_size": 9} if run.trainable is PongPG else {"hidden_sizes": (9,)}
+    with pytest.raises(CheckpointError, match="theta"):
+        run.trainable.untrained(run.trainable.config_class(**run.settings | size)).restore(str(run.checkpoint))
+
+
+def test_another_seed_gives_other_parameters():
+    thetas = [PongPG.untrained(PongPG.config_class(hidden_size=8, seed=seed)).arrays["theta"] for seed in (4, 5)]
+    assert not np.array_equal(*thetas)
+
+
+def test_a_trial_reserves_its_workers_and_nothing_for_itself():
+    request = PongPG.default_resource_request({"num_workers": 3, "cpus_per_worker": 0.5})
+    assert request == tune.PlacementGroupFactory([{}] + [{"CPU": 0.5}] * 3)
+    spread = PongPG.default_resource_request({"num_workers": 2, "placement": "spread"})
+    assert spread == tune.PlacementGroupFactory([{}] + [{"CPU": 1}] * 2, strategy="SPREAD")
+
+
+@pytest.mark.parametrize(
+    ("trainable", "settings", "message"),
+    [
+        (PongPG, {"num_worker": 2}, "num_worker"),
+        (PongTRPO, CARTPOLE | {"reset_on_reward": True}, "reset_on_reward=True: for Pong only; for CartPole-v1"),
+        (PongTRPO, CARTPOLE | {"coarse_coding": True}, "coarse_coding=True: for Pong only; for CartPole-v1"),
+        (PongTRPO, CARTPOLE | {"hidden_sizes": (64, 0)}, "hidden_sizes"),
+        (PongTRPO, CARTPOLE | {"env_id": "Pendulum-v1"}, "accepted is Discrete"),
+    ],
+)
+def test_bad_settings_are_refused_by_the_trainable_too(home, trainable, settings, message):
+    with pytest.raises(ValueError, match=message) as error:
+        trainable(config=settings)
+    assert isinstance(error.value, ConfigError) or "Pendulum" in str(settings)
+
+
+def test_stopping_a_trial_gives_the_cpus_back(make_trial):
+    trial = make_trial(PongTRPO, TRPO | CARTPOLE, num_workers=2)
+    trial.stop()
+    wait_until(lambda: ray.available_resources().get("CPU", 0) == 4, "CPUs are still held")
