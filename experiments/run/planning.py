@@ -1,14 +1,17 @@
-"""The plan of a sweep in words: what will run, where, and for how long."""
+"""The plan of a new sweep, and its words: what will run, where, and for how long."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from experiments.ask.budget import duration
 from experiments.ask.flags import SweepFlags
 from experiments.plan.capacity import Capacity, Round, trials_of_round
+from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
 from experiments.plan.trial_names import in_words, short
+from experiments.read.restored import RestoredTrial
 from experiments.record.spec import ExperimentSpec
 from experiments.run.task import Task
 from experiments.show.text import Rows, print_table, say
@@ -23,24 +26,31 @@ UNITS = {"timesteps": "agent steps", "iterations": "iterations"}
 
 @dataclass(frozen=True)
 class Plan:
-    """What is known of a new sweep beside its specification."""
+    """What a new sweep runs, and where."""
 
-    configs: list[Config]
+    sweep: SweepFlags  # with what they left open
     resources: ClusterResources  # of the machine or cluster
+    configs: list[Config]
+    swept: list[str]
+    space: dict[str, str]  # from which they were drawn, in words
+    preset: dict[str, Any] | None  # settings of a preset in the space's file
     notes: list[str]
+    configuration_of: list[int] | None = None  # each trial's configuration, where these have several seeds
+    origin: Sequence[RestoredTrial] = ()  # of a fork
+    capacity: Capacity | None = None  # by which halving was planned
     rounds: Sequence[Round] = ()  # of halving, in the budget's unit
 
-    def concurrent(self, limit: int | None) -> int:
+    @property
+    def concurrent(self) -> int:
         """How many trials run at once."""
         count = self.resources.trials(self.configs)
-        return min(count, limit or count)
+        return min(count, self.sweep.max_concurrent or count)
 
-    def seconds(self, task: Task) -> float:
+    def seconds(self, learner: Learner) -> float:
         """Time of all trials at the pace of an untrained policy's game, measured now on this machine."""
-        each = task.learner.seconds(self.configs[0], task.spec.budget)
+        each = learner.seconds(self.configs[0], self.sweep.budget)
         each_busy = max(config.num_workers * min(1, config.cpus_per_worker) for config in self.configs)
-        busy = min(self.resources.cpus, self.concurrent(task.spec.max_concurrent) * each_busy)
-        return len(self.configs) * each / busy
+        return len(self.configs) * each / min(self.resources.cpus, self.concurrent * each_busy)
 
 
 def rounds(capacity: Capacity, spec: ExperimentSpec, start: int) -> list[Round]:
@@ -50,9 +60,9 @@ def rounds(capacity: Capacity, spec: ExperimentSpec, start: int) -> list[Round]:
     return [each._replace(begin=round(each.begin / steps), end=round(each.end / steps)) for each in found]
 
 
-def show(task: Task, plan: Plan, sweep: SweepFlags) -> None:
+def show(task: Task, plan: Plan) -> None:
     """Print the plan."""
-    spec = task.spec
+    spec, sweep = task.spec, plan.sweep
     if plan.rounds:
         print(f"{_in_words(plan, spec)}: at most {spec.budget} a trial")
         print_table(_round_table(plan.rounds, UNITS[spec.budget.unit]))
@@ -70,10 +80,9 @@ def show(task: Task, plan: Plan, sweep: SweepFlags) -> None:
     say("Same in all: " + ", ".join(f"{name}={json.dumps(value)}" for name, value in fixed.items()))
     for note in plan.notes:
         say(f"Note: {note}")
-    given = sweep.time_budget_s
-    say(_time_of_rounds(plan, spec, given) if plan.rounds else _time_of_all(plan, task, given))
+    say(_time_of_rounds(plan) if plan.rounds else _time_of_all(plan, task.learner))
     if sweep.confirm:
-        say(_confirmation(plan, task, min(sweep.confirm, len(spec.configurations)), sweep.confirm_seeds))
+        say(_confirmation(plan, task.learner, min(sweep.confirm, len(spec.configurations))))
     where = f"{task.run.storage_path}/{task.run.name or f'{task.learner.name}-DATE-TIME'}"
     say(
         f"Scheduler {spec.scheduler}; a checkpoint every {spec.checkpoint_frequency} iterations, at most"
@@ -128,33 +137,33 @@ def _trial_table(plan: Plan, spec: ExperimentSpec) -> Rows:
     return rows
 
 
-def _time_of_rounds(plan: Plan, spec: ExperimentSpec, given: float) -> str:
-    seconds = sum(each.seconds for each in plan.rounds)
+def _time_of_rounds(plan: Plan) -> str:
+    seconds, given = sum(each.seconds for each in plan.rounds), plan.sweep.time_budget_s
     text = f"About {duration(seconds)} on {plan.resources}, by the speed of a game that was played now."
     if seconds > given:
         return f"{text} That is more than the {duration(given)} of --time-budget-s: --resume will go on."
-    several = "configurations" if spec.configuration_of else "trials"
+    several = "configurations" if plan.configuration_of else "trials"
     return (
         f"{text} A round of several {several} that would not fit into what is left of {duration(given)}"
         " (--time-budget-s) is not begun: the sweep then ends."
     )
 
 
-def _time_of_all(plan: Plan, task: Task, given: float) -> str:
-    concurrent = plan.concurrent(task.spec.max_concurrent)
+def _time_of_all(plan: Plan, learner: Learner) -> str:
     needs = sorted(config.num_workers * config.cpus_per_worker for config in plan.configs)  # small ones run first
-    idle = plan.resources.cpus - sum(needs[:concurrent])
+    idle = plan.resources.cpus - sum(needs[: plan.concurrent])
     return (
-        f"{concurrent} at once on {plan.resources}, which leaves {idle:g} idle. About {duration(plan.seconds(task))} at"
-        " an untrained policy's pace if no trial is stopped early; games grow two- to fivefold as play improves. Ends"
-        f" after {duration(given)} in any case (--time-budget-s)."
+        f"{plan.concurrent} at once on {plan.resources}, which leaves {idle:g} idle."
+        f" About {duration(plan.seconds(learner))} at an untrained policy's pace if no trial is stopped early; games"
+        " grow two- to fivefold as play improves."
+        f" Ends after {duration(plan.sweep.time_budget_s)} in any case (--time-budget-s)."
     )
 
 
-def _confirmation(plan: Plan, task: Task, best: int, seeds: int) -> str:
-    runs = best * seeds
-    seconds = plan.seconds(task) / len(plan.configs) * runs
+def _confirmation(plan: Plan, learner: Learner, best: int) -> str:
+    seeds = plan.sweep.confirm_seeds
+    seconds = plan.seconds(learner) / len(plan.configs) * best * seeds
     return (
-        f"Then the best {best} again, {seeds} fresh seeds each: {runs} trials of {task.spec.budget},"
+        f"Then the best {best} again, {seeds} fresh seeds each: {best * seeds} trials of {plan.sweep.budget},"
         f" about {duration(seconds)} more, beyond the time budget."
     )

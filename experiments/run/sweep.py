@@ -2,7 +2,7 @@
 
 import dataclasses
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,14 +18,12 @@ from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import own_space, space_around
 from experiments.plan.trial_names import number_in_name
-from experiments.read.restored import RestoredTrial
 from experiments.record.spec import Confirm, ExperimentSpec, members, of_some
 from experiments.run.lifecycle import perform
 from experiments.run.planning import Plan, rounds, show
 from experiments.run.ray_session import resources_for
 from experiments.run.task import Task, beginning, best_checkpoint, changed, continuation, forked
 from trainables.checks import require_used
-from trainables.config import Config
 
 
 @dataclass(frozen=True)
@@ -43,23 +41,8 @@ def main(learner: Learner, description: str, words: Sequence[str] | None = None)
     arguments = parse(Arguments, description, args=words)
     task, plan = prepare(learner, arguments, words)
     if plan:
-        show(task, plan, arguments.sweep)
+        show(task, plan)
     sys.exit(0 if arguments.sweep.dry_run else perform(task))
-
-
-@dataclass(frozen=True)
-class Trials:
-    """What a new sweep runs."""
-
-    sweep: SweepFlags  # with what they left open
-    configs: list[Config]
-    swept: list[str]
-    space: Mapping[str, str]  # from which they were drawn, in words
-    preset: dict[str, Any] | None  # settings of a preset in the space's file
-    notes: list[str]
-    configuration_of: list[int] | None = None  # each trial's configuration, where these have several seeds
-    origin: Sequence[RestoredTrial] = ()  # of a fork
-    capacity: Capacity | None = None  # by which halving was planned
 
 
 def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tuple[Task, Plan | None]:
@@ -74,27 +57,26 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
     resources, settings = resources_for(run), sweep.settings(learner.batch_field)
     require_means(sweep.seeds, sweep.scheduler, settings)
     if mode == FORK:
-        trials = _forked(learner, run, sweep, settings, resources)
+        plan = _forked(learner, run, sweep, settings, resources)
     else:
-        trials = _drawn(learner, sweep, settings, resources)
-    for config in trials.configs:
+        plan = _drawn(learner, sweep, settings, resources)
+    for config in plan.configs:
         require_used(config, settings)
-    notes = []
     if SCHEDULERS[sweep.scheduler].changes_settings:
-        notes = population.notes(learner, trials.configs, trials.swept, trials.space)
-    start = max((int(best_checkpoint(trial)[1][sweep.budget.time_attr]) for trial in trials.origin), default=0)
-    task = beginning(learner, run, _spec(learner, trials, run, start), trials.origin)
-    plan = Plan(trials.configs, resources, [*trials.notes, *notes])
+        notes = [*plan.notes, *population.notes(learner, plan.configs, plan.swept, plan.space)]
+        plan = dataclasses.replace(plan, notes=notes)
+    start = max((int(best_checkpoint(trial)[1][sweep.budget.time_attr]) for trial in plan.origin), default=0)
+    task = beginning(learner, run, _spec(learner, plan, run, start), plan.origin)
     if not task.spec.rungs:
         return task, plan
     seeds = max(map(len, task.spec.configurations))
-    capacity = trials.capacity or Capacity.of(learner, trials.configs[0], resources, seeds, sweep.max_concurrent)
+    capacity = plan.capacity or Capacity.of(learner, plan.configs[0], resources, seeds, sweep.max_concurrent)
     return task, dataclasses.replace(plan, rounds=rounds(capacity, task.spec, start))
 
 
 def _forked(
     learner: Learner, run: RunFlags, sweep: SweepFlags, settings: dict[str, Any], resources: ClusterResources
-) -> Trials:
+) -> Plan:
     """The trials of the experiment that ``--fork`` names, with the settings changed."""
     forked_from, origin = forked(learner, run)
     configuration_of = of_some(forked_from.configuration_of, [int(number_in_name(trial.name)) for trial in origin])
@@ -102,8 +84,9 @@ def _forked(
     configs = [changed(trial, settings, learner.config_class) for trial in origin]
     for config in configs:
         require_fits(config, resources)
-    return Trials(
+    return Plan(
         sweep,
+        resources,
         configs,
         swept=[name for name in forked_from.swept if name not in settings],
         space={name: words for name, words in (forked_from.space or {}).items() if name not in settings},
@@ -114,7 +97,7 @@ def _forked(
     )
 
 
-def _drawn(learner: Learner, sweep: SweepFlags, settings: dict[str, Any], resources: ClusterResources) -> Trials:
+def _drawn(learner: Learner, sweep: SweepFlags, settings: dict[str, Any], resources: ClusterResources) -> Plan:
     """Trials drawn from the sweep's space: as many, and as long, as the flags say or time allows."""
     if sweep.space or sweep.sweep:
         room = None if sweep.grid else resources
@@ -132,38 +115,33 @@ def _drawn(learner: Learner, sweep: SweepFlags, settings: dict[str, Any], resour
         timesteps = sweep.timesteps if sweep.iterations else steps
         sweep = dataclasses.replace(sweep, num_samples=num_samples, timesteps=timesteps)
     configs, swept = found or draw(learner, space, sweep.num_samples or SAMPLES, sweep.seed, resources)
-    trials = Trials(sweep, configs, swept, space.words, space.preset, space.notes, capacity=capacity)
+    plan = Plan(sweep, resources, configs, swept, space.words, space.preset, space.notes, capacity=capacity)
     if sweep.seeds == 1:
-        return trials
-    configs, configuration_of, more = with_seeds(configs, sweep.seeds)
-    return dataclasses.replace(
-        trials,
-        configs=configs,
-        swept=[*swept, "seed"],
-        notes=[*space.notes, *more],
-        configuration_of=configuration_of,
-    )
+        return plan
+    configs, configuration_of, notes = with_seeds(configs, sweep.seeds)
+    swept, notes = [*swept, "seed"], [*space.notes, *notes]
+    return dataclasses.replace(plan, configs=configs, swept=swept, notes=notes, configuration_of=configuration_of)
 
 
 def _confirm(sweep: SweepFlags) -> Confirm | None:
     return Confirm(best=sweep.confirm, seeds=sweep.confirm_seeds) if sweep.confirm else None
 
 
-def _spec(learner: Learner, trials: Trials, run: RunFlags, start: int) -> ExperimentSpec:
+def _spec(learner: Learner, plan: Plan, run: RunFlags, start: int) -> ExperimentSpec:
     """What is written down of a new sweep; ``start`` is where the furthest trial of a fork begins."""
-    sweep, budget = trials.sweep, trials.sweep.budget
+    sweep, budget = plan.sweep, plan.sweep.budget
     halved = None
     if SCHEDULERS[sweep.scheduler].has_rungs:
         limit = budget.limits[budget.time_attr]
-        configurations = members(trials.configuration_of, len(trials.configs))
+        configurations = members(plan.configuration_of, len(plan.configs))
         halved = rungs(len(configurations), limit, min(start, limit - 1))
     return ExperimentSpec(
         learner=learner.name,
         command=[program(), *sys.argv[1:]],
         iterations=budget.iterations,
         timesteps=budget.timesteps,
-        swept=trials.swept,
-        configs=[config.to_dict() for config in trials.configs],
+        swept=plan.swept,
+        configs=[config.to_dict() for config in plan.configs],
         checkpoint_frequency=run.checkpoint_frequency,
         keep_checkpoints=run.kept,
         interval=SCHEDULERS[sweep.scheduler].interval(budget),
@@ -173,7 +151,7 @@ def _spec(learner: Learner, trials: Trials, run: RunFlags, start: int) -> Experi
         time_budget_s=sweep.time_budget_s,
         storage_uri=run.uri,
         confirm=_confirm(sweep),
-        configuration_of=trials.configuration_of,
-        space=dict(trials.space) or None,
-        preset=trials.preset,
+        configuration_of=plan.configuration_of,
+        space=dict(plan.space) or None,
+        preset=plan.preset,
     )
