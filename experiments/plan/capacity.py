@@ -63,20 +63,20 @@ class Round(NamedTuple):
     seconds: float  # of all, about
 
 
-def rungs(num_trials: int, limit: int, start: int = 0, eta: int = ETA, most: int = MAX_RUNGS) -> list[int]:
+def rungs(num_trials: int, limit: int, start: int = 0) -> list[int]:
     """The values of the budget's unit at which trials are compared, ascending; the last one is the ``limit``.
 
-    Three with 9 trials or more, two with 3 or more, one with less; with another ``eta`` with its powers; never more
-    than ``most``. ``start`` is where the trials begin. A limit of a few iterations has fewer.
+    Three with 9 trials or more, two with 3 or more, one with less. ``start`` is where the trials begin. A limit of a
+    few iterations has fewer.
     """
-    count = next(count for count in range(most, 0, -1) if num_trials >= eta ** (count - 1))
-    parts = [sum(eta**round_ for round_ in range(last + 1)) for last in range(count)]
+    count = next(count for count in range(MAX_RUNGS, 0, -1) if num_trials >= ETA ** (count - 1))
+    parts = [sum(ETA**round_ for round_ in range(last + 1)) for last in range(count)]
     return sorted({start + max(1, round((limit - start) * part / parts[-1])) for part in parts})
 
 
-def trials_of_round(num_trials: int, round_: int, eta: int = ETA) -> int:
+def trials_of_round(num_trials: int, round_: int) -> int:
     """How many trials play in a round, counted from 0. Those that fail count as if they played."""
-    return max(1, num_trials // eta**round_)
+    return max(1, num_trials // ETA**round_)
 
 
 @dataclass(frozen=True)
