@@ -11,55 +11,47 @@ import pytest
 
 from experiments import train
 from experiments.plan.learners import LEARNERS
-from experiments.plan.resources import ClusterResources
 from experiments.record.lock import exclusive
+from tests.helpers.programs import refused
 from tests.helpers.written_experiments import write_experiment
 
 
-@pytest.mark.parametrize("where", ["pg-sweep", "results/pg-sweep", "{root}/results/pg-sweep", "../elsewhere"])
-def test_an_experiment_is_found_by_name_and_by_any_path(where, store, tmp_path, monkeypatch, run_results):
-    if where == "../elsewhere":
-        (tmp_path / "elsewhere").mkdir()
-        monkeypatch.chdir(tmp_path / "elsewhere")
-        where = "../results/pg-sweep"
-    assert run_results("best", where.format(root=tmp_path))[0] == 0
+def test_an_experiment_is_found_by_name_and_by_any_path(store, tmp_path, monkeypatch, run_results):
+    (tmp_path / "elsewhere").mkdir()
+    for place, where in ((".", "pg-sweep"), (".", "results/pg-sweep"), (".", store / "pg-sweep")):
+        monkeypatch.chdir(tmp_path / place)
+        assert run_results("best", where)[0] == 0
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert run_results("best", "../results/pg-sweep")[0] == 0
 
 
-@pytest.mark.parametrize(
-    ("argv", "message"),
-    [
-        ("best pg-swep", "unknown experiment 'pg-swep'; did you mean 'pg-sweep'? Known: killed, pg-sweep, trpo-sweep"),
-        (
-            "report pg-sweep {root}/results/kiled",
-            "did you mean 'killed'? Known: killed, pg-sweep, trpo-sweep (in {root}",
-        ),
-        ("report {root}/results", "Known: killed, pg-sweep, trpo-sweep (in {root}/results)"),
-        ("best", "Known: killed, pg-sweep, trpo-sweep"),
-        ("report", "Known: killed, pg-sweep, trpo-sweep"),
-        ("best pg-sweep --storage-path nowhere", "Known: none (in nowhere)"),
-        ("list --storage-path nowhere", "no experiments in nowhere"),
-        ("repot pg-sweep", "unknown command 'repot'; did you mean 'report'?"),
-        ("best pg-sweep --jsn", "did you mean --json?"),
-        ("report pg-sweep --out nowhere/all.html", "--out nowhere/all.html cannot be written"),
-        ("export pg-swep", "did you mean 'pg-sweep'?"),
-        ("compare", "Known: killed, pg-sweep, trpo-sweep"),
-        ("compare killed", "one configuration is nothing to compare: name two experiments, as in compare killed OTHER"),
-        ("compare killed,pg-swep trpo-sweep", "unknown experiment 'pg-swep'; did you mean 'pg-sweep'?"),
-        ("compare pg-sweep trpo-sweep --steps 10", "no window of 1,000 agent steps in which a game ended is common"),
-        ("compare pg-sweep trpo-sweep --best -1", "best=-1: accepted is a number >= 0"),
-        ("compare pg-sweep killed --out nowhere/a.html", "--out nowhere/a.html cannot be written"),
-        ("table", "Known: killed, pg-sweep, trpo-sweep"),
-        ("table killed --format xlsx", "xlsx"),
-        ("table killed --format parquet", "--format parquet is no text: it needs --out FILE"),
-        ("table killed --rows --windows", "--rows and --windows are two tables"),
-        ("table killed --out nowhere/a.csv", "--out nowhere/a.csv cannot be written"),
-    ],
-)
-def test_a_wrong_call_is_answered_in_one_line_that_says_what_there_is(argv, message, store, tmp_path, run_results):
-    status, output, complaint = run_results(*argv.format(root=tmp_path).split())
-    assert (status, output) == (2, "")
-    assert message.format(root=tmp_path) in complaint
-    assert complaint.count("\n") == 1
+def test_a_wrong_call_is_answered_in_one_line_that_says_what_there_is(store, tmp_path):
+    known = "Known: killed, pg-sweep, trpo-sweep"
+    for words, answer in {
+        "best pg-swep": f"unknown experiment 'pg-swep'; did you mean 'pg-sweep'? {known}",
+        f"report pg-sweep {store}/kiled": f"did you mean 'killed'? {known} (in {store}",
+        f"report {store}": f"{known} (in {store})",
+        "best": known,
+        "report": known,
+        "compare": known,
+        "table": known,
+        "best pg-sweep --storage-path nowhere": "Known: none (in nowhere)",
+        "list --storage-path nowhere": "no experiments in nowhere",
+        "repot pg-sweep": "unknown command 'repot'; did you mean 'report'?",
+        "best pg-sweep --jsn": "did you mean --json?",
+        "report pg-sweep --out nowhere/all.html": "--out nowhere/all.html cannot be written",
+        "export pg-swep": "did you mean 'pg-sweep'?",
+        "compare killed": "one configuration is nothing to compare: name two experiments, as in compare killed OTHER",
+        "compare killed,pg-swep trpo-sweep": "unknown experiment 'pg-swep'; did you mean 'pg-sweep'?",
+        "compare pg-sweep trpo-sweep --steps 10": "no window of 1,000 agent steps in which a game ended is common",
+        "compare pg-sweep trpo-sweep --best -1": "best=-1: accepted is a number >= 0",
+        "compare pg-sweep killed --out nowhere/a.html": "--out nowhere/a.html cannot be written",
+        "table killed --format xlsx": "xlsx",
+        "table killed --format parquet": "--format parquet is no text: it needs --out FILE",
+        "table killed --rows --windows": "--rows and --windows are two tables",
+        "table killed --out nowhere/a.csv": "--out nowhere/a.csv cannot be written",
+    }.items():
+        assert answer in refused("results.py", *words.split()), words
 
 
 def test_a_table_goes_to_the_terminal_or_to_a_file_in_the_format_of_its_name(store, tmp_path, run_results):
@@ -79,27 +71,20 @@ def test_a_table_goes_to_the_terminal_or_to_a_file_in_the_format_of_its_name(sto
     assert len(run_results("table", "killed", "--windows")[1].splitlines()) == 1, "the header: it has 3,000 steps"
 
 
+CARTPOLE = {"env_id": "CartPole-v1", "slots": 0, "reset_on_reward": False, "coarse_coding": False}
+
+
 @pytest.mark.parametrize(
     ("learner", "settings"),
     [
         ("pg", {"learning_rate": 0.00123456789, "seed": 4, "optimiser": "rmsprop", "num_workers": 1}),
-        (
-            "trpo",
-            {
-                "hidden_sizes": "16-8",
-                "reset_on_reward": False,
-                "coarse_coding": False,
-                "env_id": "CartPole-v1",
-                "slots": 0,
-                "timesteps_per_batch": 500,
-                "gamma": 0.99,
-            },
-        ),
+        ("trpo", CARTPOLE | {"hidden_sizes": "16-8", "timesteps_per_batch": 500, "gamma": 0.99}),
         ("pg", {}),
     ],
 )
+@pytest.mark.usefixtures("four_cpus")
 def test_the_best_configurations_command_trains_it_also_where_the_preset_differs(
-    learner, settings, tmp_path, monkeypatch, run_results
+    learner, settings, tmp_path, run_results
 ):
     trials = [(settings, [-20, -10], None), ({"gamma": 0.5}, [-5, -11], None), ({"gamma": 0.6}, [-1], "cut")]
     write_experiment(tmp_path, "sweep", learner, trials[: 3 - bool(settings)])
@@ -109,7 +94,6 @@ def test_the_best_configurations_command_trains_it_also_where_the_preset_differs
     assert (python, command) == ("python", learner)
     assert program.endswith("train.py")
     config_class, best = LEARNERS[learner].config_class, settings or {"gamma": 0.6}
-    monkeypatch.setattr(train, "resources_for", lambda run: ClusterResources((4,)))
     spec = train.prepare(LEARNERS[learner], words).spec
     assert spec.configs == [config_class.from_dict(best).to_dict()]
     assert spec.iterations == 10
