@@ -1,7 +1,6 @@
-"""The sweep as its users run it: a program, real Pong, real Ray, real event files, kill and resume."""
+"""Programs as their users run them: real Pong, real Ray, real event files."""
 
 import json
-import sys
 
 import pytest
 from tensorboard.backend.event_processing.data_provider import MultiplexerDataProvider
@@ -11,9 +10,8 @@ from tensorboard.plugins.base_plugin import TBContext
 from tensorboard.plugins.hparams import plugin_data_pb2
 from tensorboard.plugins.hparams.backend_context import Context
 
-from experiments import train
 from experiments.run.loggers import LAYOUT, tag
-from tests.helpers.programs import SWEEPS, run
+from tests.helpers.programs import SWEEPS, call, run
 from tests.helpers.small_experiments import assert_tensorboard_shows, rows, trial_folders
 
 pytestmark = pytest.mark.ray
@@ -21,6 +19,7 @@ pytestmark = pytest.mark.ray
 
 @pytest.fixture(scope="module", params=["pg", pytest.param("trpo", marks=pytest.mark.slow)])
 def smoke(request, tmp_path_factory):
+    """The folder of a smoke test, and what it prints."""
     folder = tmp_path_factory.mktemp("elsewhere")  # any working directory will do
     return folder, run(SWEEPS[request.param], "--smoke-test", "--name", "smoke", cwd=folder)
 
@@ -47,8 +46,7 @@ def test_tensorboards_own_reader_finds_curves_over_steps_hyperparameters_and_pic
             evaluated = name.startswith("eval/")
             assert [event.step for event in events.Scalars(name)] == (steps[:1] if evaluated else steps), name
         for name in ("running_reward", "policy/entropy", "eval/return_greedy_mean"):
-            shown = events.Scalars(tag(name))[0].value
-            assert shown == pytest.approx(rows(trial)[0][name])
+            assert events.Scalars(tag(name))[0].value == pytest.approx(rows(trial)[0][name])
         charted = [chart[1] for charts in LAYOUT.values() for chart in charts.values()]
         missing = {name.rstrip("$") for names in charted for name in names} - set(events.Tags()["scalars"])
         assert missing <= {"policy/kl"}, "TRPO alone has it"
@@ -61,7 +59,7 @@ def test_tensorboards_own_reader_finds_curves_over_steps_hyperparameters_and_pic
             assert value == (shown.string_value if isinstance(value, str) else type(value)(shown.number_value)), name
 
 
-def test_tensorboards_table_of_hyperparameters_began_with_the_explained_variance(smoke):
+def test_tensorboards_table_of_hyperparameters_begins_with_the_returns(smoke):
     runs = EventMultiplexer().AddRunsFromDirectory(str(smoke[0] / "results" / "smoke")).Reload()
     board = Context(TBContext(data_provider=MultiplexerDataProvider(runs, "")))
     request = RequestContext()
@@ -72,28 +70,12 @@ def test_tensorboards_table_of_hyperparameters_began_with_the_explained_variance
     assert any(name.startswith("value_function/explained_variance") for name in columns)
 
 
-@pytest.fixture
-def run_train(ray_cluster, tmp_path, monkeypatch, capsys):
-    """Calls train.py in this process, on the shared Ray; returns what it prints."""
-
-    def call(*flags):
-        where = ["--address", "auto", "--storage-path", tmp_path / "store"]
-        monkeypatch.setattr(sys, "argv", ["train.py", "pg", *map(str, [*flags, *where])])
-        with pytest.raises(SystemExit) as stop:
-            train.main()
-        assert stop.value.code == 0
-        return capsys.readouterr().out
-
-    return call
-
-
-def test_train_prints_a_line_per_update(run_train):
+def test_train_prints_a_line_per_update_and_once_it_is_finished_how_it_ended(ray_cluster, tmp_path):
+    where = ["--address", "auto", "--storage-path", tmp_path / "store"]
     flags = ["--iterations", 2, "--slots", 0, "--batch-size", 2, "--hidden-size", 10, "--num-workers", 1]
-    flags += ["--eval-interval", 0]
-    output = run_train(*flags, "--name", "run1")
+    status, output, _ = call("train.py", "pg", *flags, "--eval-interval", 0, "--name", "run1", *where)
     lines = [line for line in output.splitlines() if line.startswith("update ")]
-    assert len(lines) == 2
+    assert (status, len(lines)) == (0, 2)
     assert "games     4" in lines[1]
     assert "running mean" in lines[1]
-    # A finished experiment has nothing left to do, and says again how it ended.
-    assert "Best trial: 00000" in run_train("--resume", "run1")
+    assert "Best trial: 00000" in call("train.py", "pg", "--resume", "run1", *where)[1]
