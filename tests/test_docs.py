@@ -4,11 +4,7 @@ import ast
 import functools
 import itertools
 import re
-import runpy
 import shlex
-import sys
-from contextlib import redirect_stderr, redirect_stdout
-from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -16,41 +12,40 @@ import pytest
 from experiments.benchmark import BENCHMARKS
 from experiments.plan.learners import LEARNERS, learner_typed
 from experiments.plan.spaces import own_space
-from tests.helpers.programs import write_a2c
+from tests.helpers.programs import ROOT, call, refused, write_a2c
 
-ROOT = Path(__file__).parents[1]
-PROGRAMS = {path.name: path for path in (ROOT / "experiments").glob("*.py") if path.name != "__init__.py"}
+PROGRAMS = {path.name for path in (ROOT / "experiments").glob("*.py")} - {"__init__.py"}
 SUBCOMMANDS = {
-    "train.py": [(learner,) for learner in LEARNERS],
-    "sweep.py": [(learner,) for learner in LEARNERS],
-    "results.py": [("list",), ("best",), ("report",), ("compare",), ("table",), ("export",), ("verify",), ("replay",)],
-    "benchmark.py": [(benchmark,) for benchmark in BENCHMARKS],
+    "train.py": [*LEARNERS],
+    "sweep.py": [*LEARNERS],
+    "results.py": ["list", "best", "report", "compare", "table", "export", "verify", "replay"],
+    "benchmark.py": [*BENCHMARKS],
 }
 LEARNER_OF = {"sweep_pong.py": "pg", "sweep_trpo.py": "trpo"}
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 WRITTEN = [page for page in PAGES if page.parent.name != "reports"]  # by hand; reports name settings of their time
 TOP = {path.name for path in ROOT.iterdir()} - {"results"}
 OF_THE_READER = {"a2c.py", "mine.py", "learner-1.py"}
-LINK = re.compile(r"\[[^]]*\]\(([^)\s]+)\)")
 SUFFIXES = {".py", ".md", ".yaml", ".yml", ".toml"}
 
 
-def name(page):
-    return page.relative_to(ROOT).as_posix()
+@pytest.fixture(scope="module", autouse=True)
+def readers_folder(tmp_path_factory):
+    """The learner of docs/own_learner.md is in the present folder, where pages name it; helps are in wide lines."""
+    folder = tmp_path_factory.mktemp("own")
+    write_a2c(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("COLUMNS", "200")
+        yield
 
 
-def test_the_readme_is_a_page():
-    assert len((ROOT / "README.md").read_text().splitlines()) <= 150
-
-
-def test_the_readme_has_the_one_line_that_ci_runs():
+def test_the_readme_is_a_page_and_has_the_one_line_that_ci_runs():
+    readme = (ROOT / "README.md").read_text().splitlines()
+    assert len(readme) <= 150
     pattern = re.search(r"grep -m1 -E '(.*)' README.md", (ROOT / ".ci" / "run").read_text())[1]
-    commands = [line for line in (ROOT / "README.md").read_text().splitlines() if re.search(pattern, line)]
-    assert len(commands) == 1
+    assert sum(1 for line in readme if re.search(pattern, line)) == 1
     assert "bash .ci/run" in (ROOT / ".github" / "workflows" / "tests.yml").read_text()
-
-
-# Links
 
 
 def anchors(page):
@@ -59,16 +54,16 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_links_and_anchors_resolve(page):
-    for link in LINK.findall(page.read_text()):
-        if "://" in link:
-            continue
-        path, _, anchor = link.partition("#")
-        target = (page.parent / path).resolve() if path else page
-        assert target.exists(), link
-        assert target.is_relative_to(ROOT), link
-        assert not anchor or anchor in anchors(target), link
+def resolves(page, link):
+    path, _, anchor = link.partition("#")
+    target = (page.parent / path).resolve() if path else page
+    return target.exists() and target.is_relative_to(ROOT) and (not anchor or anchor in anchors(target))
+
+
+def test_links_and_anchors_resolve():
+    links = [(page, link) for page in PAGES for link in re.findall(r"\[[^]]*\]\(([^)\s]+)\)", page.read_text())]
+    assert len(links) > 30
+    assert not [(page.name, link) for page, link in links if "://" not in link and not resolves(page, link)]
 
 
 # Paths and functions
@@ -85,15 +80,15 @@ def spans(page):
 
 def path_words(page):
     """Words of a page's code that name files or folders of this project: ``path``, or ``path:function``."""
-    for span in spans(page):
-        for word in re.split(r"[\s,;()\"']+", span):
-            path = word.partition(":")[0].rstrip(".")
-            if path in PROGRAMS or Path(path).name in OF_THE_READER or "*" in path or "://" in word:
-                continue
-            if (path.split("/")[0] in TOP and "/" in path) or Path(path).suffix in SUFFIXES:
-                yield word.rstrip(".")
+    for word in re.split(r"[\s,;()\"']+", "\n".join(spans(page))):
+        path = word.partition(":")[0].rstrip(".")
+        if path in PROGRAMS or Path(path).name in OF_THE_READER or "*" in path or "://" in word:
+            continue
+        if (path.split("/")[0] in TOP and "/" in path) or Path(path).suffix in SUFFIXES:
+            yield word.rstrip(".")
 
 
+@functools.cache
 def definitions(path):
     """Names of a module's functions, classes and constants, and ``Class.method``."""
     found = set()
@@ -106,23 +101,24 @@ def definitions(path):
     return found
 
 
-@pytest.mark.parametrize("page", WRITTEN, ids=name)
-def test_files_and_functions_are_there(page):
-    for word in path_words(page):
-        path, _, function = word.partition(":")
-        assert (ROOT / path).exists(), word
-        assert not function or function in definitions(ROOT / path), word
+def is_there(word):
+    path, _, function = word.partition(":")
+    return (ROOT / path).exists() and (not function or function in definitions(ROOT / path))
+
+
+def test_files_and_functions_are_there():
+    words = [(page.name, word) for page in WRITTEN for word in path_words(page)]
+    assert len(words) > 50
+    assert not [found for found in words if not is_there(found[1])]
 
 
 def test_code_names_only_pages_that_are_there():
-    sources = [
-        path for folder in ("experiments", "trainables", "search_spaces") for path in (ROOT / folder).rglob("*.py")
-    ]
+    sources = [path for room in ("experiments", "trainables", "search_spaces") for path in (ROOT / room).rglob("*.py")]
     named = {page for path in sources for page in re.findall(r"docs/[\w/]+\.md", path.read_text())}
     assert not [page for page in named if not (ROOT / page).is_file()]
 
 
-# Commands
+# Commands and flags
 
 
 def commands(page):
@@ -131,54 +127,25 @@ def commands(page):
         if not any(program in span for program in PROGRAMS):
             continue
         words = shlex.split(span.replace("[NAME ...]", "").replace("[--out FILE]", "--out FILE"), comments=True)
-        parts = [[]]
-        for word in words:
-            if word in ("&&", "&", "|", ";", "do", "done"):
-                parts.append([])
-            else:
-                parts[-1].append(word.rstrip(","))
-        for part in parts:
-            while part and Path(part[0]).name in ("python", "python3"):
-                part = part[1:]
-            if part and Path(part[0]).name in PROGRAMS and part[0].startswith(("experiments/", Path(part[0]).name)):
+        for separated, group in itertools.groupby(words, lambda word: word in ("&&", "&", "|", ";", "do", "done")):
+            part = [word.rstrip(",") for word in group if word not in ("python", ".venv/bin/python")]
+            if not separated and part and part[0].removeprefix("experiments/") in PROGRAMS:
                 yield Path(part[0]).name, part[1:]
-
-
-def run_here(program, *words):
-    """Run a program in this process (to start another takes seconds); return its status and what it prints."""
-    status = 0
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
-        patch.setenv("COLUMNS", "200")
-        patch.setattr(sys, "argv", [str(PROGRAMS[program]), *words])
-        try:
-            runpy.run_path(str(PROGRAMS[program]), run_name="__main__")
-        except SystemExit as stop:
-            status = stop.code or 0
-    return status, out.getvalue(), err.getvalue()
 
 
 @functools.cache
 def flags_of(program, *subcommand):
     """The flags that ``program subcommand --help`` names."""
-    status, printed, complaint = run_here(program, *subcommand, "--help")
+    status, printed, complaint = call(program, *subcommand, "--help")
     assert (status, complaint) == (0, "")
-    return set(re.findall(r"--[a-z][\w-]*", printed))
+    return {*re.findall(r"--[a-z][\w-]*", printed)}
 
 
+@functools.cache
 def every_flag():
     """Every flag of every program."""
-    calls = [(program, *words) for program in PROGRAMS for words in SUBCOMMANDS.get(program, [()])]
-    return set().union(*(flags_of(*call) for call in calls))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def own_learner(tmp_path_factory):
-    """The learner of docs/own_learner.md is in the present folder, where pages name it."""
-    folder = tmp_path_factory.mktemp("own")
-    write_a2c(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        yield
+    calls = [(program, *word) for program in PROGRAMS for word in ([[w] for w in SUBCOMMANDS.get(program, [])] or [[]])]
+    return set().union(*(flags_of(*words) for words in calls))
 
 
 def check_values(program, words):
@@ -193,36 +160,29 @@ def check_values(program, words):
             own_space(learner, "default", {}, None, [value], None)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_commands_parse(page):
-    for program, words in commands(page):
+def test_commands_parse():
+    shown, wrong = [(page, *command) for page in PAGES for command in commands(page)], []
+    for page, program, words in shown:
         subcommand = words[:1] if program in SUBCOMMANDS and words and not words[0].startswith("-") else []
         flags = {word.partition("=")[0] for word in words if word.startswith("--")}
-        assert flags <= flags_of(program, *subcommand) | {"--help"}, (program, words)
+        if not flags <= flags_of(program, *subcommand) | {"--help"}:
+            wrong.append((page.name, program, words))
         if page in WRITTEN and (program in LEARNER_OF or (program in ("train.py", "sweep.py") and subcommand)):
             check_values(program, words)
+    assert not wrong
+    assert {program for page, program, _ in shown if page in WRITTEN} == PROGRAMS
+    assert len(shown) > 30
 
 
-@pytest.mark.parametrize("page", WRITTEN, ids=name)
-def test_flags_by_themselves_exist(page):
-    alone = {span.split()[0].partition("=")[0] for span in spans(page) if span.startswith("--")}
-    assert alone <= every_flag()
+def test_flags_by_themselves_exist():
+    alone = [(page.name, span) for page in WRITTEN for span in spans(page) if span.startswith("--")]
+    assert not [found for found in alone if re.split(r"[ =]", found[1])[0] not in every_flag()]
 
 
 def test_the_steps_that_publish_name_flags_that_there_are():
-    """Each flag in make.sh is a flag of a program that make.sh runs."""
+    """Each flag in make.sh is a flag of a program, or of make.sh or git."""
     text = (ROOT / "docs" / "reports" / "make.sh").read_text()
-    run = [("train.py", "pg"), ("sweep_pong.py",), ("benchmark.py", "sweep")]
-    flags = {*re.findall(r" (--[a-z-]+)", text)} - {"--check", "--porcelain", "--format"}  # of make.sh and of git
-    assert flags <= set().union(*(flags_of(*call) for call in run))
-
-
-def test_the_pages_show_commands():
-    """The tests above find what they look for."""
-    shown = [command for page in WRITTEN for command in commands(page)]
-    assert {program for program, _ in shown} == set(PROGRAMS)
-    assert len(shown) > 30
-    assert sum(1 for page in WRITTEN for _ in path_words(page)) > 50
+    assert {*re.findall(r" (--[a-z-]+)", text)} - {"--check", "--porcelain", "--format"} <= every_flag()
 
 
 # Cheap commands, as a user runs them
@@ -230,14 +190,12 @@ def test_the_pages_show_commands():
 
 def test_there_is_nothing_to_list_in_an_empty_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    status, _, complaint = run_here("results.py", "list")
-    assert status == 2
-    assert complaint.strip() == "results.py: error: no experiments in results"
+    assert refused("results.py", "list").strip() == "results.py: error: no experiments in results"
 
 
 def test_a_dry_run_prints_the_plan_and_leaves_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    status, printed, _ = run_here("sweep_pong.py", "--dry-run")
+    status, printed, _ = call("sweep_pong.py", "--dry-run")
     assert status == 0
     assert "to the end: at most" in printed
     assert not [*tmp_path.iterdir()]
