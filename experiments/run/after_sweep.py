@@ -35,11 +35,7 @@ GAMES = 10
 
 
 def with_winner_played(experiment: Experiment) -> Experiment:
-    """Have the winner of a halved sweep play on all cores, and write down how it played.
-
-    Nothing is played without a winner, or if its games stand there already. A sweep must not fail by its last games,
-    so what hinders them is printed.
-    """
+    """Have the winner of a halved sweep play on all cores, if it has not; what hinders it does not fail the sweep."""
     folder, best, played = experiment.folder, experiment.winner, experiment.played
     found = policies.of_trial(best.folder) if best else []
     if not best or not found or (played and (played.trial, played.iteration) == (best.number, found[-1].iteration)):
@@ -89,20 +85,13 @@ def confirmation_began(folder: Path, spec: ExperimentSpec, run: RunFlags) -> boo
 
 
 def confirmation_due(folder: Path, run: RunFlags) -> bool:
-    """Whether all that is left of a sweep is its confirmation: the sweep's scores are to stay as they are.
-
-    A confirmation that has begun says so of itself, unless the sweep was extended after it.
-    """
-    experiment = read_experiment(folder)
-    spec = experiment.spec
-    return bool(wanted(experiment)) or (not spec.extended and confirmation_began(folder, spec, run))
+    """Whether all that is left of a sweep is its confirmation; one that has begun says so, unless an extension came."""
+    sweep = read_experiment(folder)
+    return bool(wanted(sweep)) or (not sweep.spec.extended and confirmation_began(folder, sweep.spec, run))
 
 
 def fresh_seeds(sweep: Experiment, asked: Confirm) -> ExperimentSpec:
-    """What the confirmation is to do. All configurations meet the same seeds, new to all of them.
-
-    Its trials begin untrained, also those of a fork's confirmation.
-    """
+    """What the confirmation is to do, untrained: all configurations meet the same seeds, new to all of them."""
     first = 1 + max(sweep.spec.seeds)
     seeds = range(first, first + asked.seeds)
     chosen = best_configurations(sweep, asked.best)

@@ -102,10 +102,7 @@ class Halving(Rounds):
         return with_diverged(scores, diverged, self.spec.configurations)
 
     def _score(self, trial: Trial) -> float | None:
-        """A trial's score at the present rung; None if it was stopped before, failed or diverged.
-
-        A trial that has come to an end of its budget before the others has no more to do, and a score.
-        """
+        """A score at the present rung, or where its budget ended; None if the trial was stopped, failed or diverged."""
         result = self.result_of(trial) if trial.status == Trial.PAUSED else trial.last_result
         out = dropped(self._decisions, int(trial_number(trial))) or trial.status == Trial.ERROR
         return None if out or result.get("diverged") else result.get(METRIC)

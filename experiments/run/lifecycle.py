@@ -82,10 +82,7 @@ def _promise(folder: Path, spec: ExperimentSpec) -> None:
 
 
 def _confirm(learner: Learner, folder: Path, run: RunFlags) -> int:
-    """Run, or go on with, the confirmation that a sweep was started with; print what it says.
-
-    Returns an exit status, 0 if none was asked for. Raises ConfigError if it cannot be run.
-    """
+    """Run, or go on with, the confirmation that a sweep promised, if any; return an exit status."""
     sweep = read_experiment(folder)
     if not (asked := sweep.spec.confirm):
         return 0
@@ -106,7 +103,7 @@ def _confirm(learner: Learner, folder: Path, run: RunFlags) -> int:
 def start(
     learner: Learner, spec: ExperimentSpec, run: RunFlags, origin: Sequence[RestoredTrial] = ()
 ) -> tuple[int, Path]:
-    """Run a new experiment; with an ``origin`` its trials start from the best checkpoints of those, in order.
+    """Run a new experiment, whose trials start from the best checkpoints of those of ``origin``, if any.
 
     Returns the program's exit status and the experiment's folder. Raises ConfigError if it cannot start.
     """
@@ -137,11 +134,7 @@ def start(
 
 
 def resume(learner: Learner, run: RunFlags, more: Budget | None = None) -> tuple[int, Path]:
-    """Continue the experiment that ``--resume`` names, or the one to which ``--extend`` gives ``more``.
-
-    Returns the program's exit status and the experiment's folder. Raises ConfigError if there is no such experiment of
-    this learner, and as ``go_on`` does.
-    """
+    """Continue the experiment that ``--resume`` or ``--extend`` names; return as ``start`` does."""
     folder = mirror.find(run, run.resume or run.extend or "", learner.name)
     return go_on(learner, folder, run, more if run.extend else None), folder
 
@@ -149,8 +142,7 @@ def resume(learner: Learner, run: RunFlags, more: Budget | None = None) -> tuple
 def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) -> int:
     """Continue an experiment; with ``more``, its trials have larger limits. Returns the program's exit status.
 
-    Raises ConfigError if another program runs it, if its files contradict each other or cannot be changed, or if its
-    budget cannot be extended so, or to no avail.
+    Raises ConfigError if another program runs it, if its files do not fit together, or if ``more`` is of no avail.
     """
     require_internals()
     callbacks = made(run.callback)

@@ -96,9 +96,9 @@ class Population(Rounds):
                     print(f"{trial} goes on without its copy of {donor}: {error}", file=sys.stderr, flush=True)
 
     def _copy(self, trial: Trial, donor: Trial, copy: Copy) -> None:
-        """Let a trial go on from the donor's checkpoint, which becomes its own newest one, and with its results.
+        """Let a trial go on from the donor's checkpoint, and with its rows: these are always those of its weights.
 
-        A trial's rows are those of its weights. The checkpoint comes last: with it, the copy is made, at home too.
+        The checkpoint comes last: with it, the copy is made, at home too.
         """
         source = trial_folder(self.folder, donor) / checkpoints.folder_name(copy.source)
         target = trial_folder(self.folder, trial) / checkpoints.folder_name(copy.target)

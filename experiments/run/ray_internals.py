@@ -57,11 +57,10 @@ def _used() -> Iterator[tuple[Any, Sequence[str]]]:
 
 @contextmanager
 def on_loopback() -> Iterator[None]:
-    """Have a Ray that is started within listen on 127.0.0.1 alone, with all of its processes.
+    """Have a Ray that is started within listen on 127.0.0.1 alone, as it does on macOS, where it makes no clusters.
 
-    It does so on macOS and Windows, where it makes no clusters; told by ``_node_ip_address`` it takes the machine's
-    address nevertheless, and listens on all of them. What was set before is set again in the end: the programs of a
-    cluster must know their machine's address.
+    Told by ``_node_ip_address``, it listens on all addresses nevertheless. A cluster's programs must know theirs, so
+    what was set before is set again in the end.
     """
     from ray._private import ray_constants
 
@@ -81,8 +80,7 @@ def on_loopback() -> Iterator[None]:
 def token_refused(address: str) -> bool:
     """Whether the cluster at ``address`` ("auto" or HOST:PORT) wants another token than this program shows.
 
-    Ray's own attempt to connect takes 20 s in that case, and then does not name the cause. Raises ConnectionError or
-    ValueError if the address is none.
+    Ray itself tries for 20 s in that case, and does not name the cause. Raises ConnectionError or ValueError.
     """
     from ray._private import grpc_utils, services
     from ray.core.generated import gcs_service_pb2, gcs_service_pb2_grpc
@@ -111,14 +109,12 @@ def takes_over(tune_controller: Any, trial: Trial) -> bool:
 
 
 class ErrorText(Callback):
-    """Keeps Tune from unpickling the ``error.pkl`` of failed trials; ``error.txt`` says the same.
+    """Has trials forget the name of their ``error.pkl``, which Tune would open at its end to make a ResultGrid.
 
-    Tune opens it at its end to make a ResultGrid, also where it is not the file that it wrote: somebody else may have
-    put it into the experiment's folder, and to open a pickle is to run it.
+    Somebody else may have put it there, and to open a pickle is to run it; ``error.txt`` says the same.
     """
 
     def on_experiment_end(self, trials: list[Trial], **info: Any) -> None:
-        """Let each trial forget the pickle's name."""
         for trial in trials:
             trial.run_metadata.pickled_error_filename = None
 

@@ -48,11 +48,7 @@ def resources_for(run: RunFlags) -> ClusterResources:
 
 
 def start_ray(address: str | None, verbose: bool) -> ClusterResources:
-    """Start Ray here, or attach to a running cluster; return its nodes.
-
-    Starts nothing if this program has a Ray already. Raises ConfigError as ``attach`` and ``start_local`` do, and if
-    the installed Ray lacks what this program uses of it.
-    """
+    """Start Ray here, or attach to a running cluster, unless this program has one already; return its nodes."""
     if not ray.is_initialized():
         require_internals()
         if not verbose:
@@ -78,10 +74,7 @@ def ship(learner: Learner) -> None:
 
 
 def start_local(cpus: int, **options: Any) -> None:
-    """Start a Ray of this program's own, which listens on loopback alone; ``options`` are those of ``ray.init``.
-
-    Raises ConfigError if the token that guards it can be neither read nor written.
-    """
+    """Start a Ray of this program's own, which listens on loopback alone; ``options`` are those of ``ray.init``."""
     _guard_token()
     with on_loopback():
         # Without "local" Ray would join a cluster that runs on this machine.
@@ -89,10 +82,9 @@ def start_local(cpus: int, **options: Any) -> None:
 
 
 def _guard_token() -> None:
-    """See that the token by which Ray knows its own is there, and that nobody else on this machine can read it.
+    """See that nobody else on this machine can read Ray's token, which Ray would make readable for all.
 
-    Ray would make the file readable for all. It makes none where the environment has a token, names another file or
-    asks for a Ray without tokens.
+    No file is needed where the environment has a token, names another file or asks for a Ray without tokens.
     """
     if {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & os.environ.keys() or os.environ.get("RAY_AUTH_MODE") == "disabled":
         return
@@ -121,8 +113,7 @@ def _guard_token() -> None:
 def attach(address: str, **options: Any) -> None:
     """Connect to a running cluster; ``options`` are those of ``ray.init``.
 
-    Raises ConfigError if there is none (in seconds, where Ray itself tries a minute), if it wants another token, or if
-    a node has not the driver's versions of Python and packages.
+    Raises ConfigError, in seconds where Ray itself tries for a minute, if there is none or it does not fit.
     """
     host, colon, port = address.rpartition(":")
     if colon:
@@ -164,10 +155,7 @@ def _require_same_versions() -> None:
 
 
 def require_shared(storage: str) -> None:
-    """Raise ConfigError unless every node reads what is written there from here, and the other way round.
-
-    ``storage`` is a folder or a URI, of experiments or of one of them.
-    """
+    """Raise ConfigError unless every node reads what is written here at a path or URI, and the other way round."""
     filesystem, root = locate(storage)
     probe = f"{root}/.probe-{uuid.uuid4().hex}"
     try:
@@ -189,10 +177,7 @@ def require_shared(storage: str) -> None:
 
 
 def _exchange(filesystem: FileSystem, probe: str) -> dict[str, tuple[str, str | None]]:
-    """Write a file for the nodes to read, and have each write one of its own, named by its id.
-
-    Returns the ids by node, each with what went wrong, if anything did.
-    """
+    """Have each node copy a file of ours to one that has its id as name; return ids, and what went wrong, by node."""
 
     def read_and_write(filesystem: FileSystem, probe: str) -> tuple[str, str | None]:
         node = ray.get_runtime_context().get_node_id()
@@ -215,9 +200,8 @@ def _exchange(filesystem: FileSystem, probe: str) -> dict[str, tuple[str, str | 
 def _on_every_node(probe: Callable[..., Any], *args: Any) -> dict[str, Any]:
     """What a function returns on each node, by node; it waits for no CPU, so a busy cluster answers too.
 
-    It has to be a function within a function, which travels whole: one of a module would be looked up on the node, in a
-    module whose imports may be what is missing there. A node that dies meanwhile is left out: Ray believes in it for
-    half a minute after its death. Raises ConfigError if a living node does not answer.
+    It has to be a function within a function, which travels whole: a module's imports may be what is missing there. A
+    node that died is left out: Ray believes in it for half a minute. Raises ConfigError if a living one is silent.
     """
     task, nodes, answers = ray.remote(num_cpus=0, max_retries=1)(probe), _living(), {}
     asked = {

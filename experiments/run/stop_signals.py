@@ -18,9 +18,8 @@ WATCH_INTERVAL_S = 0.5
 class StopSignals(tune.Callback):
     """The first SIGINT or SIGTERM ends the experiment in good order, a second one at once.
 
-    Tune itself saves on SIGINT only, and does not tell that it was stopped. Where Ray's processes were sent the signal
-    too, as `timeout` and batch systems do, nothing can be saved: Tune would wait for Ray for a minute and more. The
-    program then ends at once, and ``resume``, a command, goes on from the last checkpoints.
+    Where Ray's processes were sent the signal too, as `timeout` and batch systems do, nothing can be saved. The program
+    then ends at once, where Tune would wait for a minute, and ``resume``, a command, goes on from the last checkpoints.
     """
 
     received: signal.Signals | None = None

@@ -70,11 +70,7 @@ def beginning(learner: Learner, run: RunFlags, spec: ExperimentSpec, origin: Seq
 
 
 def require_possible(learner: Learner, spec: ExperimentSpec, run: RunFlags) -> int:
-    """The most bytes that a new experiment's checkpoints take.
-
-    Raises ConfigError if its name exists, or that of the confirmation to come, if the disk has no room, or if the
-    learner cannot play its environment.
-    """
+    """The most bytes that a new experiment's checkpoints take. Raises ConfigError if it cannot be."""
     if run.name and mirror.taken(run, run.name):
         raise ConfigError(f"--name {run.name!r} exists already in {run.storage_path}; --resume {run.name} continues it")
     if run.name and spec.confirm and mirror.taken(run, again := run.name + SUFFIX):
@@ -128,10 +124,7 @@ def _saved(learner: Learner, spec: ExperimentSpec, config: Config, span: int) ->
 
 
 def forked(learner: Learner, run: RunFlags) -> tuple[ExperimentSpec, list[RestoredTrial]]:
-    """The specification of the experiment that ``--fork`` names, and those of its trials that have a checkpoint.
-
-    Raises ConfigError if there is no such experiment of this learner, or no checkpoint in it.
-    """
+    """The specification of the experiment that ``--fork`` names, and those of its trials that have a checkpoint."""
     folder = mirror.find(run, run.fork or "", learner.name)
     spec = ExperimentSpec.read(folder)
     restored = [trial for _, trial in sorted(restore(folder, spec).items()) if trial.checkpoints]
@@ -141,10 +134,7 @@ def forked(learner: Learner, run: RunFlags) -> tuple[ExperimentSpec, list[Restor
 
 
 def changed(restored: RestoredTrial, changes: dict[str, Any], config_class: type[Config]) -> Config:
-    """A trial's configuration with other settings.
-
-    Raises ConfigError for an impossible one, and for one that its checkpoint's arrays do not fit.
-    """
+    """A trial's configuration with other settings. Raises ConfigError for one that its checkpoint does not fit."""
     before, after = config_class.from_dict(restored.config), config_class.from_dict(restored.config | changes)
     for name in config_class.ARCHITECTURE_FIELDS:
         if getattr(before, name) != getattr(after, name):

@@ -42,10 +42,9 @@ def fit(
     callbacks: Sequence[tune.Callback],
     verbose: bool,
 ) -> bool:
-    """Have Tune run the experiment; where it gives up, go on from the last checkpoints in the time that is left.
+    """Have Tune run the experiment; where it gives up, go on from the last checkpoints until the ``deadline``.
 
-    ``deadline`` is in seconds of ``time.monotonic``. Returns False if Tune was stopped as it gave up, or gave up each
-    time.
+    That is in seconds of ``time.monotonic``. Returns False if Tune gave up each time, or was stopped as it did.
     """
     for restarts in range(RESTARTS + 1):
         left = deadline - time.monotonic()

@@ -76,7 +76,7 @@ def test_every_trial_has_a_line_with_its_whole_name(frame, columns):
     assert max(map(len, (header, first, status))) <= columns
 
 
-def test_before_a_resumed_experiment_s_first_result_no_time_was_left(monkeypatch, capsys):
+def test_no_time_is_foretold_before_a_resumed_experiment_has_a_pace(monkeypatch, capsys):
     now = 0.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     trials = make_trials(Trial.RUNNING, Trial.PENDING)

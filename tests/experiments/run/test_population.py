@@ -44,8 +44,7 @@ def pair(ray_cluster, tmp_path_factory):
     return folder
 
 
-def test_who_copied_a_trial_with_more_workers_failed_for_good_and_played_its_games(pair):
-    """It took the donor's whole configuration: two workers where one has room, and the donor's seed."""
+def test_who_copies_keeps_its_workers_and_its_seed(pair):
     (exchange,) = read_exchanges(pair)
     (copy,) = exchange.copies
     assert (exchange.at, copy.trial, copy.donor) == (2, 0, 1)
