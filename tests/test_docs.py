@@ -182,7 +182,12 @@ def test_flags_by_themselves_exist():
 def test_the_steps_that_publish_name_flags_that_there_are():
     """Each flag in make.sh is a flag of a program, or of make.sh or git."""
     text = (ROOT / "docs" / "reports" / "make.sh").read_text()
-    assert {*re.findall(r" (--[a-z-]+)", text)} - {"--check", "--porcelain", "--format"} <= every_flag()
+    assert {*re.findall(r" (--[a-z-]+)", text)} - {
+        "--check",
+        "--porcelain",
+        "--format",
+        "--relative-to",
+    } <= every_flag()
 
 
 # Cheap commands, as a user runs them

@@ -41,7 +41,7 @@ revision_of() { # the last one that changed what a step's result depends on
     local parts changed
     read -ra parts <<< "$(parts_of "$1")"
     changed=("$(git -C "$code" log -1 --format=%H -- "${parts[@]}")")
-    if [[ $1 == a2c ]]; then # of the page, its file alone: its numbers are put there by `pages`
+    if [[ $1 == a2c ]]; then # of the page its file alone: all else there is text
         changed+=("$(git -C "$code" log -1 -s --format=%H -L '/^## The file/,:docs/own_learner.md')")
     fi
     git -C "$code" rev-list -1 "${changed[@]}"
@@ -71,6 +71,60 @@ sweep() { # NAME LEARNER SEED: timed from its command to its end, so one that wa
     program benchmark.py sweep --learner "$2" --seed "$3" --keep "$folder/$1" --json "$folder/benchmark_$1.json"
 }
 
+# Functions of a step say `|| return`: where bash is asked whether a function failed, it ignores `set -e` within it.
+
+seconds() { # PROGRAM ARGUMENT ...: runs it, and notes how long it took
+    local begun=${EPOCHREALTIME/./}
+    program "$@" || return
+    printf '%s\t%.3f\n' "$1" "$(((${EPOCHREALTIME/./} - begun) / 1000))e-3" >> "$folder/first_commands.tsv"
+}
+
+first_commands() { # what README begins with, three times in turn
+    local scratch=$folder/first_commands round
+    rm -rf "$scratch" && mkdir "$scratch" && printf 'program\tseconds\n' > "$folder/first_commands.tsv" || return
+    for round in 1 2 3; do
+        seconds watch.py "$code/tests/data/trained/pg" --out "$scratch/$round.gif" &&
+            seconds sweep_pong.py --smoke-test --name "smoke_$round" --storage-path "$scratch" &&
+            seconds results.py report sweep_pg --out "$scratch/$round.html" --storage-path "$folder" || return
+    done
+}
+
+report() { # NAME STEP ...: of the experiments of these steps; the page names the folder of protocol.md
+    local page=$code/docs/reports/$1.md step here experiments=()
+    for step in "${@:2}"; do
+        [[ -f $folder/$step.done ]] || continue
+        experiments+=("$(sed 's/^confirm_\(.*\)/sweep_\1-confirm/' <<< "$step")")
+    done
+    [[ -f $folder/$2.done && ($3 == confirm_* || -f $folder/$3.done) ]] || return 0
+    program results.py report "${experiments[@]}" --out "${page%.md}.html" --storage-path "$folder" || return
+    here=$(realpath --relative-to=. "$folder")
+    sed -i -e "s#$folder#../published#g" -e "s#$code/##g" -e "s# $here/# ../published/#g" "$page"
+}
+
+policy() { # LEARNER: its best one, which comes along with the code
+    rm -rf "$code/tests/data/trained/$1"
+    program results.py export "$1" --out "$code/tests/data/trained/$1" --storage-path "$folder"
+}
+
+pages() {
+    report learners pg trpo && report originals karpathy modular_rl || return
+    report sweep_pg sweep_pg confirm_pg && report sweep_trpo sweep_trpo confirm_trpo || return
+    if [[ -f $folder/pg.done && -f $folder/trpo.done ]]; then
+        policy pg && policy trpo || return
+        program watch.py pg --film --episodes 1 --out "$code/docs/learned.gif" --storage-path "$folder" || return
+    fi
+    "$python" "$code/docs/reports/publish.py" "$folder"
+}
+
+check() { # one seed of each learner, and the sweep by the published plan, which its report has
+    local plan
+    read -ra plan <<< "$(grep -om1 -e '--num-samples [0-9]* --timesteps [0-9]*' "$code/docs/reports/sweep_pg.md")"
+    experiment check_pg "train.py pg" --seed 0
+    experiment check_trpo "train.py trpo" --seed 0
+    experiment check_sweep sweep_pong.py --seed 0 "${plan[@]}" --time-budget-s 36000 # enough on a slow machine, too
+    exec "$python" "$code/docs/reports/publish.py" "$folder" --check
+}
+
 run_step() {
     case $1 in
         pg) experiment pg "train.py pg" --seeds 5 --keep-checkpoints all --checkpoint-frequency 10 ;;
@@ -87,7 +141,8 @@ run_step() {
         confirm_pg) program sweep_pong.py --resume sweep_pg --confirm 3 --confirm-seeds 3 --storage-path "$folder" ;;
         confirm_trpo) program sweep_trpo.py --resume sweep_trpo --confirm 3 --confirm-seeds 3 --storage-path "$folder" ;;
         benchmark_*) program benchmark.py "${1#benchmark_}" --json "$folder/$1.json" ;;
-        first_commands | pages) "$python" "$code/docs/reports/$1.py" "$folder" ;;
+        first_commands) first_commands ;;
+        pages) pages ;;
     esac
 }
 
@@ -128,7 +183,7 @@ folder=$(cd "$1" && pwd)
 [[ $folder/ != "$code"/* ]] || { echo "$folder lies in the checkout: name a folder outside of it" >&2 && exit 2; }
 shift
 if [[ ${1:-} == --check ]]; then
-    exec "$python" "$code/docs/reports/check.py" "$folder"
+    check
 fi
 for name in "$@"; do
     [[ " ${steps[*]} " == *" $name "* ]] ||

@@ -1,0 +1,182 @@
+"""Tables of what was learned, made of the rows in docs/reports/data: ours, another machine's, and Dopamine's."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from experiments.read.configurations import SPEED_ONLY
+from experiments.read.recorded import NOT_COMPARED, PERF
+from experiments.read.statistics import mean_interval
+from experiments.read.windows import WINDOW_STEPS, Windows, median, windows
+
+REPORTS = Path(__file__).resolve().parent
+ROOT, DATA = REPORTS.parents[1], REPORTS / "data"
+LEARNERS = {"pg": "PPO from pixels", "trpo": "TRPO from memory"}
+SWEEPS = {"pg": "sweep_pong.py", "trpo": "sweep_trpo.py"}
+SEED = 0
+"""The seed of each learner, and of the sweep, that make.sh --check runs again."""
+
+Runs = list[Windows]
+"""A configuration's runs, one a seed."""
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of Markdown."""
+    return "\n".join(f"| {' | '.join(line)} |" for line in (heads, ["---"] * len(heads), *rows))
+
+
+def present(page: str, name: str) -> list[list[str]]:
+    """The rows of a table as they stand in a page."""
+    text = (ROOT / page).read_text(encoding="utf-8").partition(f"<!-- numbers: {name} -->")[2]
+    lines = text.partition("<!-- end -->")[0].strip().splitlines()
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]]
+
+
+def rows_of(name: str) -> pd.DataFrame:
+    """A published experiment's rows, as ``results.py table --rows`` has them."""
+    return pd.read_parquet(DATA / f"{name}.parquet")
+
+
+def runs(name: str) -> Runs:
+    """A published experiment's trials."""
+    return [windows(rows.to_dict("records"), WINDOW_STEPS) for _, rows in rows_of(name).groupby("trial")]
+
+
+def others(agent: str, network: str) -> Runs:
+    """Dopamine's published training returns of Pong."""
+    frame, found = rows_of("dopamine_pong").query("agent == @agent and network == @network"), []
+    for _, rows in frame.groupby("run"):
+        unknown = np.full(len(rows), np.nan)
+        steps, returns = rows["million_agent_steps"].to_numpy() * 1e6, rows["mean_training_return"].to_numpy()
+        found.append(Windows(steps, returns, unknown, unknown))
+    return found
+
+
+def curves(side: Runs) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of the windows that all runs have (w,), and every run's mean returns in them (n, w)."""
+    common = min(len(run.end_w) for run in side)
+    return side[0].end_w[:common], np.array([run.known_w[:common] for run in side])
+
+
+def arrivals(side: Runs, score: float, minutes: bool = False) -> tuple[list[float], list[float]]:
+    """When runs came to a score, and when those ended that did not: agent steps, or minutes of training."""
+    arrived, ended = [], []
+    for run in side:
+        clock_w, steps = run.seconds_w / 60 if minutes else run.end_w, run.steps_to(score)
+        if steps is None:
+            ended.append(float(clock_w[-1]))
+        else:
+            arrived.append(float(np.interp(steps, run.end_w, clock_w)))
+    return arrived, ended
+
+
+def steps_to(side: Runs, score: float) -> str:
+    """Million agent steps to a score: their median, and how many runs came there if not all did."""
+    arrived, ended = arrivals(side, score)
+    half, share = median(arrived, ended), f"{len(arrived)} of {len(side)}"
+    if half is None:
+        return share if arrived else ""
+    return f"{half / 1e6:.3g}" + (f" ({share})" if ended else "")
+
+
+def _minutes_to(side: Runs, score: float) -> str:
+    half = median(*arrivals(side, score, minutes=True))
+    return "" if half is None else f"{half:.1f}"
+
+
+def _signed(scores: Sequence[int]) -> list[str]:
+    return [f"{score:+}" if score else "0" for score in scores]
+
+
+def learners() -> str:
+    """Steps and minutes to scores, and the end, of both default learners."""
+    scores, steps, minutes = (0, 5, 10, 14, 16, 17, 18), [], []
+    for learner, name in LEARNERS.items():
+        side = runs(learner)
+        end_w, return_nw = curves(side)
+        low, high = (ends[-1] for ends in mean_interval(return_nw))
+        last = f"{return_nw[:, -1].mean():.1f} ({low:.1f} to {high:.1f}) after {end_w[-1] / 1e6:.3g}"
+        steps.append([f"{name}, `train.py {learner}`", *(steps_to(side, score) for score in scores), last])
+        minutes.append([f"minutes, {name}", *(_minutes_to(side, score) for score in scores), ""])
+    return table(["million agent steps until", *_signed(scores), "at the end"], [*steps, *minutes])
+
+
+OTHERS = [("DQN", "Nature CNN"), ("Rainbow", "Nature CNN"), ("IQN", "Nature CNN")]
+OTHERS += [("Rainbow", "Impala CNN (JAX)"), ("IQN", "Impala CNN (JAX)")]
+"""The oldest of Dopamine's agents, the best two, and these with a larger network."""
+
+
+def beside_others() -> str:
+    """Steps to scores beside Dopamine's."""
+    sides = {f"{LEARNERS['pg']}, this project": runs("pg")}
+    sides["TRPO from the console's memory, this project"] = runs("trpo")
+    sides |= {f"{agent}, {network}": others(agent, network) for agent, network in OTHERS}
+    scores, rows = (0, 10, 14, 16, 18, 19), []
+    for name, side in sides.items():
+        end_w, return_nw = curves(side)
+        means = [return_nw[:, np.isclose(end_w, steps)].mean() for steps in (1e6, 2e6, 4e6)]
+        rows.append([name, *(steps_to(side, score) for score in scores), *(f"{mean:.1f}" for mean in means)])
+    heads = ["million agent steps until", *_signed(scores), "return at 1", "at 2", "at 4 million"]
+    return table(heads, rows)
+
+
+def core_minutes() -> str:
+    """What +16 and +18 cost, above what others report, which stays as it stands there."""
+    rows = []
+    for learner, name in LEARNERS.items():
+        side = runs(learner)
+        for score in (16, 18):
+            arrived, ended = arrivals(side, score, minutes=True)
+            half = median(arrived, ended)
+            spent = f"more than {2 * max(ended):.0f}" if half is None else f"{2 * half:.0f}"
+            spent += f" ({len(arrived)} of {len(side)} seeds)"
+            rows.append([f"{name}, this project", f"{score:+}", spent, "2 cores, no GPU", f"`train.py {learner}`"])
+    rows += [row for row in present("docs/records.md", "core_minutes") if "this project" not in row[0]]
+    return table(["learner", "until", "core-minutes", "machine", "source"], rows)
+
+
+def first_difference(published: pd.DataFrame, again: pd.DataFrame) -> str:
+    """The first result that is not the same, in words; empty if there is none.
+
+    Times are not compared, nor trials' names, which have numbers of workers in them: these depend on the machine.
+    """
+    left_out = {*NOT_COMPARED, "experiment", "trial", *(f"config/{name}" for name in SPEED_ONLY)}
+    if len(published) != len(again):
+        return f"{len(published)} rows published, {len(again)} now"
+    for name in published.columns.intersection(again.columns):
+        old, new = published[name].to_numpy(), again[name].to_numpy()
+        if name in left_out or name.startswith(PERF) or pd.isna(old).all():
+            continue
+        other = np.flatnonzero(~((old == new) | (pd.isna(old) & pd.isna(new))))
+        if len(other):
+            return f"row {other[0]}, {name}: published {old[other[0]]}, now {new[other[0]]}"
+    return ""
+
+
+def pair(name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Published rows of what make.sh --check runs, and those that another machine has of it."""
+    published = rows_of("sweep_pg" if name == "sweep" else name)
+    return published[(name == "sweep") | (published["config/seed"] == SEED)], rows_of(f"elsewhere_{name}")
+
+
+def difference_of_trials(published: pd.DataFrame, there: pd.DataFrame) -> str:
+    """The first difference among the iterations that both have of each trial there, in words; empty if none."""
+    known = dict([*published.groupby(published["trial"].str.partition("_")[0])])
+    for number, again in there.groupby(there["trial"].str.partition("_")[0]):
+        shared = min(len(known[number]), len(again))
+        if difference := first_difference(known[number][:shared], again[:shared]):
+            return f"trial {number}, {difference}"
+    return ""
+
+
+def elsewhere() -> str:
+    """What another machine has of the published runs, and whether its rows are the published ones."""
+    rows = []
+    for name, program in {"pg": "train.py pg", "trpo": "train.py trpo", "sweep": SWEEPS["pg"]}.items():
+        published, there = pair(name)
+        workers = " to ".join(f"{count:.0f}" for count in there["config/num_workers"].agg(["min", "max"]).unique())
+        same = difference_of_trials(published, there) or "the same bit for bit"
+        rows.append([f"`{program}`, seed {SEED}", str(len(there)), str(len(published)), workers, same])
+    return table(["run", "rows there", "published", "workers", "rows that both have"], rows)

@@ -1,0 +1,202 @@
+"""The last step of make.sh: data, figures, and the tables of README.md and docs.
+
+    python docs/reports/publish.py                  write the tables and draw the figures from docs/reports/data
+    python docs/reports/publish.py --check          see whether the tables in the pages are those of the data
+    python docs/reports/publish.py FOLDER           bring what make.sh made in FOLDER into the data first
+    python docs/reports/publish.py FOLDER --check   compare what make.sh --check ran in FOLDER with the data
+
+A page has ``<!-- numbers: NAME -->`` before a table that the function NAME makes, and ``<!-- end -->`` after it.
+All sentences, with their numbers, are written by people. With ``--check`` the exit status is 1 if something differs.
+"""
+
+import datetime
+import json
+import math
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import learning_tables
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import speed_tables
+from learning_tables import DATA, LEARNERS, REPORTS, ROOT, SEED, Runs, curves, first_difference, others, pair, runs
+from scipy import stats
+
+from experiments import read
+from experiments.read.statistics import mean_interval
+from experiments.read.windows import WINDOW_STEPS, windows
+from experiments.record.provenance import provenance
+from experiments.show.figures import COLOURS, STYLE, draw_band, label_steps, new_figure
+from experiments.show.files import to_bytes
+from experiments.show.page import Page
+from trainables.files import replace_text, replacing
+
+PAGES = [ROOT / name for name in ("README.md", "docs/speed.md", "docs/records.md", "docs/sweeps.md")]
+BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+TABLES = {
+    learning_tables: ("learners", "beside_others", "core_minutes", "elsewhere"),
+    speed_tables: ("begin", "speeds", "iterations", "clusters", "default_sweeps", "sweep_parts", "confirmed"),
+}
+MAKERS = {name: getattr(module, name) for module, names in TABLES.items() for name in names}
+
+THEIRS = (
+    ("DQN", "Nature CNN", "#999999", "-"),
+    ("IQN", "Nature CNN", COLOURS[2], "-"),
+    ("Rainbow", "Nature CNN", COLOURS[3], "-"),
+    ("IQN", "Impala CNN (JAX)", COLOURS[2], ":"),
+    ("Rainbow", "Impala CNN (JAX)", COLOURS[3], ":"),
+)
+"""Dopamine's agents and networks in the figure, with their colours and lines."""
+
+LONGEST = 6e6
+"""Agent steps that it shows."""
+
+
+def filled(text: str) -> str:
+    """A page's text with its tables. Raises KeyError for a marker that names none."""
+    return BLOCK.sub(lambda match: f"{match[1]}{MAKERS[match[2]]()}\n{match[3]}", text)
+
+
+def differing() -> list[str]:
+    """The pages whose tables are not those of the data."""
+    texts = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
+    return [name for name, text in texts.items() if filled(text) != text]
+
+
+def bring(folder: Path) -> None:
+    """Put what a folder of make.sh holds into the data; what it does not have stays as it is."""
+    done = {path.stem for path in folder.glob("*.done")} - {"pages"}  # which runs as long as this
+    waits = json.loads((DATA / "waits.json").read_text())
+    for name in done:
+        experiment = folder / re.sub("confirm_(.*)", r"sweep_\1-confirm", name)
+        if experiment.is_dir() and name != "first_commands":
+            rows = read.experiment(experiment).rows()
+            (DATA / f"{name}.parquet").write_bytes(to_bytes(rows, "parquet"))
+        waits.pop(name, None)  # of the sweep that was published before
+    for path in (*folder.glob("benchmark_*.json"), *folder.glob("first_commands.tsv")):
+        shutil.copy(path, DATA)
+    (DATA / "waits.json").write_text(json.dumps(waits, indent=1) + "\n")
+    (DATA / "made.json").write_text(json.dumps(_made(folder, done), indent=1) + "\n")
+
+
+def _made(folder: Path, done: set[str]) -> dict[str, object]:
+    """Where all that is published comes from; of steps that were done elsewhere what stands there already."""
+    here, before = provenance(), json.loads((DATA / "made.json").read_text())
+    processor = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    spent = pd.read_csv(folder / "seconds.tsv", sep="\t", names=["step", "seconds"]).groupby("step")["seconds"].sum()
+    revisions = {name: (folder / f"{name}.begun").read_text().strip() for name in done}
+    processors = dict.fromkeys(done, processor[1] if processor else "")
+    return {
+        "revisions": dict(sorted((before["revisions"] | revisions).items())),
+        "day": datetime.date.today().isoformat(),
+        "cpus": os.cpu_count(),
+        "processors": dict(sorted((before["processors"] | processors).items())),
+        "python": here["python"],
+        "versions": here["versions"],
+        "seconds": before["seconds"] | {name: int(spent[name]) for name in sorted(done)},
+    }
+
+
+def learners_figure() -> mpl.figure.Figure:
+    """Mean returns of both default learners over agent steps and over minutes, a thin line a seed."""
+    figure = new_figure(3.4, 9.0)
+    left, right = figure.subplots(1, 2, sharey=True)
+    for (learner, name), colour in zip(LEARNERS.items(), COLOURS, strict=False):
+        side = runs(learner)
+        _draw(left, side, colour, f"{name}, {len(side)} seeds")
+        for run in side:
+            right.plot(run.seconds_w / 60, run.known_w, color=colour, linewidth=0.9, alpha=0.7)
+    label_steps(left)
+    right.set_xlabel("minutes of training, 2 workers")
+    left.set_ylabel("mean return in windows\nof 250,000 agent steps")
+    for axes in (left, right):
+        axes.set_xlim(left=0)
+    figure.legend(loc="outside lower left", ncols=2)
+    return figure
+
+
+def beside_others_figure() -> mpl.figure.Figure:
+    """The same over steps, over Dopamine's agents."""
+    figure = new_figure(5.2, 7.4)
+    axes = figure.add_subplot()
+    for agent, network, colour, line in THEIRS:
+        end_w, return_nw = curves(others(agent, network))
+        shown, label = end_w <= LONGEST, f"{agent}, {network.removesuffix(' (JAX)')}"
+        axes.plot(end_w[shown], return_nw.mean(axis=0)[shown], color=colour, linestyle=line, label=label)
+    for (learner, name), colour in zip(LEARNERS.items(), COLOURS, strict=False):
+        _draw(axes, runs(learner), colour, f"{name}, this project")
+    label_steps(axes)
+    axes.set_xlim(0, LONGEST)
+    axes.set_ylabel("mean return in windows of 250,000 agent steps")
+    figure.legend(loc="outside lower left", ncols=2)
+    return figure
+
+
+def _draw(axes: mpl.axes.Axes, side: Runs, colour: str, label: str) -> None:
+    end_w, return_nw = curves(side)
+    for return_w in return_nw:
+        axes.plot(end_w, return_w, color=colour, linewidth=0.7, alpha=0.45)
+    axes.plot(end_w, return_nw.mean(axis=0), color=colour, linewidth=2, label=label)
+    draw_band(axes, end_w, *mean_interval(return_nw), colour)
+
+
+def write() -> None:
+    """The figures of records, and the tables of the pages."""
+    page = Page()
+    with mpl.rc_context(STYLE):
+        page.show(learners=learners_figure(), beside_others=beside_others_figure())
+    for name, picture in page.pictures.items():
+        with replacing(REPORTS / "records_figures" / name) as file:
+            file.write(picture)
+    for path in PAGES:
+        replace_text(path, filled(path.read_text(encoding="utf-8")))
+
+
+def same_again(folder: Path) -> bool:
+    """Whether one seed of each learner, and the sweep, came out as published: bit for bit, or as a further seed."""
+    same = []
+    for name in (*LEARNERS, "sweep"):
+        published, again = pair(name)[0], read.experiment(folder / f"check_{name}").rows()
+        if not (difference := first_difference(published, again)):
+            print(f"{name}, seed {SEED}: {len(again)} rows, the same bit for bit")
+        elif name == "sweep":
+            last = (frame.groupby("trial").last() for frame in (published, again))
+            winners = [str(speed_tables.winner(trials).name).partition("_")[0] for trials in last]
+            print(f"sweep: {difference}; winners {' and '.join(winners)}")
+            same.append(winners[0] == winners[1])
+        else:
+            low, high = next_seed(curves(runs(name))[1][:, -1])
+            value = windows(again.to_dict("records"), WINDOW_STEPS).known_w[-1]
+            same.append(bool(low <= value <= high))
+            print(f"{name}, seed {SEED}: {difference}")
+            print(f"{name}: {value:.2f} at the end, {'within' if same[-1] else 'OUTSIDE OF'} {low:.2f} to {high:.2f}")
+    return all(same)
+
+
+def next_seed(last_n: np.ndarray) -> tuple[float, float]:
+    """Within which a further seed's return is in 95 of 100 cases, by Student's t: published ones' returns (n,)."""
+    reach = stats.t.ppf(0.975, len(last_n) - 1) * last_n.std(ddof=1) * math.sqrt(1 + 1 / len(last_n))
+    return float(last_n.mean() - reach), float(last_n.mean() + reach)
+
+
+def main(*words: str) -> int:
+    """Return the exit status."""
+    folders, check = [Path(word).absolute() for word in words if word != "--check"], "--check" in words
+    if check and folders:
+        return int(not same_again(folders[0]))
+    if check:
+        if found := differing():
+            print(f"not the tables of the data: {', '.join(found)}")
+        return int(bool(found))
+    for folder in folders:
+        bring(folder)
+    write()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
