@@ -7,7 +7,8 @@ import pytest
 
 from experiments.read.experiments import read_experiment
 from experiments.record.decisions import means, read_decisions
-from experiments.record.spec import ExperimentSpec
+from experiments.record.spec import Confirm, ExperimentSpec
+from experiments.run.after_sweep import fresh_seeds
 from tests.helpers.programs import SWEEPS, TRAIN, command, run
 from tests.helpers.small_experiments import iterations, newest_arrays, rows, same, trial_folders
 from tests.helpers.trials import assert_same, untimed
@@ -51,32 +52,29 @@ def test_seeds_of_the_best_mean_go_on_together_and_the_same_on_one_cpu_and_on_tw
     assert "3 configurations of 2 seeds each (6 trials) begin, 1 goes to the end" in output
     assert "Winner: " in output
 
-    run(SWEEPS["pg"], "--resume", "two", "--confirm", 1, "--confirm-seeds", 2, cwd=tmp_path, timeout=600)
-    confirm = ExperimentSpec.read(tmp_path / "results" / "two-confirm")
+    confirm = fresh_seeds(read_experiment(two), Confirm(best=1, seeds=2))
     assert [config["seed"] for config in confirm.configs] == [2, 3]
     assert confirm.configuration_of == [0, 0]
-    fork = ["--fork", "two", "--scheduler", "fifo", "--iterations", 6, "--name", "fork"]
-    run(SWEEPS["pg"], *fork, cwd=tmp_path, timeout=600)
-    assert ExperimentSpec.read(tmp_path / "results" / "fork").configuration_of == spec.configuration_of
+    fork = ["--fork", "two", "--iterations", 6, "--dry-run"]
+    assert "3 configurations of 2 seeds each (6 trials)" in run(SWEEPS["pg"], *fork, cwd=tmp_path)
 
 
 @pytest.mark.timeout(900)
 def test_seeds_of_train_are_those_of_single_runs_bit_for_bit_and_are_extended_and_forked_together(tmp_path):
-    flags = ["trpo", "--preset", "cartpole", "--num-workers", 1, "--iterations", 3]
-    output = run(TRAIN, *flags, "--seed", 4, "--seeds", 2, "--name", "both", cwd=tmp_path)
+    words = ["trpo", "--preset", "cartpole", "--num-workers", 1, "--iterations", 3]
+    output = run(TRAIN, *words, "--seed", 4, "--seeds", 2, "--name", "both", cwd=tmp_path)
     both = tmp_path / "results" / "both"
     assert "with seed 4" in output
     assert " on average (95% interval " in output
-    for seed, trial in zip((4, 5), trial_folders(both), strict=True):
-        run(TRAIN, *flags, "--seed", seed, "--name", f"only{seed}", cwd=tmp_path)
-        (alone,) = trial_folders(tmp_path / "results" / f"only{seed}")
-        assert trial.name == f"{seed - 4:05d}_seed={seed}"
-        assert alone.name == "00000"
-        assert_same(newest_arrays(trial), newest_arrays(alone))
-        assert [*map(untimed, rows(trial))] == [*map(untimed, rows(alone))]
+    assert [trial.name for trial in trial_folders(both)] == ["00000_seed=4", "00001_seed=5"]
+    run(TRAIN, *words, "--seed", 5, "--name", "only", cwd=tmp_path)
+    (alone,), (_, trial) = trial_folders(tmp_path / "results" / "only"), trial_folders(both)
+    assert alone.name == "00000"
+    assert_same(newest_arrays(trial), newest_arrays(alone))
+    assert [*map(untimed, rows(trial))] == [*map(untimed, rows(alone))]
     run(TRAIN, "trpo", "--extend", "both", "--iterations", 4, cwd=tmp_path)
     assert [iterations(trial)[-1] for trial in trial_folders(both)] == [4, 4]
     run(TRAIN, "trpo", "--fork", "both", "--iterations", 6, "--max-kl", 0.02, "--name", "fork", cwd=tmp_path)
     experiment = read_experiment(tmp_path / "results" / "fork")
     assert [(trial.config["seed"], trial.config["max_kl"]) for trial in experiment.trials] == [(4, 0.02), (5, 0.02)]
-    assert experiment.record["configuration_of"] == [0, 0]
+    assert experiment.spec.configuration_of == [0, 0]

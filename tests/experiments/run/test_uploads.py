@@ -32,7 +32,7 @@ from trainables.checks import ConfigError
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
 
 
-@pytest.fixture(params=["file", "s3"])
+@pytest.fixture
 def storage(request, tmp_path, monkeypatch):
     """A storage's URI, and a machine to work on."""
     monkeypatch.chdir(tmp_path)
@@ -48,6 +48,7 @@ def lose_the_machine():
     shutil.rmtree("results")
 
 
+@pytest.mark.parametrize("storage", ["s3"], indirect=True)
 def test_an_interrupted_experiment_goes_on_from_its_uri_on_another_machine(storage, undisturbed):
     folder = Path("results/interrupted").absolute()
     folder.mkdir(parents=True)
@@ -61,6 +62,7 @@ def test_an_interrupted_experiment_goes_on_from_its_uri_on_another_machine(stora
     assert_as_undisturbed(folder, undisturbed)
 
 
+@pytest.mark.parametrize("storage", ["file"], indirect=True)
 def test_what_lies_there_is_extended_mirrored_and_forked(storage, undisturbed):
     spec = SIX_ITERATIONS.but(iterations=3, storage_uri=storage)
     status, folder = lifecycle.start(TRPO, spec, flags(storage, name="short"))
@@ -83,6 +85,7 @@ def test_what_lies_there_is_extended_mirrored_and_forked(storage, undisturbed):
     assert {path: path.read_bytes() for path in sorted(folder.rglob("[!.]*")) if path.is_file()} == here
 
 
+@pytest.mark.parametrize("storage", ["s3"], indirect=True)
 def test_a_population_exchanges_weights_there_also_if_a_copy_is_cut_off(storage, ray_cluster, tmp_path, monkeypatch):
     fit(TRPO, tmp_path / "here", PAIR)
     push_folder, cut = Remote.push_folder, []
