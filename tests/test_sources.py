@@ -1,7 +1,10 @@
 """What is held of all of the product's source text, whatever a file is about."""
 
 import ast
+from collections import Counter
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 PRODUCT = [path for room in ("experiments", "search_spaces", "trainables") for path in (ROOT / room).rglob("*.py")]
@@ -34,3 +37,37 @@ def test_texts_on_disk_have_a_named_encoding():
         if has_no_encoding(node)
     ]
     assert not wrong
+
+
+FILE, SMALL_FILE, FUNCTION = 250, 40, 60
+"""Lines that a file has at most and at least, and a function at most."""
+EXCEPTIONS = {
+    # file: why it is larger, or smaller
+    **dict.fromkeys(
+        [f"experiments/{name}.py" for name in ("results", "sweep", "sweep_pong", "sweep_trpo")],
+        "a program is what a user types, and says no more than that",
+    ),
+    "trainables/files.py": "both halves of the house write files whole or not at all",
+    "trainables/processor.py": "comes before NumPy, so nothing else may stand there",
+}
+
+
+def lines(path):
+    return len(path.read_text("utf-8").splitlines())
+
+
+def functions(path):
+    """Each function of a file with its number of lines."""
+    nodes = ast.walk(ast.parse(path.read_text("utf-8")))
+    return {node.name: node.end_lineno - node.lineno + 1 for node in nodes if isinstance(node, ast.FunctionDef)}
+
+
+@pytest.mark.xfail(strict=True, reason="until the rooms are merged: the last rename takes this line away")
+def test_files_and_functions_have_a_size_that_reads_well_and_names_of_their_own():
+    files = {path.relative_to(ROOT).as_posix(): path for path in PRODUCT if path.name != "__init__.py"}
+    sizes = {name: lines(path) for name, path in files.items() if name not in EXCEPTIONS}
+    wrong = {name: size for name, size in sizes.items() if not SMALL_FILE <= size <= FILE}
+    wrong |= {(n, f): size for n, path in files.items() for f, size in functions(path).items() if size > FUNCTION}
+    wrong |= {name: count for name, count in Counter(path.name for path in files.values()).items() if count > 1}
+    assert not wrong
+    assert EXCEPTIONS.keys() <= files.keys()
