@@ -37,6 +37,7 @@ pytestmark = pytest.mark.ray  # runs whole programs for seconds
 FUZZ_MINUTES = float(os.environ.get("FUZZ_MINUTES", "1"))
 CPU_S, MEMORY = 30, 4 * 2**30
 """What a program may take: seconds of a core, and bytes beyond what it has."""
+CLIPBOARD = "\x1b]52;c;aGk=\x07"
 EVIL = "evil_module:Evil-v0"
 ONE = [({}, [-20.0, -19.0], "running")]
 
@@ -193,7 +194,8 @@ ATTACKS = {
     "a module as environment": (in_settings(env_id=EVIL), "unknown to Gymnasium"),
     "a module as learner": (in_record(learner="evil_module.Evil"), "--learner evil_module:Evil imports it"),
     "a path as learner": (in_record(learner="../../escaped"), "unknown learner"),
-    "control characters": (in_record(learner="\x1b]52;c;aGk=\x07"), "unknown learner"),
+    "control characters in texts": (in_settings(env_id=CLIPBOARD), "unknown to Gymnasium"),
+    "control characters in names": (each("00000*", lambda path: path.rename(f"{path}{CLIPBOARD}")), "can be printed"),
     "a network of 10^12 weights": (in_settings(**HUGE), "its configuration needs (2000009000002,)"),
     "and smaller checkpoints": (in_settings(checkpoints=False, **HUGE), "no trial of it has a checkpoint yet"),
     "a bucket with credentials": (in_record(storage_uri="s3://KEY:SECRET@bucket/x"), "belong into the environment"),

@@ -59,7 +59,7 @@ def damage(rng: random.Random, experiment, outside):
     pickled = pickle.dumps(Trap(outside / "sprung"))
     acts = {
         "cut": lambda: os.truncate(target, rng.randrange(target.stat().st_size + 1)),
-        "grow": lambda: os.truncate(target, rng.choice([10**7, 3 * 10**10])),
+        "grow": lambda: os.truncate(target, rng.choice([10**7, 3 * 10**8])),
         "rewrite": lambda: target.write_bytes(rng.choice([*CONTENTS, pickled])),
         "rename": lambda: target.rename(beside),
         "copy": lambda: (shutil.copytree if target.is_dir() else shutil.copy)(target, beside),
@@ -69,7 +69,7 @@ def damage(rng: random.Random, experiment, outside):
         "pickle": lambda: (target.parent / rng.choice(["tuner.pkl", "x.pkl", "params.pkl"])).write_bytes(pickled),
     }
     act = rng.choice([*acts, *["value"] * len(acts)])
-    with contextlib.suppress(OSError, ValueError, RecursionError, KeyError):  # it is damaged already
+    with contextlib.suppress(OSError, ValueError, RecursionError, LookupError, TypeError):  # it is damaged already
         if act == "value":
             target = rng.choice([path for path in files if path.suffix == ".json"] or files)
             _another_value(rng, target)
@@ -86,42 +86,28 @@ def _remove(path):
 
 
 def _another_value(rng, path):
-    """Another value in a file of JSON, or in one of its rows; a checkpoint's checksum is made right again."""
+    """Another value somewhere in a file of JSON, or in its last row; a checkpoint's checksum is made right again."""
     if path.name == "state.json":
         with edited_state(path.parent) as content:
             _change(rng, content)
         return
-    if path.stat().st_size > 10**6:
-        return
-    lines = path.read_text().splitlines() if path.name == "result.json" else [path.read_text()]
-    index = rng.randrange(len(lines))
-    content = json.loads(lines[index])
+    *rows, text = path.read_text().splitlines() if path.name == "result.json" else [path.read_text()]
+    content = json.loads(text)
     _change(rng, content)
-    lines[index] = json.dumps(content)
-    path.write_text("\n".join(lines))
+    path.write_text("\n".join([*rows, json.dumps(content)]))
 
 
 def _change(rng, content):
-    """Set, add or remove an entry somewhere in it."""
-    keys = list(content) if isinstance(content, dict) else list(range(len(content)))
-    key = rng.choice(keys) if keys else None
-    if key is not None and isinstance(content[key], dict | list) and content[key] and rng.random() < 0.5:
-        _change(rng, content[key])
-    elif key is not None and rng.random() < 0.2:
-        del content[key]
-    elif isinstance(content, dict):
-        content[rng.choice(NASTY) if key is None or rng.random() < 0.2 else key] = _value(rng)
+    """Set, add or remove an entry of a dict or a list, or of one that lies in it."""
+    places = [*content] if isinstance(content, dict) else [*range(len(content))]
+    place = rng.choice(places)
+    if isinstance(content[place], dict | list) and content[place] and rng.random() < 0.7:
+        _change(rng, content[place])
+    elif rng.random() < 0.2:
+        del content[place]
     else:
-        content.insert(rng.randrange(len(content) + 1), _value(rng))
-
-
-def _value(rng):
-    kind = rng.randrange(6)
-    if kind == 0:
-        return [_value(rng) for _ in range(rng.randrange(3))]
-    if kind == 1:
-        return {rng.choice(NASTY): _value(rng) for _ in range(rng.randrange(3))}
-    return rng.choice(NUMBERS if kind < 4 else NASTY)
+        value = rng.choice([*NUMBERS, *NASTY, [], {}, [[]], {"": None}])
+        content[rng.choice(NASTY) if isinstance(content, dict) and rng.random() < 0.2 else place] = value
 
 
 # What a program does that it must not: Python's own audit events, while it is watched
