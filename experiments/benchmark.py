@@ -11,8 +11,8 @@ from threadpoolctl import threadpool_limits
 
 from experiments.ask.command_line import clean_exit, parse, program, subcommand
 from experiments.benchmarks.measure import OutputFlags, RoundsFlags, Table, show
+from experiments.benchmarks.one_core import benchmark_emulator, benchmark_rollout
 from experiments.benchmarks.programs import SweepFlags, TuneFlags, benchmark_sweep, benchmark_tune
-from experiments.benchmarks.rollout import benchmark_emulator, benchmark_rollout
 from experiments.benchmarks.simulate import SimulateFlags, benchmark_simulate
 from experiments.benchmarks.updates import (
     ReinforceFlags,

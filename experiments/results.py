@@ -3,8 +3,8 @@
 import sys
 
 from experiments.ask.command_line import clean_exit, parse, program, subcommand
-from experiments.subcommands.again import Replay, Verify
 from experiments.subcommands.look import Best, Compare, Export, List, Report, Table
+from experiments.subcommands.verify import Replay, Verify
 
 DESCRIPTION = """Look at experiments, running, killed or finished.
 

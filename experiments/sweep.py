@@ -4,7 +4,7 @@ import sys
 
 from experiments.ask.command_line import clean_exit, first_word
 from experiments.plan.learners import LEARNERS, learner_typed
-from experiments.run import sweep
+from experiments.run import sweep_program
 
 DESCRIPTION = """Sweep a learner of your own with Ray Tune, over the SPACES of its module (docs/own_learner.md).
 
@@ -21,7 +21,7 @@ Examples:
 def main() -> None:
     """Sweep the learner that is the first word of the command line."""
     learner = learner_typed(first_word("learner", [*LEARNERS, "module:Class"], DESCRIPTION))
-    sweep.main(learner, DESCRIPTION, sys.argv[2:])
+    sweep_program.main(learner, DESCRIPTION, sys.argv[2:])
 
 
 if __name__ == "__main__":

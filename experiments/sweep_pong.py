@@ -1,7 +1,7 @@
 """Sweep PPO, or REINFORCE, on Pong's pixels: learning rate, hidden size, gamma, batch size and parallelism."""
 
 from experiments.plan.learners import PG
-from experiments.run.sweep import main
+from experiments.run.sweep_program import main
 
 DESCRIPTION = """Sweep a policy gradient (PPO; with --preset karpathy REINFORCE) on Pong's pixels with Ray Tune.
 

@@ -1,7 +1,7 @@
 """Sweep TRPO on Pong's memory: trust region, baseline, hidden sizes, gamma, lambda and parallelism."""
 
 from experiments.plan.learners import TRPO
-from experiments.run.sweep import main
+from experiments.run.sweep_program import main
 
 DESCRIPTION = """Sweep trust-region policy optimisation on Pong's memory with Ray Tune.
 

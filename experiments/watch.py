@@ -10,10 +10,10 @@ from threadpoolctl import threadpool_limits
 from experiments.ask.command_line import clean_exit, parse
 from experiments.ask.flags import shown
 from experiments.plan.learners import import_typed
-from experiments.read import policies
-from experiments.read.policies import CheckpointRef, PolicyRunner
+from experiments.read import saved_policies
+from experiments.read.saved_policies import CheckpointRef, PolicyRunner
 from experiments.record.folders import display
-from experiments.show.files import require_film_name, require_writable, write_out
+from experiments.show.outputs import require_film_name, require_writable, write_out
 from experiments.show.pictures import side_by_side
 from experiments.show.summary import environment
 from experiments.show.text import line
@@ -81,8 +81,8 @@ def main() -> None:
 
 def watch(arguments: Arguments) -> None:
     """Play, print and film."""
-    found = policies.find(arguments.storage_path, arguments.target)
-    best = policies.best_of(found)
+    found = saved_policies.find(arguments.storage_path, arguments.target)
+    best = saved_policies.best_of(found)
     import_typed(arguments.learner)
     kind = "progress" if arguments.film else f"iteration-{best.iteration}"
     out = arguments.out or Path(f"{best.name}-{kind}.gif")
@@ -93,7 +93,7 @@ def watch(arguments: Arguments) -> None:
     def play(runner: PolicyRunner, index: int = 0) -> MeasuredGame:
         return measure(runner.worker, runner.weights, numbers[index], greedy=arguments.greedy, filmed=index == 0)
 
-    runner = policies.policy_runner(best)
+    runner = saved_policies.policy_runner(best)
     line(f"{display(best.folder)}: iteration {best.iteration}, {best.in_training}")
     line(f"{environment(best.settings.env_id)}, {actions}, games of seed {arguments.seed}")
     games = []
@@ -117,9 +117,9 @@ def watch(arguments: Arguments) -> None:
 def _earlier(found: list[CheckpointRef], best: CheckpointRef) -> list[tuple[str, PolicyRunner]]:
     """The untrained policy, and up to two of the trial's checkpoints between it and the best one."""
     earlier = [item for item in found if item.folder.parent == best.folder.parent and item.iteration < best.iteration]
-    between = policies.on_the_way(earlier, best, MAX_PANELS - 2)
-    runners = [(f"iteration {item.iteration}", policies.policy_runner(item)) for item in between]
-    return [("untrained", policies.untrained_runner(best)), *runners]
+    between = saved_policies.on_the_way(earlier, best, MAX_PANELS - 2)
+    runners = [(f"iteration {item.iteration}", saved_policies.policy_runner(item)) for item in between]
+    return [("untrained", saved_policies.untrained_runner(best)), *runners]
 
 
 def _progress(played: list[tuple[str, MeasuredGame]]) -> bytes:

@@ -14,7 +14,7 @@ from ray.autoscaler._private.util import prepare_config, validate_config
 from ray.autoscaler.node_provider import NodeProvider
 
 from experiments.ask.command_line import parse
-from experiments.run import sweep
+from experiments.run import sweep_program
 
 ROOT = Path(__file__).parents[1]
 CLUSTER, JOB, VOLUME, IMAGE = (
@@ -27,7 +27,7 @@ def run_flags(command, home):
     python, program, *flags = shlex.split(command)
     assert python.endswith("python")
     assert (ROOT / program.removeprefix(home)).is_file()
-    return parse(sweep.Arguments, args=flags).run
+    return parse(sweep_program.Arguments, args=flags).run
 
 
 def test_ray_up_accepts_the_cluster_file():

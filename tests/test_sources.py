@@ -4,8 +4,6 @@ import ast
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
 PRODUCT = [path for room in ("experiments", "search_spaces", "trainables") for path in (ROOT / room).rglob("*.py")]
 ENCODING = {"read_text": 0, "write_text": 1, "open": 2}
@@ -47,8 +45,11 @@ EXCEPTIONS = {
         [f"experiments/{name}.py" for name in ("results", "sweep", "sweep_pong", "sweep_trpo")],
         "a program is what a user types, and says no more than that",
     ),
+    "experiments/record/models.py": "what the models of all files share",
+    "trainables/config.py": "the settings of both learners, each with its line of help, stand in one place",
     "trainables/files.py": "both halves of the house write files whole or not at all",
     "trainables/processor.py": "comes before NumPy, so nothing else may stand there",
+    "trainables/versions.py": "checkpoints, provenance and the check of a cluster's nodes ask it",
 }
 
 
@@ -62,7 +63,6 @@ def functions(path):
     return {node.name: node.end_lineno - node.lineno + 1 for node in nodes if isinstance(node, ast.FunctionDef)}
 
 
-@pytest.mark.xfail(strict=True, reason="until the rooms are merged: the last rename takes this line away")
 def test_files_and_functions_have_a_size_that_reads_well_and_names_of_their_own():
     files = {path.relative_to(ROOT).as_posix(): path for path in PRODUCT if path.name != "__init__.py"}
     sizes = {name: lines(path) for name, path in files.items() if name not in EXCEPTIONS}

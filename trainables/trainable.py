@@ -24,11 +24,9 @@ from trainables.sampling.segments import Slot, slot_arrays, slots_of
 from trainables.sampling.worker import Worker
 from trainables.versions import installed_versions
 
-INIT_STREAM = 2**32 - 1
-"""Spawn key of the generator that draws the first theta: no iteration has this number."""
-
-UPDATE_STREAM = 2**32 - 1
-"""Second spawn key, after the update's, of the generator for an update: no game and no slot has this number."""
+INIT_STREAM = UPDATE_STREAM = 2**32 - 1
+"""Spawn key of the generator that draws the first theta, and, after the update's own key, of that for an update: no
+iteration, game or slot has this number."""
 
 
 class PongTrainable(tune.Trainable):

@@ -31,7 +31,7 @@ from experiments.read.statistics import mean_interval
 from experiments.read.windows import WINDOW_STEPS, windows
 from experiments.record.provenance import provenance
 from experiments.show.figures import COLOURS, STYLE, draw_band, label_steps, new_figure
-from experiments.show.files import to_bytes
+from experiments.show.outputs import to_bytes
 from experiments.show.page import Page
 from trainables.files import replace_text, replacing
 

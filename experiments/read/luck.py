@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.read import policies
+from experiments.read import saved_policies
 from experiments.read.configurations import Configuration, best_configurations, by_configuration, varied
 from experiments.read.experiments import Experiment, read_experiment
 from experiments.read.statistics import Estimate, difference
@@ -87,7 +87,7 @@ def _over_seeds(scores: Mapping[int, float], first: Sequence[Trial], second: Seq
 
 def _spread(trial: Trial) -> float:
     """Of the difference of two means, each of as many games as this trial's newest checkpoint has, and as various."""
-    found = policies.of_trial(trial.folder)
+    found = saved_policies.of_trial(trial.folder)
     returns = found[-1].state.episodes.recent_returns if found else []
     if len(returns) < 2:
         return math.nan

@@ -13,7 +13,7 @@ import numpy as np
 
 from experiments.read.configurations import SPEED_ONLY
 from experiments.read.experiments import Experiment
-from experiments.read.policies import load_state
+from experiments.read.saved_policies import load_state
 from experiments.read.trial import Trial
 from experiments.record.decisions import Copy
 from experiments.record.folders import checkpoint_folders

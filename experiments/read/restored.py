@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.ask.schedulers import SCHEDULERS
+from experiments.plan.exchanges import mutations
 from experiments.plan.learners import learner_named
-from experiments.plan.population import mutations
 from experiments.plan.trial_names import number_of
 from experiments.read.experiments import read_experiment
-from experiments.read.policies import load, parameters
+from experiments.read.saved_policies import load, parameters
 from experiments.read.trial import Trial, is_over
 from experiments.record.decisions import dropped
 from experiments.record.folders import DECISIONS, PARAMS, RECORD, checkpoint_folders

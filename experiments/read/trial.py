@@ -16,7 +16,8 @@ from experiments.read.rows import lines, read_json, read_rows
 from experiments.read.windows import area_under
 from experiments.record.decisions import Decision, dropped, passed
 from experiments.record.folders import ERROR, PARAMS, RESULTS, checkpoint_folders
-from experiments.record.spec import ExperimentSpec, Settings
+from experiments.record.models import Settings
+from experiments.record.spec import ExperimentSpec
 from trainables import checkpoints
 from trainables.checks import ConfigError, check_settings
 from trainables.metrics import METRIC

@@ -14,7 +14,7 @@ from typing import Any, Self
 from pydantic import model_validator
 
 from experiments.record.folders import DECISIONS, EXCHANGES, WINNER
-from experiments.record.spec import Count, Model, read_model
+from experiments.record.models import Count, Model, read_model
 from trainables.files import replace_text
 
 

@@ -8,34 +8,23 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from experiments.ask.budget import Budget
 from experiments.ask.flags import KEEP_BEST
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.ask.storage import is_uri
 from experiments.record.folders import RECORD, existing, is_name
+from experiments.record.models import Count, Model, Settings, read_model
 from experiments.record.provenance import provenance
 from trainables.checks import ConfigError, unknown
 from trainables.files import replace_text
-from trainables.texts import MAX_JSON_BYTES, parse_json, printable, read_text
+from trainables.texts import printable
 
 ALL_DONE, TIME_BUDGET, INTERRUPTED, GAVE_UP = "all done", "time budget", "interrupted", "gave up"
 """Why a program stopped to run an experiment. Trials that failed are done; "gave up" is what Ray Tune does."""
-
-Count = Annotated[int, Field(ge=0)]
-"""A whole number that counts something, from 0."""
-
-Settings = dict[str, str | int | float | bool | None]
-"""A trial's settings as text has them."""
-
-
-class Model(BaseModel):
-    """What a file of JSON says: entries of exactly the declared types, no others, and all numbers finite."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
 
 
 class Git(Model):
@@ -50,7 +39,7 @@ class Origin(Model):
 
     started: str = "unknown"
     git: Git | None = None  # None without git, or outside of a checkout
-    versions: dict[str, str] = {}
+    versions: dict[str, str] = Field(default_factory=dict)
     python: str = "unknown"
     platform: str = "unknown"
     blas_kernels: str | None = None
@@ -96,10 +85,10 @@ class ExperimentSpec(Model):
     time_budget_s: float | None = None
     confirm: Confirm | None = None
     confirms: str | None = None  # the sweep that this one confirms
-    extended: list[Limits] = []  # what the budget was before --extend, once or more
+    extended: list[Limits] = Field(default_factory=list)  # what the budget was before --extend, once or more
     ended: Literal["all done", "time budget", "interrupted", "gave up"] | None = None  # None before a program stopped
     storage_uri: str | None = None  # beneath which the experiment lies, where its folder here is a mirror
-    learner_sha256: list[str] = []  # of the files of a learner of one's own that it ran with
+    learner_sha256: list[str] = Field(default_factory=list)  # of the files of a learner of one's own that it ran with
     fork_of: ForkOf | None = None
     configuration_of: list[Count] | None = None  # each trial's, counted from 0, where configurations have several seeds
     space: dict[str, str] | None = None  # each swept setting's values in words, where they were drawn from a space
@@ -168,24 +157,6 @@ class ExperimentSpec(Model):
         rungs = self.rungs and [*self.rungs[:-1], now.limits[now.time_attr]]
         before = [*self.extended, Limits(iterations=self.iterations, timesteps=self.timesteps)]
         return self.but(iterations=now.iterations, timesteps=now.timesteps, rungs=rungs, extended=before)
-
-
-def read_model(path: Path, kind: Any) -> Any:
-    """What a file says, of the type ``kind``. Raises ConfigError, in one line, if it is damaged, or cannot be read."""
-    try:
-        content = parse_json(read_text(path, MAX_JSON_BYTES))
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
-    except ValueError:
-        raise ConfigError(f"{path} is damaged: it is not valid JSON") from None
-    try:
-        return TypeAdapter(kind).validate_python(content)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        message = first["msg"].removeprefix("Value error, ")
-        if first["loc"]:  # else it is about several entries, which the message names
-            message = f"{'.'.join(map(str, first['loc']))}={str(first['input'])[:60]!r}: {message}"
-        raise ConfigError(f"{path} is damaged: {printable(message)}") from None
 
 
 def counts_from_0(configuration_of: Sequence[int], trials: int) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from experiments.ask.command_line import neighbour
 from experiments.ask.flags import RunFlags
-from experiments.read import policies
+from experiments.read import saved_policies
 from experiments.read.configurations import best_configurations, varied
 from experiments.read.experiments import Experiment, read_experiment
 from experiments.read.luck import SUFFIX, confirmations, verdict, wanted
@@ -37,7 +37,7 @@ GAMES = 10
 def with_winner_played(experiment: Experiment) -> Experiment:
     """Have the winner of a halved sweep play on all cores, if it has not; what hinders it does not fail the sweep."""
     folder, best, played = experiment.folder, experiment.winner, experiment.played
-    found = policies.of_trial(best.folder) if best else []
+    found = saved_policies.of_trial(best.folder) if best else []
     if not best or not found or (played and (played.trial, played.iteration) == (best.number, found[-1].iteration)):
         return experiment
     print(f"The winner plays {GAMES} games with actions sampled, {GAMES} with the most probable action.", flush=True)
@@ -54,9 +54,9 @@ def with_winner_played(experiment: Experiment) -> Experiment:
     return dataclasses.replace(experiment, played=games)
 
 
-def _play(checkpoint: policies.CheckpointRef, trial: int) -> tuple[WinnerGames, bytes | None]:
+def _play(checkpoint: saved_policies.CheckpointRef, trial: int) -> tuple[WinnerGames, bytes | None]:
     settings = checkpoint.settings
-    runner = policies.policy_runner(checkpoint)
+    runner = saved_policies.policy_runner(checkpoint)
     workers = min(2 * GAMES, cluster_resources().workers(settings.cpus_per_worker))
     pool = RolloutPool(checkpoint.trainable.worker_factory(settings), workers, settings.cpus_per_worker)
     try:

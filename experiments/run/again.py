@@ -18,8 +18,8 @@ from experiments.ask.budget import duration
 from experiments.plan.learners import learner_named
 from experiments.plan.resources import local_cpus
 from experiments.read.experiments import Experiment
-from experiments.read.policies import load, parameters
 from experiments.read.recorded import Recorded, Stretch, compare_arrays, compare_rows, compare_states, recorded
+from experiments.read.saved_policies import load, parameters
 from experiments.read.trial import Trial
 from experiments.record.provenance import changes_since
 from experiments.run.ray_session import ship, start_local

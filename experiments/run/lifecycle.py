@@ -16,7 +16,7 @@ from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.draws import require_fits
 from experiments.plan.learners import Learner
 from experiments.plan.trial_names import number_of, trial_name
-from experiments.read import policies
+from experiments.read import saved_policies
 from experiments.read.experiments import Experiment, read_experiment
 from experiments.read.luck import SUFFIX, state_with_confirmation, wanted
 from experiments.read.next_command import next_command
@@ -123,7 +123,7 @@ def start(
         keep_source(folder, spec, learner.source)
         for index, (source, row) in enumerate(starts):
             name = trial_name(number_of(index), spec.configs[index], spec.swept)
-            policies.copy(source, folder / name / "checkpoint_000000")
+            saved_policies.copy(source, folder / name / "checkpoint_000000")
             print(f"  {name}: starts from {display(source)}, after iteration {row['training_iteration']}")
         if home := Remote.of(folder):
             home.push_folder(folder, folder)

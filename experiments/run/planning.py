@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.ask.budget import duration
-from experiments.ask.flags import SweepFlags
+from experiments.ask.sweep_flags import SweepFlags
 from experiments.plan.capacity import Capacity, Round, trials_of_round
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources

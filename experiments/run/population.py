@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 from ray.tune.experiment import Trial
 
+from experiments.plan.exchanges import groups, mutated, mutations
 from experiments.plan.learners import Learner
-from experiments.plan.population import groups, mutated, mutations
-from experiments.read import policies
+from experiments.read import saved_policies
 from experiments.read.restored import RestoredTrial
 from experiments.read.rows import read_rows
 from experiments.record.decisions import Copy, Exchange, read_exchanges, write_exchanges
@@ -109,7 +109,7 @@ class Population(Rounds):
         made = target.with_name(f".{target.name}")
         for old in (made, target):
             shutil.rmtree(old, ignore_errors=True)
-        policies.copy(source, made)
+        saved_policies.copy(source, made)
         checkpoints.save(made, arrays, state.model_copy(update={"config": config}))
         if home := Remote.of(self.folder):
             home.push_folder(made, target)

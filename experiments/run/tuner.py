@@ -17,8 +17,8 @@ from experiments.record.folders import TUNE_STATES
 from experiments.record.mirror import Remote
 from experiments.record.spec import ExperimentSpec
 from experiments.run.callbacks import DiskGuard, Flush, Uploads
-from experiments.run.console import SweepView, UpdateLines
 from experiments.run.loggers import JsonLogger, TensorBoard
+from experiments.run.progress import SweepView, UpdateLines
 from experiments.run.ray_internals import ErrorText
 from experiments.run.ray_session import ship
 from experiments.run.rounds import Rounds

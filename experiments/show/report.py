@@ -1,23 +1,21 @@
 """The report of one or several experiments, section by section."""
 
-import json
 import math
-import shlex
 from collections.abc import Sequence
 
 from experiments.ask.budget import duration
 from experiments.ask.schedulers import SCHEDULERS
-from experiments.read import policies
+from experiments.read import saved_policies
 from experiments.read.comparison import Side, arrivals, side
 from experiments.read.configurations import SPEED_ONLY, Configuration, by_configuration, varied
 from experiments.read.experiments import Experiment
 from experiments.read.luck import confirmations, verdict
-from experiments.read.next_command import confirm_command
 from experiments.read.statistics import importances
 from experiments.read.trial import Trial, rank
 from experiments.read.windows import window_size
 from experiments.show import tables
 from experiments.show.figures import learning_curves, speed_figure
+from experiments.show.origins import add_origins
 from experiments.show.page import Page
 from experiments.show.settings import (
     at_first_rung,
@@ -26,7 +24,7 @@ from experiments.show.settings import (
     importance_figure,
     importance_lines,
 )
-from experiments.show.summary import environment, winner_lines
+from experiments.show.summary import winner_lines
 from experiments.show.text import block, code, number, to_markdown, without
 from trainables.sampling.evaluation import FILM
 from trainables.texts import MAX_BYTES, open_regular
@@ -82,8 +80,8 @@ def _summary(page: Page, experiments: Sequence[Experiment], trials: Sequence[Tri
     figures |= {"agent steps": f"{sum(trial.steps for trial in scored) / 1e6:.2f} M", "training": duration(seconds)}
     page.add(to_markdown([figures]))
     page.add(f"The best trial is {code(f'{best.folder.parent.name}/{best.name}')} ({best.learner}). Trials: {counts}.")
-    if filmed := [checkpoint for checkpoint in policies.of_trial(best.folder) if (checkpoint.folder / FILM).is_file()]:
-        chosen = policies.best_of(filmed)
+    if filmed := [found for found in saved_policies.of_trial(best.folder) if (found.folder / FILM).is_file()]:
+        chosen = saved_policies.best_of(filmed)
         with open_regular(chosen.folder / FILM) as file:
             page.pictures[FILM] = file.read(MAX_BYTES)
         # A checkpoint holds the film of the latest evaluation before it.
@@ -231,46 +229,3 @@ def _failures(page: Page, trials: Sequence[Trial]) -> None:
             page.add(f"{code(trial.name)} failed:\n\n{block(trial.error)}")
         elif trial.diverged:
             page.add(f"{code(trial.name)} diverged at iteration {trial.iterations}: an update was not finite.")
-
-
-def add_origins(page: Page, experiments: Sequence[Experiment]) -> None:
-    """Where each experiment's results come from."""
-    page.add("## Where these results come from")
-    for experiment in {experiment.folder: experiment for experiment in experiments}.values():
-        page.add(f"### {code(experiment.name)}")
-        page.add(origin(experiment))
-
-
-def origin(experiment: Experiment) -> str:
-    """An experiment's command, and a list of code, machine, environment, settings and seeds, in Markdown."""
-    spec, found = experiment.spec, experiment.spec.origin
-    revision = code(found.git.revision[:12]) if found.git else "unknown"
-    revision += " and uncommitted changes" if found.git and found.git.dirty else ""
-    versions = found.versions | {"python": found.python}
-    configs = [trial.config for trial in experiment.trials] or [{}]
-    same = {k: v for k, v in configs[0].items() if k != "seed" and all(c.get(k) == v for c in configs)}
-    seeds = sorted({config.get("seed", 0) for config in configs})
-    lines = [
-        f"- Started: {code(found.started)}; state: {experiment.state}",
-        f"- Code: git revision {revision}",
-        f"- Machine: {code(found.platform)}, {found.cpus or '?'} CPUs",
-        f"- Versions: {code(', '.join(f'{name} {version}' for name, version in versions.items()))}",
-        f"- Environment: {code(environment(str(same.get('env_id', 'unknown'))))}, actions sampled",
-        f"- Seeds: {', '.join(map(str, seeds))}",
-        f"- Same in all trials: {', '.join(code(f'{k}={json.dumps(v)}') for k, v in same.items())}",
-    ]
-    if spec.extended:
-        lines.insert(1, f"- Extended: to {spec.budget} a trial, after {', '.join(map(str, spec.earlier_budgets))}")
-    if spec.space:
-        drawn = (code(f"{name}={values or '(of Python)'}") for name, values in spec.space.items())
-        lines.insert(-1, f"- Drawn from: {', '.join(drawn)}")
-    if spec.learner_sha256:
-        kept = enumerate(spec.learner_sha256, 1)
-        files = [f"{code(f'learner-{index}.py')}, SHA-256 {code(sha256)}" for index, sha256 in kept]
-        lines.insert(2, f"- Code of {code(experiment.learner)}: {'; then '.join(files)}")
-    program, *words = spec.command or ["unknown"]
-    command = shlex.join(["python", f"experiments/{program}", *words])
-    if spec.confirms:  # whose command is its sweep's, which may have been without a confirmation
-        best = max(1, len(experiment.trials) // len(seeds))
-        command = confirm_command(experiment.folder.with_name(spec.confirms), spec, best, len(seeds))
-    return block(command) + "\n" + "\n".join(lines) + "\n"

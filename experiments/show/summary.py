@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.ask.command_line import neighbour
 from experiments.plan.trial_names import in_words, short
-from experiments.read import policies
+from experiments.read import saved_policies
 from experiments.read.configurations import SPEED_ONLY, best_configurations, varied
 from experiments.read.experiments import Experiment
 from experiments.read.luck import Lead, lead
@@ -132,7 +132,7 @@ def summarise(experiment: Experiment) -> int:
             if len(experiment.spec.rungs or []) > 1:
                 line("Not all trials came to the first rung, so they are not compared at equal steps yet.")
             line(f"Best trial: {best.name}, mean return of its last 100 games {best.last:.1f}")
-        if checkpoints := policies.of_trial(best.folder):
+        if checkpoints := saved_policies.of_trial(best.folder):
             line(f"Checkpoint: {display(checkpoints[-1].folder)}")
     failed = [trial for trial in experiment.trials if trial.state == "failed"]
     for trial in failed:

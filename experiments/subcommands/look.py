@@ -9,14 +9,14 @@ import tyro
 from rich import filesize
 
 from experiments.ask.flags import shown
-from experiments.read import policies
+from experiments.read import saved_policies
 from experiments.read.comparison import compare
 from experiments.read.experiments import read_all, read_group
 from experiments.read.frame import Frames
 from experiments.read.luck import state_with_confirmation
 from experiments.read.next_command import best_command, next_command, watch_command
 from experiments.record import folders
-from experiments.show.files import Format, format_of, put
+from experiments.show.outputs import Format, format_of, put
 from experiments.show.tables import age, experiment_table
 from experiments.show.text import line, print_table
 from experiments.subcommands.arguments import One, OwnCode, Several, Storage
@@ -100,7 +100,7 @@ class Compare(Several):
         """Write the page, and print what can be told apart."""
         groups = [read_group(self.storage_path, names) for names in self.experiments or [""]]
         found = compare(groups, self.window, self.steps, self.best)
-        from experiments.show.comparison import comparison_page, verdict  # matplotlib takes a second to import
+        from experiments.show.comparison_page import comparison_page, verdict  # matplotlib takes a second to import
         from experiments.show.page import publish
 
         page = comparison_page(found, [experiment for group in groups for experiment in group])
@@ -181,9 +181,9 @@ class Export(Storage, OwnCode):
     def run(self) -> None:
         """Write the policy."""
         self.import_learner()
-        best = policies.best_of(policies.find(self.storage_path, self.target))
+        best = saved_policies.best_of(saved_policies.find(self.storage_path, self.target))
         try:
-            size = policies.export(best, self.out)
+            size = saved_policies.export(best, self.out)
         except OSError as error:
             raise ConfigError(f"--out {self.out} cannot be written: {error.strerror}") from None
         where = folders.display(best.folder)

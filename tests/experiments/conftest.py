@@ -10,7 +10,7 @@ import pytest
 from experiments import train
 from experiments.plan import capacity
 from experiments.plan.resources import ClusterResources
-from experiments.run import sweep, task
+from experiments.run import sweep_program, task
 from tests.helpers.programs import call, command
 from tests.helpers.surroundings import Nodes
 from tests.helpers.written_experiments import row, write_experiment
@@ -46,7 +46,7 @@ def store(tmp_path, monkeypatch):
 def four_cpus(tmp_path, monkeypatch):
     """Programs plan for four CPUs, in an empty folder, without playing games or building networks to measure them."""
     monkeypatch.chdir(tmp_path)
-    for program in (sweep, train):
+    for program in (sweep_program, train):
         monkeypatch.setattr(program, "resources_for", lambda run: ClusterResources((4,)))
     monkeypatch.setattr(task, "_require_disk", lambda *of: 0)
     monkeypatch.setattr(capacity, "_seconds_per_step", lambda *of: 2e-4)

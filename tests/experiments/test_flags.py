@@ -7,9 +7,10 @@ import pytest
 
 from experiments import train
 from experiments.ask.command_line import parse
-from experiments.ask.flags import RunFlags, SweepFlags, TrainFlags
+from experiments.ask.flags import RunFlags, TrainFlags
+from experiments.ask.sweep_flags import SweepFlags
 from experiments.plan.learners import PG
-from experiments.run import sweep
+from experiments.run import sweep_program
 from tests.helpers.programs import call, refused
 from tests.helpers.written_experiments import write_experiment, write_policies
 from trainables.checks import ConfigError
@@ -107,8 +108,8 @@ def facts(task):
 
 
 def sweep_plan(*flags):
-    arguments = parse(sweep.Arguments, args=flags)
-    return facts(sweep.prepare(PG, arguments, flags)[0]), arguments.sweep.dry_run
+    arguments = parse(sweep_program.Arguments, args=flags)
+    return facts(sweep_program.prepare(PG, arguments, flags)[0]), arguments.sweep.dry_run
 
 
 def train_plan(*flags):

@@ -20,9 +20,9 @@ from pathlib import Path
 import pytest
 import ray
 
-from experiments.read.policies import copy
+from experiments.read.saved_policies import copy
 from experiments.record.folders import RECORD
-from experiments.show.files import require_writable
+from experiments.show.outputs import require_writable
 from tests.helpers.foreign_experiments import DEEP, common_folder, damage, make_sound, unprivileged, watched
 from tests.helpers.programs import call, refused
 from tests.helpers.trials import Trap, edited_state

@@ -11,7 +11,7 @@ from experiments.plan.learners import PG, TRPO
 from experiments.plan.resources import ClusterResources
 from experiments.read.next_command import plan_command, train_command
 from experiments.record.spec import ExperimentSpec
-from experiments.run import sweep
+from experiments.run import sweep_program
 from tests.helpers.programs import SWEEPS, TRAIN, call, run
 from tests.helpers.small_experiments import rows, trial_folders
 
@@ -36,7 +36,7 @@ def files(tmp_path):
 
 def planned(flags, learner=PG):
     words = shlex.split(flags)
-    return sweep.prepare(learner, parse(sweep.Arguments, args=words), words)[0].spec
+    return sweep_program.prepare(learner, parse(sweep_program.Arguments, args=words), words)[0].spec
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_the_same_plan_is_made_elsewhere_without_the_file(monkeypatch, tmp_path,
 def test_the_same_flags_make_the_same_trials_on_any_machine(monkeypatch):
     found = []
     for cores in (1, 4, 60):
-        monkeypatch.setattr(sweep, "resources_for", lambda run, cores=cores: ClusterResources((cores,)))
+        monkeypatch.setattr(sweep_program, "resources_for", lambda run, cores=cores: ClusterResources((cores,)))
         found.append(planned("--space mine.yaml --num-samples 9 --timesteps 100000 --num-workers 1").configs)
     assert found[0] == found[1] == found[2]
 

@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from experiments import watch
-from experiments.read import policies
-from experiments.read.policies import CheckpointRef
+from experiments.read import saved_policies
+from experiments.read.saved_policies import CheckpointRef
 from tests.helpers.programs import ROOT, call, refused
 from tests.helpers.trials import CARTPOLE, arrays_of
 from tests.helpers.written_experiments import write_experiment, write_policies
@@ -125,9 +125,9 @@ def test_the_film_of_the_progress_shows_checkpoints_on_the_way_from_the_first_sc
 
     scores = {1: -20.0, 10: -7.0, 20: 2.0, 30: 9.0, 40: 11.0, 50: 14.0}
     earlier = [checkpoint(0), *(checkpoint(*item) for item in scores.items())]
-    shown = policies.on_the_way(earlier, checkpoint(60, 16.0), 2)
+    shown = saved_policies.on_the_way(earlier, checkpoint(60, 16.0), 2)
     assert [item.iteration for item in shown] == [10, 20], "a third and two thirds of the climb from -20 to 16"
-    assert policies.on_the_way([checkpoint(0)], checkpoint(60, 16.0), 2) == []
+    assert saved_policies.on_the_way([checkpoint(0)], checkpoint(60, 16.0), 2) == []
 
 
 def test_an_environment_without_a_console_is_played_but_not_filmed(play):

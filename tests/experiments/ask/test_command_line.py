@@ -10,7 +10,7 @@ from experiments.ask.command_line import clean_exit
 from experiments.ask.flags import RunFlags
 from experiments.plan.learners import PG
 from experiments.record.spec import ExperimentSpec, create
-from experiments.run import sweep
+from experiments.run import sweep_program
 from tests.helpers.programs import ROOT, command
 
 SPEC = ExperimentSpec(
@@ -92,7 +92,7 @@ def storage(tmp_path, monkeypatch):
 @pytest.fixture
 def run(monkeypatch, capsys):
     def call(program, flags=""):
-        main = train.main if program == "train.py" else lambda: sweep.main(PG, sweep_pong.DESCRIPTION)
+        main = train.main if program == "train.py" else lambda: sweep_program.main(PG, sweep_pong.DESCRIPTION)
         monkeypatch.setattr(sys, "argv", [program, *flags.split()])
         with pytest.raises(SystemExit) as stop:
             main()

@@ -11,7 +11,7 @@ import pytest
 
 from experiments import read
 from experiments.read.experiments import read_experiment
-from experiments.show.files import format_of, to_bytes
+from experiments.show.outputs import format_of, to_bytes
 from tests.helpers.trials import CARTPOLE
 from tests.helpers.written_experiments import write_experiment
 from trainables.checks import ConfigError

@@ -8,7 +8,7 @@ from experiments.read.experiments import read_experiment
 from experiments.read.luck import confirmations, state_with_confirmation, verdict, wanted
 from experiments.record.folders import display
 from experiments.record.spec import Confirm
-from experiments.show.report import origin
+from experiments.show.origins import origin
 from tests.helpers.written_experiments import write_experiment
 
 

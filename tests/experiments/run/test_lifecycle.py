@@ -22,7 +22,7 @@ from experiments.record.spec import ExperimentSpec, Limits
 from experiments.run import lifecycle, tuner
 from experiments.run.loggers import JsonLogger
 from experiments.run.task import changed, forked
-from experiments.show.report import origin
+from experiments.show.origins import origin
 from tests.helpers.small_experiments import (
     SIX_ITERATIONS,
     InterruptAt,

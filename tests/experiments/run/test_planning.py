@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from experiments.ask.flags import SweepFlags
+from experiments.ask.sweep_flags import SweepFlags
 from experiments.plan.resources import ClusterResources
 from experiments.run.planning import Plan
 from trainables.config import PGConfig

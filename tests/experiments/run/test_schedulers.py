@@ -10,7 +10,7 @@ from experiments.ask.schedulers import SCHEDULERS, Scheduler
 from experiments.plan.learners import TRPO
 from experiments.plan.trial_names import number_in_id
 from experiments.read.restored import restore
-from experiments.run import sweep
+from experiments.run import sweep_program
 from experiments.run.tune_trials import trial_number
 from experiments.run.tuner import make_tuner
 from tests.helpers.small_experiments import InterruptAt, iterations, small_spec, trial_folders
@@ -42,7 +42,7 @@ def test_another_scheduler_is_a_class_and_an_entry_of_the_table(ray_cluster, tmp
     begin = ["--scheduler", "only-the-first", *settings, "--iterations", "4", "--name", "s"]
     for words in (begin, ["--extend", "s", "--iterations", "6"]):
         with pytest.raises(SystemExit) as stop:
-            sweep.main(TRPO, "", [*words, "--address", "auto"])
+            sweep_program.main(TRPO, "", [*words, "--address", "auto"])
         assert stop.value.code == 0, capsys.readouterr()
     assert OnlyTheFirst.told == [{}, {"00000": 4, "00001": 2}]
     assert [iterations(trial)[-1] for trial in trial_folders(tmp_path / "results" / "s")] == [6, 2]

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.ask.budget import Budget
 from experiments.plan.learners import TRPO
-from experiments.read.policies import find
+from experiments.read.saved_policies import find
 from experiments.record import mirror
 from experiments.record.decisions import read_exchanges
 from experiments.record.mirror import Remote

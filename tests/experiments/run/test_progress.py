@@ -8,7 +8,7 @@ import time
 import pytest
 from ray.tune.experiment import Trial
 
-from experiments.run.console import SweepView
+from experiments.run.progress import SweepView
 from experiments.run.tune_trials import TrialName
 from tests.helpers.small_experiments import small_spec
 from trainables.config import PGConfig

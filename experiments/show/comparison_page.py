@@ -24,8 +24,9 @@ from experiments.show.figures import (
     legend_below,
     new_figure,
 )
+from experiments.show.origins import add_origins
 from experiments.show.page import Page
-from experiments.show.report import add_arrivals, add_origins
+from experiments.show.report import add_arrivals
 from experiments.show.text import Rows, code, counted, number, to_markdown
 from trainables.texts import printable
 

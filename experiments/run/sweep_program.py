@@ -8,10 +8,11 @@ from typing import Any
 
 from experiments.ask.budget import Budget
 from experiments.ask.command_line import clean_exit, parse, program
-from experiments.ask.flags import SAMPLES, RunFlags, SweepFlags
+from experiments.ask.flags import RunFlags
 from experiments.ask.modes import EXTEND, FORK, RESUME, require_counted
 from experiments.ask.schedulers import SCHEDULERS
-from experiments.plan import population
+from experiments.ask.sweep_flags import SAMPLES, SweepFlags
+from experiments.plan import exchanges
 from experiments.plan.capacity import Capacity, rungs
 from experiments.plan.draws import draw, require_fits, require_means, typical, with_seeds
 from experiments.plan.learners import Learner
@@ -63,7 +64,7 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
     for config in plan.configs:
         require_used(config, settings)
     if SCHEDULERS[sweep.scheduler].changes_settings:
-        notes = [*plan.notes, *population.notes(learner, plan.configs, plan.swept, plan.space)]
+        notes = [*plan.notes, *exchanges.notes(learner, plan.configs, plan.swept, plan.space)]
         plan = dataclasses.replace(plan, notes=notes)
     start = max((int(best_checkpoint(trial)[1][sweep.budget.time_attr]) for trial in plan.origin), default=0)
     task = beginning(learner, run, _spec(learner, plan, run, start), plan.origin)

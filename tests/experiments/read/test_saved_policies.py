@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.read import policies
+from experiments.read import saved_policies
 from tests.helpers.trials import edited_state
 from tests.helpers.written_experiments import write_checkpoint, write_experiment
 from trainables.checks import ConfigError
@@ -17,9 +17,9 @@ def trial(tmp_path):
 def test_of_equally_good_checkpoints_the_one_that_was_trained_longest_is_best(trial, tmp_path):
     for iteration, score in ((1, -20.0), (2, -12.0), (3, -12.0), (4, -15.0)):
         write_checkpoint(trial, "pg", iteration, score, evaluated=1)
-    found = policies.find(tmp_path, "first")
+    found = saved_policies.find(tmp_path, "first")
     assert [checkpoint.iteration for checkpoint in found] == [1, 2, 3, 4]
-    assert (policies.best_of(found).iteration, policies.best_of(found).name) == (3, trial.name)
+    assert (saved_policies.best_of(found).iteration, saved_policies.best_of(found).name) == (3, trial.name)
 
 
 def test_half_written_checkpoints_and_those_of_unknown_learners_are_left_out(trial, tmp_path):
@@ -27,17 +27,17 @@ def test_half_written_checkpoints_and_those_of_unknown_learners_are_left_out(tri
     write_checkpoint(trial, "unknown", 2, -10.0, evaluated=1)
     (write_checkpoint(trial, "pg", 3, -9.0, evaluated=1) / "state.json").write_text('{"format', encoding="utf-8")
     (trial / "checkpoint_000004").mkdir()
-    assert [checkpoint.iteration for checkpoint in policies.of_trial(trial)] == [1]
+    assert [checkpoint.iteration for checkpoint in saved_policies.of_trial(trial)] == [1]
 
 
 def test_a_trial_without_a_checkpoint_is_said_to_have_none_yet(trial):
     with pytest.raises(ConfigError, match=r"no whole checkpoint \(yet\)"):
-        policies.find(trial.parent, trial.name)
+        saved_policies.find(trial.parent, trial.name)
 
 
 def test_a_policy_that_ended_no_game_has_no_score(trial, tmp_path):
     checkpoint = write_checkpoint(trial, "pg", 1, -20.0, evaluated=1)
-    assert policies.find(tmp_path, "first")[0].in_training == "-20.0 in training (last 100 games)"
+    assert saved_policies.find(tmp_path, "first")[0].in_training == "-20.0 in training (last 100 games)"
     with edited_state(checkpoint) as state:
         state["episodes"]["recent_returns"] = []
-    assert policies.find(tmp_path, "first")[0].in_training == "no game had ended in training"
+    assert saved_policies.find(tmp_path, "first")[0].in_training == "no game had ended in training"

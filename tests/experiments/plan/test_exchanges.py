@@ -6,8 +6,8 @@ from ray import tune
 from ray.tune.search.sample import Categorical
 
 from experiments.plan.draws import draw
+from experiments.plan.exchanges import groups, mutated, mutations, notes
 from experiments.plan.learners import LEARNERS, PG, TRPO
-from experiments.plan.population import groups, mutated, mutations, notes
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import own_space, space_around
 from trainables.checks import ConfigError

@@ -12,7 +12,7 @@ from experiments.plan.resources import local_cpus
 from experiments.read.experiments import Experiment
 from experiments.read.trial import Trial
 from experiments.record.folders import display
-from experiments.show.files import require_film_name, require_writable, write_out
+from experiments.show.outputs import require_film_name, require_writable, write_out
 from experiments.show.text import line
 from experiments.subcommands.arguments import One, OwnCode
 from trainables.checks import Bounds, ConfigError, check_fields

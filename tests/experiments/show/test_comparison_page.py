@@ -7,7 +7,7 @@ import pytest
 
 from experiments.read.comparison import compare
 from experiments.read.experiments import read_experiment
-from experiments.show.comparison import comparison_page, curves_figure, verdict
+from experiments.show.comparison_page import comparison_page, curves_figure, verdict
 from tests.helpers.written_experiments import table, write_experiment
 
 

@@ -1,0 +1,54 @@
+"""Where the results on a page come from: command, code, machine, versions, settings and seeds."""
+
+import json
+import shlex
+from collections.abc import Sequence
+
+from experiments.read.experiments import Experiment
+from experiments.read.next_command import confirm_command
+from experiments.show.page import Page
+from experiments.show.summary import environment
+from experiments.show.text import block, code
+
+
+def add_origins(page: Page, experiments: Sequence[Experiment]) -> None:
+    """Where each experiment's results come from."""
+    page.add("## Where these results come from")
+    for experiment in {experiment.folder: experiment for experiment in experiments}.values():
+        page.add(f"### {code(experiment.name)}")
+        page.add(origin(experiment))
+
+
+def origin(experiment: Experiment) -> str:
+    """An experiment's command, and a list of code, machine, environment, settings and seeds, in Markdown."""
+    spec, found = experiment.spec, experiment.spec.origin
+    revision = code(found.git.revision[:12]) if found.git else "unknown"
+    revision += " and uncommitted changes" if found.git and found.git.dirty else ""
+    versions = found.versions | {"python": found.python}
+    configs = [trial.config for trial in experiment.trials] or [{}]
+    same = {k: v for k, v in configs[0].items() if k != "seed" and all(c.get(k) == v for c in configs)}
+    seeds = sorted({config.get("seed", 0) for config in configs})
+    lines = [
+        f"- Started: {code(found.started)}; state: {experiment.state}",
+        f"- Code: git revision {revision}",
+        f"- Machine: {code(found.platform)}, {found.cpus or '?'} CPUs",
+        f"- Versions: {code(', '.join(f'{name} {version}' for name, version in versions.items()))}",
+        f"- Environment: {code(environment(str(same.get('env_id', 'unknown'))))}, actions sampled",
+        f"- Seeds: {', '.join(map(str, seeds))}",
+        f"- Same in all trials: {', '.join(code(f'{k}={json.dumps(v)}') for k, v in same.items())}",
+    ]
+    if spec.extended:
+        lines.insert(1, f"- Extended: to {spec.budget} a trial, after {', '.join(map(str, spec.earlier_budgets))}")
+    if spec.space:
+        drawn = (code(f"{name}={values or '(of Python)'}") for name, values in spec.space.items())
+        lines.insert(-1, f"- Drawn from: {', '.join(drawn)}")
+    if spec.learner_sha256:
+        kept = enumerate(spec.learner_sha256, 1)
+        files = [f"{code(f'learner-{index}.py')}, SHA-256 {code(sha256)}" for index, sha256 in kept]
+        lines.insert(2, f"- Code of {code(experiment.learner)}: {'; then '.join(files)}")
+    program, *words = spec.command or ["unknown"]
+    command = shlex.join(["python", f"experiments/{program}", *words])
+    if spec.confirms:  # whose command is its sweep's, which may have been without a confirmation
+        best = max(1, len(experiment.trials) // len(seeds))
+        command = confirm_command(experiment.folder.with_name(spec.confirms), spec, best, len(seeds))
+    return block(command) + "\n" + "\n".join(lines) + "\n"
