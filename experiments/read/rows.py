@@ -9,7 +9,7 @@ from trainables.metrics import METRIC
 from trainables.texts import MAX_JSON_BYTES, parse_json, printable, read_text
 
 NUMBERS = (
-    *("time_total_s", "perf/steps_per_s", "diverged"),
+    *("time_this_iter_s", "time_total_s", "perf/steps_per_s", "perf/workers", "diverged", "eval/iteration"),
     *("timesteps_this_iter", "episodes_this_iter", "episode_reward_batch_mean"),
 )
 """Metrics that a row may lack; where it has one, it is a finite number, or the row is left out."""

@@ -252,6 +252,15 @@ def test_what_lies_beside_a_checkpoints_own_files_is_not_copied(work):
     assert sorted(os.listdir(work / "new")) == [ARRAYS, STATE]
 
 
+def test_a_report_counts_no_row_that_has_a_text_for_a_number(work):
+    (path,) = work.glob("results/trpo/00000*/result.json")
+    rows = path.read_text().splitlines()
+    last = json.loads(rows[-1])
+    others = [last | {"training_iteration": 100 + index, name: "x"} for index, name in enumerate(last)]
+    path.write_text("\n".join([*rows, *map(json.dumps, others)]))
+    assert harmless(work, ["results.py", "report", "trpo"], path)[0] == 0
+
+
 def test_folders_without_permission_are_left_out_or_named_in_one_line():
     with common_folder() as folder:
         make_sound(folder)
