@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -155,10 +156,10 @@ def emulate(console: PongConsole) -> float:
 @contextmanager
 def bare_emulators(count: int) -> Iterator[Callable[[], float]]:
     """Processes that run bare loops at the same time; the function given measures their frames per second in all."""
-    with multiprocessing.get_context("spawn").Pool(count) as pool:
+    with ProcessPoolExecutor(count, multiprocessing.get_context("spawn")) as pool:
 
         def measure() -> float:
-            return sum(pool.map(_bare_loop, range(count), chunksize=1))
+            return sum(pool.map(_bare_loop, range(count)))
 
         measure()  # starts everything up
         yield measure
