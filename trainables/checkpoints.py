@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 import safetensors.numpy
-from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
+from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError, field_validator
 from safetensors import safe_open
 
 from trainables.files import replacing
@@ -54,6 +54,13 @@ class State(BaseModel):
     format_version: Literal[3] = FORMAT_VERSION
     arrays_bytes: int = 0
     arrays_sha256: str = ""
+
+    @field_validator("episodes", mode="before")
+    @classmethod
+    def _require_all_counters(cls, stored: object) -> object:
+        if isinstance(stored, dict) and (missing := EpisodeStats.model_fields.keys() - stored.keys()):
+            raise ValueError(f"it lacks {', '.join(sorted(missing))}")
+        return stored
 
 
 def save(directory: str | Path, arrays: Mapping[str, np.ndarray], state: State) -> None:

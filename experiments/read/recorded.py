@@ -140,8 +140,10 @@ def _missing(trial: Trial, have: set[int], every: int) -> list[str]:
 
 def compare_rows(recorded: dict[str, Any], recomputed: dict[str, Any]) -> str | None:
     """The first field of an iteration's row that is not the same, in words; None if there is none."""
-    settings = recomputed["config"] | recorded["config"]  # those that came later had their defaults
-    return _compare(recorded | {"config": settings}, recomputed)
+    config = recorded.get("config")
+    if isinstance(config, dict):
+        config = recomputed["config"] | config  # settings that came later had their defaults
+    return _compare(recorded | {"config": config}, recomputed)
 
 
 def compare_states(recorded: State, recomputed: State) -> str | None:

@@ -102,6 +102,8 @@ class Population(Rounds):
         """
         source = trial_folder(self.folder, donor) / checkpoints.folder_name(copy.source)
         target = trial_folder(self.folder, trial) / checkpoints.folder_name(copy.target)
+        if _newest(donor) != copy.source:
+            raise checkpoints.CheckpointError("it has another newest checkpoint by now")
         arrays, state = checkpoints.load(source, self.spec.learner)
         config = trial.config | copy.settings
         rows = [row for row in read_rows(source.with_name(RESULTS)) if row["training_iteration"] <= state.iteration]

@@ -1,6 +1,6 @@
 """What a folder holds that somebody else could write to: no program runs, imports, unpickles, follows or obeys it.
 
-The slow tests damage experiments in 300 ways, the same each time. ``FUZZ_MINUTES=10 pytest -m slow`` with this file
+The slow tests damage experiments in 500 ways, the same each time. ``FUZZ_MINUTES=10 pytest -m slow`` with this file
 finds new ones for ten minutes, and then says all that they led to.
 """
 
@@ -282,7 +282,7 @@ def test_folders_without_permission_are_left_out_or_named_in_one_line():
 @pytest.mark.timeout(60 * FUZZ_MINUTES + 600)
 def test_experiments_damaged_by_chance_do_no_harm(work, sound):
     findings, ended, until = {}, Counter(), time.monotonic() + 60 * FUZZ_MINUTES
-    for seed in itertools.count(time.time_ns()) if FUZZ_MINUTES else range(300):
+    for seed in itertools.count(time.time_ns()) if FUZZ_MINUTES else range(500):
         if FUZZ_MINUTES and time.monotonic() > until:
             break
         rng = random.Random(seed)

@@ -17,6 +17,7 @@ from trainables.checkpoints import ARRAYS, STATE, CheckpointError, State
 from trainables.metrics import EpisodeStats
 
 HELD = {"theta": np.arange(1000, dtype=np.float32), "count": np.array(3)}
+COUNTERS = EpisodeStats(games=1).model_dump()
 
 
 def state(iteration=7, **fields):
@@ -111,10 +112,11 @@ def test_a_foreign_state_is_refused(saved, content):
         {"versions": {"a": 1}},
         {"policy_alone": 1},
         {"unknown": 0},
+        {"episodes": []},
+        *({"episodes": {n: v for n, v in COUNTERS.items() if n != lacking}} for lacking in COUNTERS),
         *(
-            {"episodes": counters}
+            {"episodes": COUNTERS | counters}
             for counters in (
-                [],
                 {"games": 1.0},
                 {"games": True},
                 {"steps": -1},

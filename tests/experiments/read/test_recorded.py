@@ -21,6 +21,11 @@ def test_what_is_not_compared_are_times_places_and_who_ended_a_trial():
     assert compare_rows(ROW | {"config": fewer}, ROW) is None, "a setting that came later has its default"
 
 
+@pytest.mark.parametrize(("config", "shown"), [("settings", '"settings"'), ([], "[]"), (None, "null")])
+def test_settings_that_are_none_are_another_result(config, shown):
+    assert compare_rows(ROW | {"config": config}, ROW) == f"config: recorded {shown}, recomputed nothing"
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
