@@ -25,12 +25,12 @@ from experiments.record.provenance import changes_since
 from experiments.run.ray_session import ship, start_local
 from experiments.show.text import line
 from trainables.checks import ConfigError
-from trainables.sampling.film import EVERY, Film
+from trainables.sampling.film import Film
 from trainables.sampling.training_games import TrainingGame, TrainingGames
 from trainables.trainable import PongTrainable
 
-MAX_FILM = 2400
-"""Agent steps in a film: 160 s of play, and some MB."""
+MAX_SHOTS = 1200
+"""Of a film: 160 s of play, and some MB."""
 
 
 def verify(experiment: Experiment, iterations: int, seed: int, num_workers: int) -> bool:
@@ -143,7 +143,7 @@ def replay(recorded: Recorded, wanted: WantedGame, num_workers: int) -> tuple[Tr
         if not hasattr(worker.env, "console"):
             raise ConfigError(f"{trial.settings.env_id} has no console: nothing to film")
         with threadpool_limits(1):  # as in the actors
-            summary, film = game.film(worker, wanted.first_step, MAX_FILM // EVERY)
+            summary, film = game.film(worker, wanted.first_step, MAX_SHOTS)
     if summary != game.summary:
         raise ConfigError(f"{wanted}: filmed {summary}, and played again {game.summary}: please report this")
     return game, film

@@ -123,7 +123,7 @@ def side_by_side(films: Sequence[Film], captions: Sequence[tuple[str, str]]) -> 
             screen = film.shots[min(moment, len(film.shots) - 1)].screen
             picture[CAPTION_ROWS:, x : x + width] = console_pixels(screen)
         pictures.append(picture)
-    return encode(pictures, _common_palette(films))
+    return encode(pictures, _common_palette(films), films[0].shot_s)
 
 
 def _common_palette(films: Sequence[Film]) -> np.ndarray:

@@ -40,7 +40,13 @@ class RMSProp:
 
 @dataclass(frozen=True)
 class Adam:
-    """Adam ascent (Kingma and Ba 2015, algorithm 1), betas 0.9 and 0.999, epsilon 1e-8."""
+    """Adam ascent (Kingma and Ba 2015), betas 0.9 and 0.999, in the order that section 2 gives at its end.
+
+        theta <- theta + learning_rate * sqrt(1 - 0.999^t) / (1 - 0.9^t) * m / (sqrt(v) + 1e-8)
+
+    There v is not corrected yet, so algorithm 1's epsilon is 1e-8 / sqrt(1 - 0.999^t): 3.2e-7 at step t = 1, and 1e-8
+    in the end.
+    """
 
     learning_rate: float
 

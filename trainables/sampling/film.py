@@ -13,10 +13,10 @@ from PIL import Image, ImageDraw, ImageFont
 
 Array = np.ndarray
 
-STEPS_PER_SECOND = 15
-"""Agent steps in a second of real play: 60 frames, 4 a step."""
-EVERY = 2
-"""Steps from shot to shot."""
+FRAMES_PER_SECOND = 60
+"""Of the console."""
+SHOT_FRAMES = 8
+"""Frames from shot to shot, or as many as an agent step has, if it has more."""
 MAX_SHOTS = 180
 """The first 24 s of a game; a longer film would be larger than 400 KB."""
 
@@ -44,15 +44,16 @@ class Shot(NamedTuple):
 
 
 class Film(NamedTuple):
-    """The shots of a game, and the colours (256, 3) that the console's palette numbers stand for."""
+    """The shots of a game, so many seconds apart; ``palette`` (256, 3) has the colours of the console's numbers."""
 
     shots: list[Shot]
     palette: Array
+    shot_s: float
 
     def gif(self, caption: Sequence[str]) -> bytes:
         """The film as an animated GIF with up to three lines of text."""
         blank = _letters(caption)
-        return encode([_picture(shot, blank) for shot in self.shots], self.palette)
+        return encode([_picture(shot, blank) for shot in self.shots], self.palette, self.shot_s)
 
 
 class Look(NamedTuple):
@@ -64,13 +65,14 @@ class Look(NamedTuple):
 
 
 def film_game(env: Any, played: bytes, looks: Sequence[Look], first_step: int = 0, max_shots: int = MAX_SHOTS) -> Film:
-    """The film of a game of Pong, from its frames' actions: of every second agent step from ``first_step`` on.
+    """The film of a game of Pong, from its frames' actions: of an agent step every ``SHOT_FRAMES`` from ``first_step``.
 
     ``looks`` are in order; the first one begins at 0.
     """
-    film = Film([], UNUSED.copy())
-    length = len(played) // env.console.frame_skip
-    steps = range(first_step, min(length, first_step + EVERY * max_shots), EVERY)
+    skip = env.console.frame_skip
+    every = max(1, SHOT_FRAMES // skip)  # agent steps from shot to shot
+    film = Film([], UNUSED.copy(), every * skip / FRAMES_PER_SECOND)
+    steps = range(first_step, min(len(played) // skip, first_step + every * max_shots), every)
     replayed = islice(env.replay_steps(played, np.random.default_rng()), steps.stop)
     for step, (observation, _) in enumerate(replayed):
         if step in steps:
@@ -92,7 +94,7 @@ def _shoot(env: Any, observation: Any, look: Look, palette: Array) -> Shot:
     return Shot(screen, view, probability)
 
 
-def encode(pictures: Sequence[Array], palette: Array) -> bytes:
+def encode(pictures: Sequence[Array], palette: Array, shot_s: float) -> bytes:
     """Pictures (rows, columns) of ``console_pixels`` and ``letters`` as one animated GIF that repeats."""
     colours = UNUSED.copy()
     colours[:_GREY] = palette[::2]
@@ -110,7 +112,7 @@ def encode(pictures: Sequence[Array], palette: Array) -> bytes:
     for image in (first, *others):
         image.putpalette(short)
     file = io.BytesIO()
-    options = {"duration": 1000 * EVERY // STEPS_PER_SECOND, "loop": 0, "palette": short}
+    options = {"duration": int(1000 * shot_s), "loop": 0, "palette": short}
     # Pixels that did not change are written as transparent: that halves the file.
     first.save(file, "GIF", save_all=True, append_images=others, optimize=True, transparency=len(used), **options)
     return file.getvalue()

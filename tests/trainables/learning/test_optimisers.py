@@ -10,23 +10,24 @@ GRADIENTS = RNG.standard_normal((6, 5)).astype(np.float32)
 THETA = RNG.standard_normal(5).astype(np.float32)
 
 
-def run(optimiser) -> np.ndarray:
+def run(optimiser, gradients=GRADIENTS) -> np.ndarray:
     """Theta after all gradients."""
     theta_p, state = THETA, optimiser.init(len(THETA))
-    for grad_p in GRADIENTS:
+    for grad_p in gradients:
         theta_p, state = optimiser.ascend(theta_p, grad_p, state)
     return theta_p
 
 
-def test_adam_follows_algorithm_1():
-    expected = []
-    for theta, gradients in zip(THETA.astype(float), GRADIENTS.T.astype(float), strict=True):
+@pytest.mark.parametrize("scale", [1, 1e-7], ids=["usual", "as small as epsilon"])
+def test_adam_follows_algorithm_1_with_the_epsilon_of_its_docstring(scale):
+    scaled, expected = np.float32(scale) * GRADIENTS, []
+    for theta, gradients in zip(THETA.astype(float), scaled.T.astype(float), strict=True):
         m = v = 0.0
         for t, g in enumerate(gradients, start=1):
             m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
-            theta += 0.01 * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
+            theta += 0.01 * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8 / np.sqrt(1 - 0.999**t))
         expected.append(theta)
-    np.testing.assert_allclose(run(Adam(0.01)), expected, rtol=1e-5)
+    np.testing.assert_allclose(run(Adam(0.01), scaled), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("optimiser", [RMSProp(0.01), Adam(0.01)], ids=["rmsprop", "adam"])

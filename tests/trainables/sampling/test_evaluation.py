@@ -22,13 +22,15 @@ from trainables.sampling.evaluation import (
     measure,
     summarise,
 )
-from trainables.sampling.film import EVERY, STEPS_PER_SECOND
+from trainables.sampling.film import SHOT_FRAMES
 from trainables.sampling.rollout import GameNumber
 from trainables.trainable import PongPG, PongTRPO
 
 ENV_ID = "ShortestPong-v0"
 SPEC = gymnasium.spec("ALE/Pong-v5").kwargs | {"max_num_frames_per_episode": 600}
 gymnasium.register(ENV_ID, entry_point="ale_py.env:AtariEnv", kwargs=SPEC)
+EVERY = SHOT_FRAMES // 4
+"""Agent steps from shot to shot."""
 GAMES = {"slots": 0, "batch_size": 1}
 NUMBER = evaluation_numbers(seed=3, iteration=7, count=1)[0]
 TRIAL = {"hidden_size": 8, "num_workers": 1, "cpus_per_worker": 0.5, "seed": 4, "eval_games": 2} | SEGMENTS
@@ -88,12 +90,12 @@ def test_evaluation_shares_no_randomness_with_training_nor_with_another_evaluati
     assert len(draws) == 2 * len(numbers) == 64
 
 
-def frames_of_shots(image):
+def frames_of_shots(image, shot_s=SHOT_FRAMES / 60):
     """The frame that shows each shot: shots that are alike are one frame, which is shown for longer."""
     shown = []
     for frame in range(image.n_frames):
         image.seek(frame)
-        shown += [frame] * round(image.info["duration"] / (1000 * EVERY / STEPS_PER_SECOND))
+        shown += [frame] * round(image.info["duration"] / (1000 * shot_s))
     return shown
 
 
@@ -112,6 +114,18 @@ def test_a_film_shows_the_real_console_and_is_a_small_animated_gif(player, filme
             image.seek(shown[step // EVERY])
             picture = np.asarray(image.convert("RGB"))[::2, :320:2]
             np.testing.assert_array_equal(picture, env.console.ale.getScreenRGB())
+
+
+@pytest.mark.parametrize("frame_skip", [1, 3, 16])
+def test_a_film_plays_as_fast_as_the_console_whatever_an_agent_step_is(frame_skip):
+    env_id = f"Skip{frame_skip}Pong-v0"
+    gymnasium.register(env_id, entry_point="ale_py.env:AtariEnv", kwargs=SPEC | {"frameskip": frame_skip})
+    worker = make_algorithm(PGConfig(env_id=env_id, hidden_size=4)).worker_factory()()
+    game = measure(worker, worker.policy.mlp.init(np.random.default_rng(0)), NUMBER, filmed=True)
+    image = Image.open(io.BytesIO(game.film.gif(["", "", ""])))
+    shown = frames_of_shots(image, game.film.shot_s)
+    assert len(shown) == len(game.film.shots)
+    assert len(shown) * game.film.shot_s == pytest.approx(game.length * frame_skip / 60, abs=0.3)
 
 
 @PIXELS_ONLY

@@ -7,10 +7,13 @@ import pytest
 
 from trainables.algorithms import make_algorithm
 from trainables.config import PGConfig, TRPOConfig
-from trainables.sampling.film import EVERY
+from trainables.sampling.film import SHOT_FRAMES
 from trainables.sampling.rollout import GameNumber
 from trainables.sampling.segments import Segment, slot_arrays, slots_of
 from trainables.sampling.training_games import TrainingGames
+
+EVERY = SHOT_FRAMES // 4
+"""Agent steps from shot to shot."""
 
 LENGTH = 450
 """Agent steps of a segment: an untrained policy's game of Pong goes on over two or three of them."""
