@@ -27,7 +27,7 @@ RULES = {f"experiments/{room}/": f"trainables {room} {below} {others}" for room,
     # every other folder or file, the longest that fits: what it may import; a part of trainables/ has its name alone
     "experiments/": f"trainables search_spaces {' '.join(ROOMS)} tyro rich threadpoolctl",
     "search_spaces/": "search_spaces ray.tune",
-    "trainables/": "sampling checks checkpoints files metrics texts processor",
+    "trainables/": "sampling checks checkpoints files metrics texts processor surroundings",
     "trainables/trainable.py": "trainables ray threadpoolctl",
     "trainables/experience.py": "algorithms config metrics sampling",
     "trainables/config.py": "checks sampling",

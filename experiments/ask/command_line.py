@@ -16,6 +16,7 @@ import tyro
 
 from trainables.checkpoints import CheckpointError
 from trainables.checks import ConfigError, unknown
+from trainables.surroundings import ANY_PROGRAM, require
 from trainables.texts import printable
 
 
@@ -27,6 +28,7 @@ def clean_exit() -> Iterator[None]:
     """
     try:
         try:
+            require(ANY_PROGRAM)
             yield
         except (ConfigError, CheckpointError) as error:
             fail(str(error))

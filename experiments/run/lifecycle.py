@@ -45,6 +45,7 @@ from experiments.run.task import Task, require_possible, starting_points
 from experiments.run.tuner import fit
 from experiments.show.summary import summarise
 from trainables.checks import ConfigError
+from trainables.surroundings import RAY_HERE, require
 
 UNFINISHED = 3
 """Exit status of an experiment that ended before its trials did."""
@@ -108,6 +109,8 @@ def start(
     Returns the program's exit status and the experiment's folder. Raises ConfigError if it cannot start.
     """
     require_internals()
+    if not run.address:
+        require(RAY_HERE)
     require_possible(learner, spec, run)
     callbacks = made(run.callback)
     starts = starting_points(spec, origin, run) if origin else []

@@ -5,7 +5,6 @@ import os
 import secrets
 import socket
 import sys
-import tempfile
 import uuid
 import warnings
 from collections.abc import Callable
@@ -28,6 +27,7 @@ from experiments.plan.resources import ClusterResources, local_cpus
 from experiments.run.ray_internals import on_loopback, require_internals, token_refused
 from trainables.checks import ConfigError
 from trainables.processor import KERNELS
+from trainables.surroundings import RAY_HERE, SOCKETS_FOLDER, address_space, private_folder, require
 from trainables.versions import installed_versions
 
 CODE = {
@@ -74,40 +74,37 @@ def ship(learner: Learner) -> None:
 
 
 def start_local(cpus: int, **options: Any) -> None:
-    """Start a Ray of this program's own, which listens on loopback alone; ``options`` are those of ``ray.init``."""
+    """Start a Ray of this program's own, which listens on loopback alone; ``options`` are those of ``ray.init``.
+
+    Raises ConfigError where the surroundings do not allow it.
+    """
+    require(RAY_HERE)
     _guard_token()
+    if limit := address_space():
+        options["object_store_memory"] = limit // 10  # which each process maps
     with on_loopback():
         # Without "local" Ray would join a cluster that runs on this machine.
-        ray.init(address="local", num_cpus=cpus, include_dashboard=False, **options)
+        ray.init(
+            address="local",
+            num_cpus=cpus,
+            include_dashboard=False,
+            _temp_dir=f"{private_folder(SOCKETS_FOLDER)}/ray",  # opened by Ray for all, within a folder that is not
+            **options,
+        )
 
 
 def _guard_token() -> None:
-    """See that nobody else on this machine can read Ray's token, which Ray would make readable for all.
+    """See that nobody else on this machine can read Ray's token, which Ray would write into a file for all.
 
-    No file is needed where the environment has a token, names another file or asks for a Ray without tokens.
+    A file that there is already is closed to others; without one that can be, this program has a token of its own, in
+    its environment. Nothing is done where the environment says what to use.
     """
     if {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & os.environ.keys() or os.environ.get("RAY_AUTH_MODE") == "disabled":
         return
-    token = Path("~/.ray/auth_token").expanduser()
     try:
-        if not token.exists():
-            token.parent.mkdir(parents=True, exist_ok=True)
-            descriptor, name = tempfile.mkstemp(dir=token.parent)  # readable for its owner alone
-            try:
-                with open(descriptor, "w", encoding="utf-8") as file:
-                    file.write(secrets.token_hex(32))
-                os.link(name, token)  # whole at once; refused if another program was first
-            except FileExistsError:
-                pass
-            finally:
-                os.unlink(name)
-        elif token.stat().st_mode & 0o077 and token.stat().st_uid == os.getuid():
-            token.chmod(0o600)
-    except OSError as error:
-        raise ConfigError(
-            f"{token}, where Ray keeps the token that guards it, cannot be written: {error.strerror};"
-            " a token in the environment (RAY_AUTH_TOKEN) does as well"
-        ) from None
+        os.chmod(os.path.expanduser("~/.ray/auth_token"), 0o600)
+    except OSError:
+        os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
 
 
 def attach(address: str, **options: Any) -> None:

@@ -5,6 +5,7 @@ of each is its oracle in the tests: the same bits, since both add one number aft
 """
 
 import math
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -23,13 +24,26 @@ CLIP = np.float32(5)
 """Filtered observations lie within this many standard deviations."""
 
 
+def _kept() -> bool:
+    """Whether what is compiled can be kept on disk, beside this file or in the user's cache folder."""
+    try:
+        numba.njit(cache=True)(_kept)
+    except RuntimeError:
+        print("Compiled loops cannot be kept on disk: each process compiles its own, some 20 s.", file=sys.stderr)
+        return False
+    return True
+
+
+KEPT = _kept()
+
+
 def compiled(nogil: bool = False) -> Callable[[Loop], Loop]:
-    """Decorator: compile the loop when it is first called, and keep the result on disk.
+    """Decorator: compile the loop when it is first called, and keep the result on disk if that can be.
 
     ``nogil`` lets other threads run meanwhile: right for a loop of a millisecond, too dear for one of a microsecond.
     Divisions by zero are NumPy's: infinite, without an error.
     """
-    return numba.njit(cache=True, nogil=nogil, error_model="numpy")  # type: ignore[return-value]
+    return numba.njit(cache=KEPT, nogil=nogil, error_model="numpy")  # type: ignore[return-value]
 
 
 # Every step of a game. Compiled because the emulator takes 190 us for one, and each call of NumPy 1 us and more.

@@ -1,0 +1,69 @@
+"""Wherever people run a program it works, or ends before anything starts with one line that says why and what helps."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.helpers.containers import answer, needs_root
+from tests.helpers.programs import ROOT, TRAIN, command
+
+LIST = command(ROOT / "experiments" / "results.py", "list", "--storage-path", "/")
+SMOKE = command(TRAIN, "pg", "--preset", "smoke", "--iterations", "1", "--num-workers", "1")
+LONG = "/tmp/" + 100 * "x"
+PRIVATE = """
+import os, sys
+from pathlib import Path
+folder = Path("/tmp", f"pong-{os.getuid()}")
+exec(sys.argv[1])
+from trainables.surroundings import private_folder
+print(found := private_folder(), oct(found.stat().st_mode)[-3:], found == folder, os.environ["XDG_CACHE_HOME"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("shell", "words", "complaint"),
+    [
+        ("mkdir gone; cd gone; rmdir ../gone;", LIST, "the current folder was deleted: go to one that is there (cd)"),
+        ("ulimit -v 3000000;", SMOKE, "a process may map 3.1 GB here (ulimit -v), and Ray's need 4: raise the limit"),
+    ],
+)
+def test_surroundings_in_which_nothing_can_run_are_named_in_one_line(shell, words, complaint, tmp_path):
+    ask = ["bash", "-c", f'{shell} exec "$@"', "bash", *words]
+    done = subprocess.run(ask, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert complaint in done.stderr
+    assert not [*tmp_path.iterdir()]
+
+
+@needs_root
+def test_a_container_without_any_temporary_folder_is_named_in_one_line(tmp_path):
+    status, _, complaint = answer(SMOKE, tmp_path, temporary="ro", TMPDIR=str(tmp_path / (60 * "x")))
+    assert (status, [*tmp_path.iterdir()]) == (2, [])
+    assert "Ray's sockets need a temporary folder" in complaint.splitlines()[-1]
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("before", "ours"),
+    [
+        ("", True),
+        ("folder.mkdir(0o700)", True),
+        ("folder.mkdir(0o777); folder.chmod(0o777)", False),
+        ("Path('/tmp/else').mkdir(); folder.symlink_to('/tmp/else')", False),
+    ],
+)
+def test_temporary_files_and_caches_lie_in_a_folder_that_no_other_user_can_write(before, ours, tmp_path):
+    status, output, complaint = answer([sys.executable, "-c", PRIVATE, before], tmp_path, PYTHONPATH=str(ROOT))
+    assert status == 0, complaint
+    folder, mode, same, cache = output.split()
+    assert (mode, same == "True", cache) == ("700", ours, f"{folder}/cache")
+
+
+@needs_root
+@pytest.mark.parametrize(("temporary", "kept"), [("rw", "True"), ("ro", "False")])
+def test_compiled_loops_are_kept_in_a_temporary_folder_or_nowhere(temporary, kept, tmp_path):
+    words = [sys.executable, "-c", "from trainables.learning.kernels import KEPT; print(KEPT)"]
+    status, output, complaint = answer(words, tmp_path, temporary=temporary, PYTHONPATH=str(ROOT))
+    assert (status, output.strip()) == (0, kept), complaint
+    assert ("cannot be kept on disk" in complaint) == (kept == "False")
