@@ -1,7 +1,5 @@
 """Search spaces of ``PongTRPO`` around its presets: the trust region, the baseline, and what both learners share."""
 
-from ray import tune
-
 PRESETS: dict[str, dict] = {
     # What learns best here: the configuration's own defaults, each with its reason there.
     "default": {},
@@ -45,21 +43,21 @@ PRESETS: dict[str, dict] = {
 }
 
 # modular_rl's 64-64 and its neighbours: the memory holds positions in single bytes, there is little to compute.
-HIDDEN_SIZES = tune.choice(["32-32", "64-64", "128-128"])
+HIDDEN_SIZES = ["32-32", "64-64", "128-128"]
 
 # Even steps of log(1 - gamma): horizons of 25, 50 and 100 agent steps. The ball crosses the court in about 40.
-GAMMA = tune.choice([0.96, 0.98, 0.99])
+GAMMA = [0.96, 0.98, 0.99]
 
 # Small updates come often, large ones are sure: of 2,048 to 16,384 steps with 16 slots.
-SEGMENT_LENGTH = tune.choice([128, 256, 512, 1024])
+SEGMENT_LENGTH = [128, 256, 512, 1024]
 
 # Parallelism changes speed only, never results. Choices beyond the cluster are cut when the sweep is planned.
-NUM_WORKERS = tune.choice([1, 2, 4, 8])
+NUM_WORKERS = [1, 2, 4, 8]
 
 SPACES = {
     "default": {
         # TRPO's learning rate: from modular_rl's 0.01 to twice the 0.05 that climbs here.
-        "max_kl": tune.loguniform(1e-2, 1e-1),
+        "max_kl": "1e-2..1e-1:log",
         "hidden_sizes": HIDDEN_SIZES,
         "gamma": GAMMA,
         "segment_length": SEGMENT_LENGTH,
@@ -67,18 +65,18 @@ SPACES = {
     },
     "modular_rl": {
         # Around modular_rl's 0.01.
-        "max_kl": tune.loguniform(5e-3, 2e-2),
+        "max_kl": "5e-3..2e-2:log",
         "hidden_sizes": HIDDEN_SIZES,
         "gamma": GAMMA,
         "num_workers": NUM_WORKERS,
     },
     "cartpole": {
-        "max_kl": tune.loguniform(5e-3, 5e-2),
+        "max_kl": "5e-3..5e-2:log",
         "hidden_sizes": HIDDEN_SIZES,
-        "timesteps_per_batch": tune.choice([1000, 2000, 4000]),
+        "timesteps_per_batch": [1000, 2000, 4000],
         "num_workers": NUM_WORKERS,
     },
-    "smoke": {"max_kl": tune.loguniform(1e-2, 6e-2), "gamma": tune.choice([0.98, 0.99])},
+    "smoke": {"max_kl": "1e-2..6e-2:log", "gamma": [0.98, 0.99]},
 }
 
 # What population based training may change in a running trial, within what is swept.

@@ -26,7 +26,7 @@ ROOMS = {
 RULES = {f"experiments/{room}/": f"trainables {room} {below} {others}" for room, (below, others) in ROOMS.items()} | {
     # every other folder or file, the longest that fits: what it may import; a part of trainables/ has its name alone
     "experiments/": f"trainables search_spaces {' '.join(ROOMS)} tyro rich threadpoolctl",
-    "search_spaces/": "search_spaces ray.tune",
+    "search_spaces/": "search_spaces",
     "trainables/": "sampling checks checkpoints files metrics texts processor surroundings",
     "trainables/trainable.py": "trainables ray threadpoolctl",
     "trainables/experience.py": "algorithms config metrics sampling",

@@ -5,12 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from ray.tune.search.sample import Categorical, Domain, Float, Integer, LogUniform, Uniform
-from scipy.stats import qmc
+import scipy  # whose parts are loaded as they are first named
 
 from experiments.ask.schedulers import SCHEDULERS, those
 from experiments.plan.learners import Learner
-from experiments.plan.ranges import varies
+from experiments.plan.ranges import Choices, Range, varies
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import Space, grid
 from trainables.checks import ConfigError, require_used
@@ -113,7 +112,7 @@ def _with_even_rows(config: Config, settings: Mapping[str, Any]) -> Config:
 
 def _samples(domains: Mapping[str, Any], count: int, seed: int) -> list[dict[str, Any]]:
     rng = np.random.default_rng(seed)
-    samples = qmc.LatinHypercube(len(domains), rng=rng).random(count)  # of the unit cube
+    samples = scipy.stats.qmc.LatinHypercube(len(domains), rng=rng).random(count)  # of the unit cube
     return [
         {name: _value(domain, u, rng) for (name, domain), u in zip(domains.items(), sample, strict=True)}
         for sample in samples
@@ -121,18 +120,7 @@ def _samples(domains: Mapping[str, Any], count: int, seed: int) -> list[dict[str
 
 
 def _value(domain: Any, u: float, rng: np.random.Generator) -> Any:
-    """A setting's inverse distribution function at ``u`` in [0, 1), for what search spaces hold most.
-
-    Other domains, such as ``tune.quniform``, are drawn from, and what is no domain is the value itself.
-    """
-    if not isinstance(domain, Domain):
-        return domain
-    if isinstance(domain, Categorical):
-        return domain.categories[int(u * len(domain))]
-    if isinstance(domain, Float | Integer):
-        kind = int if isinstance(domain, Integer) else float
-        if isinstance(domain.get_sampler(), LogUniform):
-            return kind(domain.lower * (domain.upper / domain.lower) ** u)
-        if isinstance(domain.get_sampler(), Uniform):
-            return kind(domain.lower + (domain.upper - domain.lower) * u)
+    """A setting's inverse distribution function at ``u`` in [0, 1); other domains of Tune's are drawn from."""
+    if isinstance(domain, Choices | Range):
+        return domain.at(u)
     return domain.sample(random_state=np.random.RandomState(rng.integers(2**31)))  # what Tune's domains take

@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from ray.tune.search.sample import Categorical, Domain, Integer
 
 from experiments.ask.schedulers import those
 from experiments.plan.learners import Learner
-from experiments.plan.ranges import ends_of, parse
+from experiments.plan.ranges import Choices, Range, parse
 from experiments.plan.spaces import kind_of
 from experiments.plan.trial_names import number_of
 from trainables.checks import ConfigError
@@ -18,7 +17,7 @@ RESAMPLE, FACTORS = 0.25, (0.8, 1.2)
 """How often a mutation draws anew from the whole range; otherwise a number is multiplied by one of these factors."""
 
 
-def mutations(learner: Learner, swept: Sequence[str], space: Mapping[str, str] | None) -> dict[str, Domain]:
+def mutations(learner: Learner, swept: Sequence[str], space: Mapping[str, str] | None) -> dict[str, Choices | Range]:
     """The settings that an exchange copies and changes, with the values that they may take.
 
     These are the learner's MUTATIONS as far as they are swept, each within what the sweep draws from: ``space`` has it
@@ -67,23 +66,18 @@ def notes(
     return [*lines, f"pbt: who copies takes over and changes {changing}; all else it keeps."]
 
 
-def mutated(domain: Domain, value: Any, rng: np.random.Generator) -> Any:
-    """A setting's value after an exchange, within its range: a neighbour, or sometimes any other value.
-
-    ``domain`` has choices, or is a range with a lower and an upper end.
-    """
+def mutated(domain: Choices | Range, value: Any, rng: np.random.Generator) -> Any:
+    """A setting's value after an exchange, within its range: a neighbour, or sometimes any other value."""
     anew = rng.random() < RESAMPLE
-    if isinstance(domain, Categorical):
-        choices = domain.categories
+    if isinstance(domain, Choices):
+        choices = domain.values
         if anew or value not in choices:
             return choices[rng.integers(len(choices))]
         return choices[min(max(choices.index(value) + rng.choice([-1, 1]), 0), len(choices) - 1)]
-    whole = isinstance(domain, Integer)
     if anew:
-        drawn = domain.sample(random_state=np.random.RandomState(rng.integers(2**31)))
-        return int(drawn) if whole else float(drawn)
-    factor, (low, high) = FACTORS[rng.integers(2)], ends_of(domain)
+        return domain.drawn(np.random.RandomState(rng.integers(2**31)))
+    factor = FACTORS[rng.integers(2)]
     moved = value * factor
-    if whole:  # a small number has a neighbour, too
+    if domain.whole:  # a small number has a neighbour, too
         moved = min(round(moved), value - 1) if factor < 1 else max(round(moved), value + 1)
-    return min(max(moved, low), high)
+    return min(max(moved, domain.low), domain.high)

@@ -7,28 +7,62 @@ import json
 import math
 import re
 import typing
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from ray.tune.search import sample
-from ray.tune.search.sample import Categorical, Domain, Float, Integer, LogUniform, Uniform
 
 from trainables.checks import ConfigError
 
 ACCEPTED = "accepted are choices, as 0.98,0.99, and ranges, as 1e-4..1e-2:log, 64..512 or 0.9..0.99:4 (4 values)"
 
 
-def parse(name: str, words: Any, kind: Any) -> Domain:
-    """The values that words stand for: a text, a list of choices, or one of Tune's domains, which stays what it is.
+@dataclass(frozen=True)
+class Choices:
+    """Values to choose from, each as probable as the others."""
 
-    ``kind`` is the setting's type. A range of whole numbers has both its ends; a range with a count becomes so many
-    choices, evenly spread from end to end. ``name`` is how complaints call it. Raises ConfigError if they stand for
-    none.
+    values: list[Any]
+
+    def at(self, u: float) -> Any:
+        """The inverse distribution function, for u in [0, 1)."""
+        return self.values[int(u * len(self.values))]
+
+
+@dataclass(frozen=True)
+class Range:
+    """The numbers between two ends, evenly, or so that their logarithms are even. Of whole ones both ends belong."""
+
+    low: float
+    high: float
+    log: bool
+    whole: bool
+
+    def at(self, u: float) -> float:
+        """The inverse distribution function, for u in [0, 1)."""
+        end = self.high + self.whole
+        number = self.low * (end / self.low) ** u if self.log else self.low + (end - self.low) * u
+        return int(number) if self.whole else float(number)
+
+    def drawn(self, rng: np.random.RandomState) -> float:
+        """A number as Tune would draw it."""
+        end = self.high + self.whole
+        if self.whole and not self.log:
+            return int(rng.randint(int(self.low), int(end)))
+        number = np.exp(rng.uniform(np.log(self.low), np.log(end))) if self.log else rng.uniform(self.low, end)
+        return int(number) if self.whole else float(number)
+
+
+def parse(name: str, words: Any, kind: Any) -> Any:
+    """The Choices or the Range that words stand for: a text, a list of choices, or one of Tune's domains.
+
+    One that is neither, such as ``tune.quniform``, stays what it is: draws are its own. ``kind`` is the setting's type.
+    A range of whole numbers has both its ends; a range with a count becomes so many choices, evenly spread from end to
+    end. ``name`` is how complaints call it. Raises ConfigError if the words stand for none.
     """
-    if isinstance(words, Categorical):
-        words = words.categories
-    elif isinstance(words, Domain):
-        return words
+    if hasattr(words, "get_sampler"):
+        words = _of_tune(words)
+        if not isinstance(words, list):
+            return words
     if isinstance(words, str) and ".." in words and not _is_text(kind):
         return _range(name, words, kind is int)
     choices = words.split(",") if isinstance(words, str) else words if isinstance(words, list) else [words]
@@ -38,7 +72,7 @@ def parse(name: str, words: Any, kind: Any) -> Domain:
         raise ConfigError(f"{name}={shown}: a choice is empty; {ACCEPTED}")
     if again := [choice for choice in choices if choices.count(choice) > 1]:
         raise ConfigError(f"{name}={shown}: {again[0]} stands there more than once")
-    return Categorical(choices)
+    return Choices(choices)
 
 
 def value(name: str, word: Any, kind: Any) -> Any:
@@ -66,33 +100,40 @@ def value(name: str, word: Any, kind: Any) -> Any:
 
 def in_words(domain: Any) -> str:
     """A domain in words; empty for one that has none, such as ``tune.quniform``."""
-    if isinstance(domain, Categorical):
-        return ",".join(map(_word, domain.categories))
-    if not isinstance(domain, Domain):
-        return _word(domain)
-    ends, sampler = ends_of(domain), domain.get_sampler()
-    if not ends or not isinstance(sampler, LogUniform | Uniform):
-        return ""
-    return "..".join(map(_word, ends)) + (":log" if isinstance(sampler, LogUniform) else "")
+    if isinstance(domain, Choices):
+        return ",".join(map(_word, domain.values))
+    return f"{_word(domain.low)}..{_word(domain.high)}{':log' * domain.log}" if isinstance(domain, Range) else ""
 
 
 def varies(domain: Any) -> bool:
     """Whether trials can differ in a setting of this domain."""
-    if isinstance(domain, Categorical):
-        return len(domain) > 1
+    if isinstance(domain, Choices):
+        return len(domain.values) > 1
     ends = ends_of(domain)
-    return isinstance(domain, Domain) and (not ends or ends[0] < ends[1])
+    return not ends or ends[0] < ends[1]
 
 
 def ends_of(domain: Any) -> list[Any]:
     """The smallest and the largest number of a range; empty for what is none."""
-    if not isinstance(domain, Float | Integer) or domain.lower is None or domain.upper is None:
-        return []
-    ends = [domain.lower, domain.upper - 1 if isinstance(domain, Integer) else domain.upper]
-    return ends if all(map(math.isfinite, ends)) else []
+    if isinstance(domain, Range):
+        return [domain.low, domain.high]
+    ends = [getattr(domain, end, None) for end in ("lower", "upper")]  # as Tune's have them
+    return ends if all(end is not None and math.isfinite(end) for end in ends) else []
 
 
-def _range(name: str, text: str, whole: bool) -> Domain:
+def _of_tune(domain: Any) -> Any:
+    """One of Tune's domains as a list of choices or a Range; itself if it is neither."""
+    from ray.tune.search import sample  # which whoever made the domain has imported
+
+    if isinstance(domain, sample.Categorical):
+        return domain.categories
+    sampler, whole = domain.get_sampler(), isinstance(domain, sample.Integer)
+    if not isinstance(sampler, sample.LogUniform | sample.Uniform) or not ends_of(domain):
+        return domain
+    return Range(domain.lower, domain.upper - whole, isinstance(sampler, sample.LogUniform), whole)
+
+
+def _range(name: str, text: str, whole: bool) -> Choices | Range:
     ends, *options = text.split(":")
     counts = [int(option) for option in options if re.fullmatch(r"[1-9]\d{0,3}", option)]
     low, high = (value(name, end, float) for end in ends.split("..", 1))
@@ -115,9 +156,7 @@ def _range(name: str, text: str, whole: bool) -> Domain:
         between = (np.geomspace if log else np.linspace)(low, high, counts[0]).tolist()[1:-1]
         spread = [low, *(float(f"{number:.6g}") for number in between), high]
         return parse(name, [round(number) for number in spread] if whole else spread, int if whole else float)
-    if whole:
-        return (sample.lograndint if log else sample.randint)(int(low), int(high) + 1)
-    return (sample.loguniform if log else sample.uniform)(low, high)
+    return Range(int(low) if whole else low, int(high) if whole else high, log, whole)
 
 
 def _is_text(kind: Any) -> bool:

@@ -11,11 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ray.tune.search.sample import Categorical, Domain
-
 from experiments.plan.learners import Learner
 from experiments.plan.own_files import read_page
-from experiments.plan.ranges import ends_of, in_words, parse, value
+from experiments.plan.ranges import Choices, ends_of, in_words, parse, value
 from experiments.plan.resources import ClusterResources
 from trainables.checks import ConfigError, check_settings, ignored, unknown
 
@@ -27,7 +25,7 @@ class Space(NamedTuple):
     """From what a sweep's configurations are drawn."""
 
     settings: dict[str, Any]  # the same in all of them
-    domains: dict[str, Any]  # Ray Tune's domain of each setting that is swept, or a value that is none
+    domains: dict[str, Any]  # of each setting that is swept, as ranges.parse returns them
     notes: list[str]  # what was left out
     own: bool = False  # the user's, of which nothing may be left out
     preset: dict[str, Any] | None = None  # what of the settings is a preset in the user's file
@@ -46,7 +44,8 @@ def space_around(learner: Learner, preset: str, fixed: Mapping[str, Any], resour
     settings = learner.preset(preset) | dict(fixed)
     base = learner.config_class.from_dict(settings)
     around = learner.space.SPACES[preset]
-    domains = {name: around[name] for name in around if name not in fixed and not ignored(base, name)}
+    used = [name for name in around if name not in fixed and not ignored(base, name)]
+    domains = {name: _domain(learner, f"SPACES[{preset!r}]: {name}", name, around[name]) for name in used}
     return Space(settings, *_fitting(domains, base.cpus_per_worker, resources))
 
 
@@ -99,10 +98,10 @@ def own_space(
 def grid(domains: Mapping[str, Any]) -> list[dict[str, Any]]:
     """All combinations of the choices, the last setting changing fastest."""
     for name, domain in domains.items():
-        if isinstance(domain, Domain) and not isinstance(domain, Categorical):
+        if not isinstance(domain, Choices):
             said = f"{name}={in_words(domain)}:4" if in_words(domain) else "tune.choice"
             raise ConfigError(f"--grid: {name} is a range; say how many of its values, as {said}")
-    choices = [domain.categories if isinstance(domain, Categorical) else [domain] for domain in domains.values()]
+    choices = [domain.values for domain in domains.values()]
     if (count := math.prod(map(len, choices))) > MOST:
         raise ConfigError(f"--grid has {count:,} configurations: accepted are up to {MOST:,}")
     return [dict(zip(domains, values, strict=True)) for values in itertools.product(*choices)]
@@ -116,13 +115,13 @@ def kind_of(learner: Learner, name: Any) -> Any:
     return typing.get_type_hints(learner.config_class)[name]
 
 
-def _domain(learner: Learner, where: str, name: str, words: Any) -> Domain:
+def _domain(learner: Learner, where: str, name: str, words: Any) -> Any:
     """What words say of a setting."""
     kind = kind_of(learner, name)
     if name == "seed":
         raise ConfigError("seed is not swept: --seeds N gives each configuration N of them")
     domain = parse(where, words, kind)
-    for each in domain.categories if isinstance(domain, Categorical) else ends_of(domain):
+    for each in domain.values if isinstance(domain, Choices) else ends_of(domain):
         check_settings(learner.config_class, {name: each})
     return domain
 
@@ -131,11 +130,11 @@ def _fitting(
     domains: dict[str, Any], cpus_per_worker: float, resources: ClusterResources
 ) -> tuple[dict[str, Any], list[str]]:
     """The domains with the choices of parallelism that fit, and a note on those that do not."""
-    if not isinstance(domain := domains.get("num_workers"), Categorical):
+    if not isinstance(domain := domains.get("num_workers"), Choices):
         return domains, []
     most = resources.workers(cpus_per_worker)
-    cut = ", ".join(str(choice) for choice in domain.categories if choice > most)
-    if not (fitting := [choice for choice in domain.categories if choice <= most]):
+    cut = ", ".join(str(choice) for choice in domain.values if choice > most)
+    if not (fitting := [choice for choice in domain.values if choice <= most]):
         raise ConfigError(f"no choice of num_workers ({cut}) fits on {resources}; set cpus_per_worker lower")
     notes = [f"num_workers {cut} left out of the space: there are {resources}."] if cut else []
-    return domains | {"num_workers": Categorical(fitting)}, notes
+    return domains | {"num_workers": Choices(fitting)}, notes

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy  # whose parts are loaded as they are first named
 
 from experiments.read.configurations import Configuration
 from experiments.read.trial import Trial
@@ -48,9 +49,7 @@ class Estimate(NamedTuple):
 
 def mean_interval(samples: np.ndarray, confidence: float = CONFIDENCE) -> tuple[np.ndarray, np.ndarray]:
     """Ends of Student's interval of ``samples.mean(axis=0)``; samples (n, ...), a row a seed, n >= 2."""
-    from scipy import stats
-
-    half = stats.t.ppf((1 + confidence) / 2, len(samples) - 1) * stats.sem(samples, axis=0)
+    half = scipy.stats.t.ppf((1 + confidence) / 2, len(samples) - 1) * scipy.stats.sem(samples, axis=0)
     return samples.mean(axis=0) - half, samples.mean(axis=0) + half
 
 
@@ -78,9 +77,7 @@ def _require_scores(first: np.ndarray, second: np.ndarray) -> None:
 
 def interquartile_mean(scores: np.ndarray) -> float:
     """Mean of the middle half of the scores (n,); of fewer than four it is the mean."""
-    from scipy import stats
-
-    return float(stats.trim_mean(scores, TRIM))
+    return float(scipy.stats.trim_mean(scores, TRIM))
 
 
 def interquartile_difference(first: np.ndarray, second: np.ndarray, confidence: float = CONFIDENCE) -> Estimate:
@@ -95,14 +92,12 @@ def interquartile_difference(first: np.ndarray, second: np.ndarray, confidence: 
 
 def _welch(first: np.ndarray, second: np.ndarray, trim: float, value: float, confidence: float) -> Estimate:
     """Welch's interval, or with ``trim`` Yuen's. It is a point where neither set of scores has any spread."""
-    from scipy import stats
-
     kept = min(len(scores) - 2 * int(trim * len(scores)) for scores in (first, second))
     if kept < 2:
         return Estimate(value)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # of scores without spread
-        found = stats.ttest_ind(second, first, equal_var=False, trim=trim).confidence_interval(confidence)
+        found = scipy.stats.ttest_ind(second, first, equal_var=False, trim=trim).confidence_interval(confidence)
     if math.isnan(found.low):
         return Estimate(value, value, value)
     return Estimate(value, float(found.low), float(found.high))
@@ -119,22 +114,20 @@ def probability_of_improvement(first: np.ndarray, second: np.ndarray, confidence
 
     where s = (n + m) / 2 and t has n + m - 2 degrees of freedom. Raises ValueError if one of them is empty.
     """
-    from scipy import optimize, stats
-
     _require_scores(first, second)
     n, m = len(first), len(second)
-    estimate = float(stats.mannwhitneyu(second, first, method="asymptotic").statistic) / (n * m)
+    estimate = float(scipy.stats.mannwhitneyu(second, first, method="asymptotic").statistic) / (n * m)
     if min(n, m) < 2:
         return Estimate(estimate)
-    quantile = stats.t.ppf((1 + confidence) / 2, n + m - 2)
+    quantile = scipy.stats.t.ppf((1 + confidence) / 2, n + m - 2)
 
     def outside(p: float) -> float:
         variance = p * (1 - p) * (1 + ((n + m) / 2 - 1) * ((1 - p) / (2 - p) + p / (1 + p))) / (n * m)
         return (estimate - p) ** 2 - quantile**2 * variance
 
     tiny = 1e-9  # at 0 and 1 the variance is 0, just inside it is not
-    low = optimize.brentq(outside, 0.0, min(estimate, 1 - tiny)) if estimate > 0 else 0.0
-    high = optimize.brentq(outside, max(estimate, tiny), 1.0) if estimate < 1 else 1.0
+    low = scipy.optimize.brentq(outside, 0.0, min(estimate, 1 - tiny)) if estimate > 0 else 0.0
+    high = scipy.optimize.brentq(outside, max(estimate, tiny), 1.0) if estimate < 1 else 1.0
     return Estimate(estimate, low, high)
 
 
@@ -144,8 +137,6 @@ def seeds_to_tell(first: np.ndarray, second: np.ndarray, paired: bool, confidenc
     That is, if mean and spread of the scores are those of ``first`` and ``second``: with few seeds a rough guess. None
     if they are more than ``MAX_SEEDS``, or if there is no spread to judge by. By the noncentral t distribution.
     """
-    from scipy import stats
-
     if min(len(first), len(second)) < 2:
         return None
     shift = abs(float(np.mean(second) - np.mean(first)))
@@ -154,8 +145,8 @@ def seeds_to_tell(first: np.ndarray, second: np.ndarray, paired: bool, confidenc
         return None
     n = np.arange(2, MAX_SEEDS + 1)
     degrees = (n - 1) * (1 if paired else 2)
-    limit = stats.t.ppf((1 + confidence) / 2, degrees)
-    enough = stats.nct.sf(limit, degrees, shift / np.sqrt(variance / n)) >= POWER
+    limit = scipy.stats.t.ppf((1 + confidence) / 2, degrees)
+    enough = scipy.stats.nct.sf(limit, degrees, shift / np.sqrt(variance / n)) >= POWER
     return int(n[enough][0]) if enough.any() else None
 
 
@@ -214,9 +205,7 @@ def _terms(values: Sequence[Any]) -> np.ndarray | None:
     distinct, group_n = np.unique(names_n, return_inverse=True)
     numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
     if numeric and len(distinct) > MAX_GROUPS:
-        from scipy import stats
-
-        rank_n = 2 * (stats.rankdata(np.array(values, float)) - 0.5) / len(values) - 1
+        rank_n = 2 * (scipy.stats.rankdata(np.array(values, float)) - 0.5) / len(values) - 1
         return np.polynomial.legendre.legvander(rank_n, DEGREE)
     if not 1 < len(distinct) <= max(MAX_GROUPS, len(values) // 3):
         return None
@@ -225,8 +214,6 @@ def _terms(values: Sequence[Any]) -> np.ndarray | None:
 
 def _estimate(explained: float, trials: int, degrees: int, confidence: float) -> Estimate:
     """From R squared. An estimate of less than none is none, in the interval as well."""
-    from scipy import optimize, special
-
     rest = trials - 1 - degrees
     value = max(0.0, 1 - (1 - explained) * (trials - 1) / rest)
     explained = min(explained, NEARLY_ALL)
@@ -236,14 +223,14 @@ def _estimate(explained: float, trials: int, degrees: int, confidence: float) ->
         """With which a ratio as small as this one, or smaller, has the given probability."""
 
         def beyond(noncentrality: float) -> float:
-            return float(special.ncfdtr(degrees, rest, noncentrality, ratio)) - probability
+            return float(scipy.special.ncfdtr(degrees, rest, noncentrality, ratio)) - probability
 
         if beyond(0.0) <= 0:
             return 0.0
         top = float(trials)
         while beyond(top) > 0:
             top *= 2
-        noncentrality = optimize.brentq(beyond, 0.0, top)
+        noncentrality = scipy.optimize.brentq(beyond, 0.0, top)
         return float(noncentrality / (noncentrality + trials))
 
     return Estimate(value, share((1 + confidence) / 2), share((1 - confidence) / 2))

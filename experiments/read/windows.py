@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy  # whose parts are loaded as they are first named
 
 from trainables.checks import ConfigError
 
@@ -152,10 +153,8 @@ def median(arrived: Sequence[float], ended: Sequence[float]) -> float | None:
     """
     if not arrived:
         return None
-    from scipy import stats  # 0.4 s, which no program without intervals should wait for
-
     right = [min(end, max(arrived) + 1) for end in ended]  # whether anybody was followed longer changes nothing
-    waiting = stats.ecdf(stats.CensoredData(uncensored=[*arrived], right=right)).sf
+    waiting = scipy.stats.ecdf(scipy.stats.CensoredData(uncensored=[*arrived], right=right)).sf
     half = np.flatnonzero(waiting.probabilities <= 0.5 + 1e-9)
     return float(waiting.quantiles[half[0]]) if len(half) else None
 

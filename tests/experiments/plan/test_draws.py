@@ -45,8 +45,8 @@ def test_a_few_trials_cover_every_setting_evenly():
         values = [getattr(config, name) for config in configs]
         assert [values.count(value) for value in {*values}] == [6, 6, 6]
     rates = sorted(config.learning_rate for config in configs)
-    domain = PG.space.SPACES["default"]["learning_rate"]
-    edges = np.geomspace(domain.lower, domain.upper, 19)
+    domain = space_around(PG, "default", {}, EIGHT).domains["learning_rate"]
+    edges = np.geomspace(domain.low, domain.high, 19)
     assert all(low <= rate <= high for low, rate, high in zip(edges[:-1], rates, edges[1:], strict=True))
 
 
@@ -65,7 +65,7 @@ def test_spaces_may_hold_what_tune_can_draw(monkeypatch, domain, low, high):
 @EACH
 def test_rows_come_equally_often_and_evaluations_seldom_unless_they_are_asked_for(learner):
     configs, swept = drawn(learner)
-    lengths = {*learner.space.SPACES["default"]["segment_length"].categories}
+    lengths = {*learner.space.SPACES["default"]["segment_length"]}
     assert {config.segment_length for config in configs} == lengths
     assert {config.segments_steps for config in configs} == {learner.config_class().segments_steps}
     assert {config.eval_interval for config in configs} == {EVAL_INTERVAL}

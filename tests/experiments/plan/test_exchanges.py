@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from ray import tune
-from ray.tune.search.sample import Categorical
 
 from experiments.plan.draws import draw
 from experiments.plan.exchanges import groups, mutated, mutations, notes
 from experiments.plan.learners import LEARNERS, PG, TRPO
+from experiments.plan.ranges import Choices, ends_of, parse
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import own_space, space_around
 from trainables.checks import ConfigError
@@ -68,19 +67,16 @@ def test_trials_of_equal_networks_are_a_group_and_those_without_are_named():
 
 
 @pytest.mark.parametrize(
-    ("domain", "value"),
-    [
-        (tune.loguniform(1e-3, 1e-2), 9e-3),
-        (tune.choice([0.96, 0.98, 0.99]), 0.96),
-        (tune.choice([1, 2]), 7),
-        (tune.randint(1, 9), 2),
-    ],
+    ("words", "kind", "value"),
+    [("1e-3..1e-2:log", float, 9e-3), ("0.96,0.98,0.99", float, 0.96), ("1,2", int, 7), ("1..8", int, 2)],
 )
-def test_a_mutation_stays_within_its_range_and_repeats_with_its_generator(domain, value):
+def test_a_mutation_stays_within_its_range_and_repeats_with_its_generator(words, kind, value):
+    domain = parse("x", words, kind)
     found = drawn(domain, value)
     assert found == drawn(domain, value)
     assert len(set(found)) > 1
-    if isinstance(domain, Categorical):
-        assert set(found) <= set(domain.categories)
+    if isinstance(domain, Choices):
+        assert set(found) <= set(domain.values)
     else:
-        assert all(domain.lower <= changed <= domain.upper for changed in found)
+        low, high = ends_of(domain)
+        assert all(low <= changed <= high for changed in found)
