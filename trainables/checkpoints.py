@@ -10,11 +10,11 @@ import logging
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import safetensors.numpy
-from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, field_validator
 from safetensors import safe_open
 
 from trainables.files import replacing
@@ -49,6 +49,7 @@ class State(BaseModel):
     episodes: EpisodeStats
     evaluation: dict[str, int | FiniteFloat]
     versions: dict[str, str]
+    seconds: Annotated[FiniteFloat, Field(ge=0)] = 0.0  # of training until here
     policy_alone: bool = False  # it can play, and not go on learning
     # The header, which ``save`` fills in:
     format_version: Literal[3] = FORMAT_VERSION

@@ -90,7 +90,7 @@ class PongTrainable(tune.Trainable):
     def _reset_state(self, settings: Config) -> None:
         self.settings = settings
         self.algorithm = type(self).make_algorithm(settings)
-        self.iterations, self.episodes = 0, EpisodeStats()
+        self.iterations, self.episodes, self._time_total = 0, EpisodeStats(), 0.0
         self.last_evaluation: dict[str, float] = {}
         self.film: bytes | None = None
         self._ahead: Rollout | None = None
@@ -191,6 +191,7 @@ class PongTrainable(tune.Trainable):
             episodes=self.episodes,
             evaluation=self.last_evaluation,
             versions=installed_versions(),
+            seconds=self._time_total,
         )
 
     def save_checkpoint(self, checkpoint_dir: str) -> None:
@@ -219,7 +220,6 @@ class PongTrainable(tune.Trainable):
             checkpoint = tune.Checkpoint.from_directory(checkpoint)
         with checkpoint.as_directory() as folder:
             super().restore(str(checkpoints.usable(folder, self._read)))
-        self._time_total = getattr(checkpoint_path, "metrics", {}).get("time_total_s", 0.0)
 
     def load_checkpoint(self, checkpoint: Any) -> None:
         """Continue from a checkpoint directory. Raises CheckpointError as ``_read`` does."""
@@ -230,7 +230,7 @@ class PongTrainable(tune.Trainable):
         film = Path(checkpoint) / FILM
         self.film = film.read_bytes() if film.is_file() else None
         # Tune takes these from the metrics beside the checkpoint, which may be missing.
-        self._iteration = self.iterations
+        self._iteration, self._time_total = self.iterations, state.seconds
         self._timesteps_total = self.episodes.steps  # type: ignore[assignment]
         self._episodes_total = self.episodes.games  # type: ignore[assignment]
 

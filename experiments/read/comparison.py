@@ -40,6 +40,11 @@ class Curve(NamedTuple):
         """Agent steps up to which its return is known: of its last whole window, for ever if it diverged."""
         return math.inf if self.trial.diverged else float(max(self.windows.end_w, default=0))
 
+    def begins_at(self, score: float) -> bool:
+        """Whether it is a fork that has the score in its first window with a game: it may have come to it before."""
+        known_w = self.windows.return_w[~np.isnan(self.windows.return_w)]
+        return self.trial.began > 0 and bool((known_w[:1] >= score).any())
+
     def returns_at(self, steps: np.ndarray) -> np.ndarray:
         """Mean returns in the windows that end at ``steps`` (k,), or in the last ones before in which a game ended.
 
@@ -66,9 +71,11 @@ class Side(NamedTuple):
 
     def arrivals(self, score: float) -> Arrivals:
         """When its seeds came to a score."""
-        steps = {curve.seed: curve.windows.steps_to(score) for curve in self.curves}
-        ended = tuple(curve.end for curve in self.curves if steps[curve.seed] is None)
-        return Arrivals(score, tuple(sorted(found for found in steps.values() if found is not None)), ended)
+        found = [(curve, curve.windows.steps_to(score)) for curve in self.curves]
+        ended = tuple(curve.end for curve, steps in found if steps is None)
+        came = [(steps, curve.begins_at(score)) for curve, steps in found if steps is not None]
+        exact, at_most = (sorted(steps for steps, before in came if before == which) for which in (False, True))
+        return Arrivals(score, tuple(exact), ended, tuple(at_most))
 
 
 class Pair(NamedTuple):

@@ -44,7 +44,12 @@ class Frames:
             _names(experiment, trial)
             | {"state": trial.state, "git_revision": getattr(experiment.spec.origin.git, "revision", None)}
             | {name: trial.rows[-1].get(name) for name in _TOTALS if trial.rows}
-            | {"return_last": trial.last, "return_best": trial.best, "return_area": trial.area}
+            | {
+                "timesteps_before": trial.began,
+                "return_last": trial.last,
+                "return_best": trial.best,
+                "return_area": trial.area,
+            }
             | {"steps_per_s": trial.speed}
             | _settings(trial)
             for experiment, trial in self._trials()

@@ -119,17 +119,23 @@ MAX_SCORES = 7
 
 
 class Arrivals(NamedTuple):
-    """When a configuration's seeds came to a score. As text: ``2.9 M (3 of 5)``, the median and how many came."""
+    """When a configuration's seeds came to a score. As text: ``2.9 M (3 of 5)``, the median and how many came.
+
+    ``at most 2.9 M (3 of 5)`` where the median is of forks that had the score as they began.
+    """
 
     score: float
     steps: tuple[float, ...]  # agent steps at the end of the first window at the score, of those that arrived
     ended: tuple[float, ...]  # agent steps at which the others' runs ended; inf for one that diverged
+    at_most: tuple[float, ...] = ()  # end of a fork's first window, which had the score: it came to it there or before
 
     def __str__(self) -> str:
-        share = f"{len(self.steps)} of {len(self.steps + self.ended)}"
-        if (half := median(self.steps, self.ended)) is not None:
-            return f"{millions(half)} ({share})"
-        followed = [steps for steps in self.steps + self.ended if math.isfinite(steps)]
+        came = self.steps + self.at_most
+        share = f"{len(came)} of {len(came + self.ended)}"
+        if (half := median(came, self.ended)) is not None:
+            earliest = median((*self.steps, *(0.0 for _ in self.at_most)), self.ended)
+            return f"{'' if half == earliest else 'at most '}{millions(half)} ({share})"
+        followed = [steps for steps in came + self.ended if math.isfinite(steps)]
         return f"> {millions(max(followed))} ({share})" if followed else f"never ({share})"
 
 
@@ -138,12 +144,12 @@ def telling(found: Sequence[Sequence[Arrivals]], window: int) -> list[Sequence[A
 
     Some seed came there, and not all of them in their first window of so many steps. The highest scores are kept.
     """
-    late = [
-        sides
-        for sides in found
-        if any(side.steps for side in sides) and max(t for side in sides for t in side.steps + side.ended) > window
-    ]
-    return late[-MAX_SCORES:]
+
+    def says_something(sides: Sequence[Arrivals]) -> bool:
+        came = any(side.steps + side.at_most for side in sides)
+        return came and max((t for side in sides for t in side.steps + side.ended), default=0) > window
+
+    return [sides for sides in found if says_something(sides)][-MAX_SCORES:]
 
 
 def median(arrived: Sequence[float], ended: Sequence[float]) -> float | None:

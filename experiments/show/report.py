@@ -60,7 +60,8 @@ def report(experiments: Sequence[Experiment]) -> Page:
     page.add(
         "Returns are means of the last 100 games, with sampled actions: *best* is the highest of them, *last* the"
         " latest. *Area* is the mean of the learning curve over agent steps (the area under it, divided by its length),"
-        " so it is high for a trial that learns early."
+        " so it is high for a trial that learns early. Steps and time of a fork go on from its origin's; its area is of"
+        " its own rows."
     )
     _failures(page, trials)
     add_origins(page, experiments)
@@ -75,9 +76,10 @@ def _summary(page: Page, experiments: Sequence[Experiment], trials: Sequence[Tri
         page.add(f"Trials: {counts}. There are no results yet.")
         return
     best = max((e.best for e in experiments if e.best), key=lambda trial: rank([trial]))
-    seconds = sum(trial.rows[-1].get("time_total_s", 0) for trial in scored)
+    seconds = sum(trial.made("time_total_s", "time_this_iter_s") for trial in scored)
+    steps = sum(trial.steps - trial.began for trial in scored)
     figures = {"best return": number(best.last), "trials": str(len(trials))}
-    figures |= {"agent steps": f"{sum(trial.steps for trial in scored) / 1e6:.2f} M", "training": duration(seconds)}
+    figures |= {"agent steps": f"{steps / 1e6:.2f} M", "training": duration(seconds)}
     page.add(to_markdown([figures]))
     page.add(f"The best trial is {code(f'{best.folder.parent.name}/{best.name}')} ({best.learner}). Trials: {counts}.")
     if filmed := [found for found in saved_policies.of_trial(best.folder) if (found.folder / FILM).is_file()]:
@@ -181,7 +183,7 @@ def add_arrivals(page: Page, labels: Sequence[str], sides: Sequence[Side], windo
         page.add(
             f"Agent steps by which half of all seeds had come to a mean return in a window of {window:,} steps, and how"
             " many came at all. Seeds that never came count as later than the end of their run (Kaplan and Meier's"
-            " estimate)."
+            " estimate). *At most*: forks that had the score as they began came to it then or before."
         )
 
 

@@ -42,7 +42,7 @@ def trial_table(trials: Sequence[Trial]) -> Rows:
             "steps/s": number(trial.speed, 0),
             "best": number(trial.best),
             "last": number(trial.last),
-            "area": number(trial.area),
+            "area": number(trial.area) + (f" (from {trial.began:,})" if trial.began else ""),
         }
         for each in sorted(together(trials), key=mean_last, reverse=True)
         for trial in each

@@ -49,6 +49,7 @@ def row(iteration, value, config):
         "timesteps_this_iter": 1000,
         "timesteps_total": 1000 * iteration,
         "time_total_s": 2.0 * iteration,
+        "time_this_iter_s": 2.0,
         "perf/workers": float(config["num_workers"]),
         "perf/steps_per_s": 1000.0 * config["num_workers"] ** 0.5,
         "training_iteration": iteration,

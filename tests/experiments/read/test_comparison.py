@@ -26,6 +26,12 @@ def written(tmp_path, name, seeds, settings=None, **how):
     return read_experiment(write_experiment(tmp_path, name, "pg", trials))
 
 
+def without(folder, count):
+    """Leave the first rows out, as a fork has them elsewhere."""
+    for path in folder.glob("0*/result.json"):
+        path.write_text("".join(path.read_text().splitlines(keepends=True)[count:]))
+
+
 def last(experiment):
     return np.array([trial.rows[-1]["episode_reward_batch_mean"] for trial in experiment.trials])
 
@@ -113,6 +119,23 @@ def test_a_run_that_diverged_counts_with_what_it_reported_and_one_that_ended_ear
     later = compare([[a], [cut]], window=1000, steps=8000)
     assert (later.pairs[0].seeds, later.pairs[0].paired) == ((3, 2), False)
     assert [trial.name for trial in later.left_out] == ["00001_seed=1"]
+
+
+def test_what_a_fork_has_from_its_start_is_no_arrival_there(tmp_path):
+    """A run from scratch whose first games end late came to their score exactly then."""
+    late = [({"seed": seed}, [-9.0] * 8, None) for seed in (0, 1)]
+    fork = write_experiment(tmp_path, "fork", "pg", late)
+    without(fork, 2)
+    scratch = write_experiment(tmp_path, "scratch", "pg", late)
+    for path in scratch.glob("0*/result.json"):
+        rows = [json.loads(text) for text in path.read_text().splitlines()]
+        path.write_text(
+            "".join(json.dumps(row | {"episodes_this_iter": int(n > 2)}) + "\n" for n, row in enumerate(rows))
+        )
+    sides = compare([[read_experiment(fork)], [read_experiment(scratch)]]).sides
+    assert sides[0].arrivals(-10.0) == (-10.0, (), (), (3000.0, 3000.0))
+    assert sides[1].arrivals(-10.0) == (-10.0, (4000.0, 4000.0), (), ())
+    assert sides[0].arrivals(-8.0) == (-8.0, (), (8000.0, 8000.0), ())
 
 
 def test_one_seed_has_a_difference_and_no_interval(tmp_path):

@@ -70,6 +70,9 @@ def test_frames_say_what_the_files_say(first):
     np.testing.assert_allclose(windows["return_mean"], [value for _, returns, _ in TRIALS for value in returns])
     np.testing.assert_allclose(windows["games"], 2)
     assert windows["time_total_s"].tolist() == [2, 4, 6] * 4
+    path = next(first.glob("00000*")) / "result.json"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
+    assert read.experiment(first).trials()["timesteps_before"].tolist() == [1000, 0, 0, 0], "as of a fork"
 
 
 @pytest.mark.parametrize("kind", ["csv", "json", "parquet"])

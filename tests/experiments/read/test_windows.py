@@ -105,12 +105,23 @@ def test_arrivals_in_words():
     assert str(Arrivals(18, (2.9e6, 1e6, 3.1e6), (6e6, 6e6))) == "3.1 M (3 of 5)"
     assert str(Arrivals(18, (2.9e6,), (6e6, 8e6))) == "> 8 M (1 of 3)"
     assert str(Arrivals(18, (), (math.inf,))) == "never (0 of 1)"
+    assert str(Arrivals(18, (), (), (8000.0,))) == "at most 8,000 (1 of 1)"
+    assert str(Arrivals(18, (12_000.0, 16_000.0), (), (8000.0,))) == "12,000 (3 of 3)", "whenever the first one came"
+    assert str(Arrivals(18, (12_000.0,), (), (8000.0, 14_000.0))) == "at most 12,000 (3 of 3)"
+    assert str(Arrivals(18, (), (9000.0, 9000.0), (8000.0,))) == "> 9,000 (1 of 3)"
     assert [millions(steps) for steps in (12_000, 100_000, 13_250_000)] == ["12,000", "0.1 M", "13.2 M"]
 
 
 @pytest.mark.parametrize(
-    ("steps", "ended", "told"),
-    [((), (100.0,), False), ((10.0,), (), False), ((10.0,), (100.0,), True), ((20.0,), (), True)],
+    ("arrivals", "told"),
+    [
+        (((), (100.0,)), False),
+        (((10.0,), ()), False),
+        (((), (), (90.0,)), False),
+        (((10.0,), (100.0,)), True),
+        (((20.0,), ()), True),
+        (((20.0,), (), (90.0,)), True),
+    ],
 )
-def test_scores_that_nobody_came_to_or_all_at_once_say_nothing(steps, ended, told):
-    assert bool(telling([[Arrivals(0, steps, ended)]], 10)) is told
+def test_scores_that_nobody_came_to_or_all_at_once_say_nothing(arrivals, told):
+    assert bool(telling([[Arrivals(0, *arrivals)]], 10)) is told

@@ -276,6 +276,9 @@ def test_a_fork_with_the_same_settings_ends_where_its_origin_would(interrupted, 
     starts = [trial.iteration for trial in restored]
     for trial, expected, start in zip(trial_folders(folder), trial_folders(undisturbed), starts, strict=True):
         assert iterations(trial) == list(range(start + 1, 7))
+        first, before = rows(trial)[0], load_state(trial / "checkpoint_000000")
+        assert first["time_total_s"] == pytest.approx(before.seconds + first["time_this_iter_s"])
+        assert before.seconds == rows(interrupted / trial.name)[start - 1]["time_total_s"] > 0
         assert_same(last_arrays(trial)[1], last_arrays(expected)[1])
     assert ExperimentSpec.read(folder).fork_of.model_dump() == {"name": "interrupted", "iterations": starts}
     assert restore(folder, ExperimentSpec.read(folder)).keys() == {"00000"}

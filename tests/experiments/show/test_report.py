@@ -51,6 +51,15 @@ def test_the_report_says_what_the_result_files_say(store, run_results, tmp_path)
     assert failed == ["00006_seed=9"]
 
 
+def test_what_a_forks_origin_had_is_no_part_of_its_cost_and_its_area_says_where_it_begins(tmp_path):
+    path = next(write_experiment(tmp_path, "fork", "pg", [({}, [-9.0, -8.0, -6.0], None)]).glob("0*")) / "result.json"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
+    markdown = report([read_experiment(tmp_path / "fork")]).text
+    (summary,), (trial,) = table(markdown, "best return"), table(markdown, "trial")
+    assert (summary["training"], summary["agent steps"]) == ("4 s", "0.00 M")
+    assert (trial["steps"], trial["time"], trial["area"]) == ("3000", "6 s", "-7.0 (from 1000)")
+
+
 def test_the_report_joins_seeds_and_says_how_sure_their_mean_is(store, run_results, tmp_path):
     run_results("report", "pg-sweep", "trpo-sweep", "--out", "seeds.html")
     markdown = (tmp_path / "seeds.md").read_text(encoding="utf-8")
