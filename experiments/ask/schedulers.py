@@ -43,9 +43,10 @@ class Scheduler(NamedTuple):
         """How far apart its decisions are, in what the budget counts."""
         return max(1, budget.limits[budget.time_attr] // self.decisions)
 
-    def make(self, *of: Any) -> Any:
-        """The scheduler itself, for Tune."""
-        return resolve_name(self.made_by)(*of)
+    @property
+    def of_tune(self) -> Any:
+        """The class, one of Tune's ``TrialScheduler``."""
+        return resolve_name(self.made_by)
 
 
 SCHEDULERS = {

@@ -17,7 +17,7 @@ from experiments.read.windows import area_under
 from experiments.record.decisions import Decision, dropped, passed
 from experiments.record.folders import ERROR, PARAMS, RESULTS, checkpoint_folders
 from experiments.record.models import Settings
-from experiments.record.spec import ExperimentSpec
+from experiments.record.spec import TIME_BUDGET, ExperimentSpec
 from trainables import checkpoints
 from trainables.checks import ConfigError, check_settings
 from trainables.metrics import METRIC
@@ -133,7 +133,7 @@ def read_trial(
         state = "failed"  # else it failed once, and went on
     elif out and not done:
         state = "stopped"
-    elif is_over(rows, spec, saved_iteration(folder)) if done else status in OVER:
+    elif is_over(rows, spec, saved_iteration(folder)) if done else status in OVER or spec.ended == TIME_BUDGET:
         state = _ending(rows, spec.budget)
     elif running and status == "PENDING" and not rows:
         state = "waiting"

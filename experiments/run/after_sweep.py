@@ -4,7 +4,6 @@ Evaluations during training are few, and of policies that went on learning; and 
 score to luck.
 """
 
-import dataclasses
 import itertools
 import shlex
 import sys
@@ -34,12 +33,12 @@ GAMES = 10
 """With actions sampled, and as many with the most probable one: an interval of about two points."""
 
 
-def with_winner_played(experiment: Experiment) -> Experiment:
+def play_winner(experiment: Experiment) -> None:
     """Have the winner of a halved sweep play on all cores, if it has not; what hinders it does not fail the sweep."""
     folder, best, played = experiment.folder, experiment.winner, experiment.played
     found = saved_policies.of_trial(best.folder) if best else []
     if not best or not found or (played and (played.trial, played.iteration) == (best.number, found[-1].iteration)):
-        return experiment
+        return
     print(f"The winner plays {GAMES} games with actions sampled, {GAMES} with the most probable action.", flush=True)
     try:
         games, film = _play(found[-1], best.number)
@@ -50,8 +49,6 @@ def with_winner_played(experiment: Experiment) -> Experiment:
             home.push_all(folder)
     except (CheckpointError, RuntimeError, OSError) as error:
         print(f"The winner's games were left out: {error}", file=sys.stderr)
-        return experiment
-    return dataclasses.replace(experiment, played=games)
 
 
 def _play(checkpoint: saved_policies.CheckpointRef, trial: int) -> tuple[WinnerGames, bytes | None]:

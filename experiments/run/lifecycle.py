@@ -34,8 +34,8 @@ from experiments.run.after_sweep import (
     confirmation_due,
     confirmation_flags,
     fresh_seeds,
+    play_winner,
     show_confirmation,
-    with_winner_played,
 )
 from experiments.run.callbacks import made
 from experiments.run.ray_internals import require_internals
@@ -202,27 +202,27 @@ def _run(
     signals = StopSignals(next_command(folder, spec, False, run.again))
     deadline = time.monotonic() + (spec.time_budget_s or math.inf)
     whole = fit(deadline, learner, folder, spec, signals, callbacks, run.verbose)
-    spent = time.monotonic() >= deadline
     home = Remote.of(folder)
     settled = not home or home.settle()  # first: Tune writes errors there
     experiment = read_experiment(folder, running=False)  # this program holds the lock, but runs it no longer
     if whole and not signals.received:
-        experiment = with_winner_played(experiment)
-    status = summarise(experiment) if whole else UNFINISHED
+        play_winner(experiment)
     left = _left(experiment)
-    over = not left and len(experiment.trials) == len(spec.configs)
+    all_begun = len(experiment.trials) == len(spec.configs)
+    over = all_begun and not left
     if signals.received:
         ended = INTERRUPTED
     elif not whole:
         ended = GAVE_UP
     else:
-        ended = TIME_BUDGET if not over and (spent or _ended_at_a_rung(experiment, left)) else ALL_DONE
-    experiment = dataclasses.replace(experiment, spec=spec.but(ended=ended))
+        ended = ALL_DONE if all_begun and all(trial.state == "failed" for trial in left) else TIME_BUDGET
     try:
-        _write(experiment.spec, folder)
+        _write(spec.but(ended=ended), folder)
     except OSError as error:
         print(f"{folder} cannot be sent: {error}. --resume sends it.", file=sys.stderr)
         settled = False
+    experiment = read_experiment(folder, running=False)
+    status = summarise(experiment) if whole else UNFINISHED
     over = over and state_with_confirmation(experiment) != "unconfirmed"
     if command := next_command(folder, spec, over, run.again):
         print(f"{'Extend' if over else 'Resume'}:  {command}")
@@ -237,9 +237,3 @@ def _left(experiment: Experiment) -> list[Trial]:
         return done or dropped(experiment.decisions, trial.number) is not None
 
     return [trial for trial in experiment.trials if not over(trial)]
-
-
-def _ended_at_a_rung(experiment: Experiment, left: Sequence[Trial]) -> bool:
-    """Whether halving left trials that are among the best, since there was no time for their next round."""
-    kept = experiment.decisions[-1].kept if experiment.decisions else []
-    return any(trial.number in kept and trial.state != "failed" for trial in left)

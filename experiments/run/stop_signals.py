@@ -16,7 +16,8 @@ WATCH_INTERVAL_S = 0.5
 
 
 class StopSignals(tune.Callback):
-    """The first SIGINT or SIGTERM ends the experiment in good order, a second one at once.
+    """The first SIGINT or SIGTERM is ``received``, and the experiment then ends in good order; a second one ends it at
+    once.
 
     Where Ray's processes were sent the signal too, as `timeout` and batch systems do, nothing can be saved. The program
     then ends at once, where Tune would wait for a minute, and ``resume``, a command, goes on from the last checkpoints.
@@ -30,7 +31,7 @@ class StopSignals(tune.Callback):
     def setup(self, stop: Any = None, num_samples: Any = None, total_num_samples: Any = None, **info: Any) -> None:
         """Put ourselves before Tune's handler, which is in place by now."""
         self._released.clear()
-        self._end_experiment = signal.getsignal(signal.SIGINT)
+        self._tunes_handler = signal.getsignal(signal.SIGINT)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._handle)
 
@@ -45,10 +46,17 @@ class StopSignals(tune.Callback):
             print("Stopped at once.", file=sys.stderr, flush=True)
             os._exit(128 + number)
         self.received = signal.Signals(number)
-        print(f"\n{self.received.name}: saving. Once more, and it ends at once.", file=sys.stderr, flush=True)
+        print(
+            f"\n{self.received.name}: saving as iterations end. Once more, and it ends at once.",
+            file=sys.stderr,
+            flush=True,
+        )
         threading.Thread(target=self._end_without_ray, args=[128 + number], daemon=True).start()
-        assert callable(self._end_experiment)
-        self._end_experiment(number, frame)
+
+    def end_experiment(self) -> None:
+        """Have Tune end the experiment, as its own handler of SIGINT does."""
+        assert callable(self._tunes_handler)
+        self._tunes_handler(signal.SIGINT, None)
         signal.signal(signal.SIGINT, self._handle)  # Tune's handler has put back the one before it
 
     def _end_without_ray(self, status: int) -> None:

@@ -23,6 +23,7 @@ from experiments.run.ray_internals import ErrorText
 from experiments.run.ray_session import ship
 from experiments.run.rounds import Rounds
 from experiments.run.stop_signals import StopSignals
+from experiments.run.stopping import Stop, stoppable
 from experiments.run.tune_trials import PlannedTrials, TrialName
 from trainables.metrics import METRIC, MODE
 
@@ -77,10 +78,11 @@ def fit_once(
         old.unlink()  # of an earlier run: nobody reads it again
     view = UpdateLines(spec.budget) if len(spec.configs) == 1 else SweepView(spec)
     callbacks = [signals, DiskGuard(folder, signals), view, *others]
+    stop = Stop(signals, spec.time_budget_s)
     if home := Remote.of(folder):
         callbacks.append(Uploads(home))
     try:
-        make_tuner(learner, folder, spec, restored, callbacks, verbose).fit()
+        make_tuner(learner, folder, spec, restored, callbacks, verbose, stop).fit()
     finally:
         view.on_experiment_end([])  # which Tune leaves out where it gives up
         signals.release()
@@ -93,12 +95,17 @@ def make_tuner(
     restored: Mapping[str, RestoredTrial],
     callbacks: Sequence[tune.Callback] = (),
     verbose: bool = False,
+    stop: Stop | None = None,
 ) -> tune.Tuner:
-    """A Tuner that runs exactly the configurations of ``spec``; those trials that were restored go on."""
+    """A Tuner that runs exactly the configurations of ``spec``; those trials that were restored go on.
+
+    Without ``stop`` no time budget ends it.
+    """
     ship(learner)
     numbered = [(number_of(index), config) for index, config in enumerate(spec.configs)]
     points = [restored[number].config if number in restored else config for number, config in numbered]
-    scheduler = SCHEDULERS[spec.scheduler].make(learner, folder, spec, restored)
+    kind = SCHEDULERS[spec.scheduler].of_tune
+    scheduler = (stoppable(kind, stop) if stop else kind)(learner, folder, spec, restored)
     in_rounds = isinstance(scheduler, Rounds)
     names = TrialName(spec.swept, {number: trial.name for number, trial in restored.items()})
     return tune.Tuner(
@@ -110,7 +117,6 @@ def make_tuner(
             num_samples=len(points),
             search_alg=PlannedTrials(points, restored, spec.max_concurrent, in_rounds),
             scheduler=scheduler,
-            time_budget_s=spec.time_budget_s,
             trial_name_creator=names,
             trial_dirname_creator=names,
             reuse_actors=in_rounds,

@@ -133,7 +133,13 @@ def summarise(experiment: Experiment) -> int:
                 line("Not all trials came to the first rung, so they are not compared at equal steps yet.")
             line(f"Best trial: {best.name}, mean return of its last 100 games {best.last:.1f}")
         if checkpoints := saved_policies.of_trial(best.folder):
-            line(f"Checkpoint: {display(checkpoints[-1].folder)}")
+            newest = checkpoints[-1]
+            later = (
+                f", of iteration {newest.iteration}; later ones are on none"
+                if newest.iteration < best.iterations
+                else ""
+            )
+            line(f"Checkpoint: {display(newest.folder)}{later}")
     failed = [trial for trial in experiment.trials if trial.state == "failed"]
     for trial in failed:
         print(printable(f"Failed: {trial.name}: {trial.error}"), file=sys.stderr)

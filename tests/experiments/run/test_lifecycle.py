@@ -79,18 +79,24 @@ def test_restarts_share_the_time_budget(begun, clock, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    ("took", "stopped", "ended", "status"),
-    [(99, False, "all done", 0), (101, False, "time budget", 0), (50, True, "interrupted", 130)],
+    ("planned", "endings", "received", "ended", "status"),
+    [
+        (2, ["RuntimeError: a failed trial has no more to play", None], None, "all done", 1),
+        (2, ["running", None], None, "time budget", 0),
+        (3, [None, None], None, "time budget", 0),
+        (3, ["running", None], signal.SIGINT, "interrupted", 130),
+    ],
 )
-def test_why_an_experiment_ended_is_noted(begun, clock, monkeypatch, took, stopped, ended, status):
-    folder, spec = begun
+def test_why_an_experiment_ended_is_noted(planned, endings, received, ended, status, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    trials = [({"seed": seed}, [-20] * 10, ending) for seed, ending in enumerate(endings)]
+    folder = write_experiment(tmp_path, "sweep", "pg", trials, planned=planned, iterations=20)
 
     def fit(learner, folder, spec, signals, callbacks, verbose):
-        clock[0] += took
-        if stopped:
-            signals.received = signal.SIGINT
+        signals.received = received
 
     monkeypatch.setattr(tuner, "fit_once", fit)
+    spec = ExperimentSpec.read(folder)
     assert lifecycle._run(PG, folder, spec, [], RunFlags()) == status
     assert ExperimentSpec.read(folder) == spec.but(ended=ended)
 

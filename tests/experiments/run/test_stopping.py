@@ -1,0 +1,103 @@
+"""A stop that is asked for, by a signal or a time budget, loses no iteration that has a row."""
+
+import os
+import signal
+import time
+
+import pytest
+from ray import tune
+
+from experiments.plan.learners import TRPO
+from experiments.read.experiments import read_experiment
+from experiments.read.restored import describe, restore
+from experiments.run.stop_signals import StopSignals
+from experiments.run.stopping import Stop
+from experiments.run.tuner import fit_once, make_tuner
+from experiments.show.summary import summarise
+from tests.helpers.small_experiments import iterations, last_arrays, small_spec, trial_folders
+from tests.helpers.trials import CARTPOLE
+from trainables.config import TRPOConfig
+
+ENDLESS = 100_000
+RUNS = {
+    "train.py": {},
+    "fifo": {"seeds": 3},  # of which two have a core
+    "halving": {"seeds": 3, "scheduler": "halving", "rungs": [2, ENDLESS - 1, ENDLESS]},
+    "asha": {"seeds": 2, "scheduler": "asha"},
+    "pbt": {"seeds": 2, "scheduler": "pbt", "swept": ["max_kl"], "space": {"max_kl": "0.01..0.1:log"}},
+}
+
+
+class SignalAt(tune.Callback):
+    """Ctrl-C, when any trial comes to an iteration."""
+
+    def __init__(self, iteration):
+        self.iteration = iteration
+
+    def on_trial_result(self, iteration, trials, trial, result, **info):
+        if result["training_iteration"] == self.iteration:
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def endless(seeds=1, **changes):
+    """Trials that save at no iteration of their own, with two cores each, where there are four."""
+    configs = [TRPOConfig(**CARTPOLE | {"seed": seed, "cpus_per_worker": 2.0}) for seed in range(seeds)]
+    interval = {"iterations": ENDLESS, "checkpoint_frequency": ENDLESS, "interval": ENDLESS}
+    return small_spec("trpo", configs, **interval | changes)
+
+
+def interrupted(folder, spec, callback):
+    """Run an experiment until a callback sends a signal."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    folder.mkdir()
+    spec.write(folder)
+    try:
+        fit_once(TRPO, folder, spec, StopSignals(), [callback], False)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return read_experiment(folder, running=False)
+
+
+def assert_all_saved(folder):
+    for trial in trial_folders(folder):
+        played = iterations(trial) if (trial / "result.json").is_file() else []
+        if played:
+            assert last_arrays(trial)[0] == played[-1]
+
+
+@pytest.mark.parametrize("run", [*RUNS])
+def test_a_signal_saves_the_last_iteration_of_every_trial(run, ray_cluster, tmp_path, capsys):
+    experiment = interrupted(tmp_path / "stopped", endless(**RUNS[run]), SignalAt(5))
+    assert experiment.state == "interrupted"
+    assert max(trial.iterations for trial in experiment.trials) >= 5
+    assert_all_saved(experiment.folder)
+    summarise(experiment)
+    assert "later ones are on none" not in capsys.readouterr().out
+
+
+class TimeIsUpAt(tune.Callback):
+    """The time budget ends when any trial comes to an iteration."""
+
+    def __init__(self, iteration, stop):
+        self.iteration, self.stop = iteration, stop
+
+    def on_trial_result(self, iteration, trials, trial, result, **info):
+        if result["training_iteration"] == self.iteration:
+            self.stop.deadline = time.monotonic()
+
+    def __getstate__(self):
+        return {}
+
+
+@pytest.mark.parametrize("run", ["train.py", "fifo"])
+def test_the_end_of_the_time_budget_leaves_nothing_to_be_played_again(run, ray_cluster, tmp_path):
+    spec, folder, stop = endless(**RUNS[run]), tmp_path / "spent", Stop(StopSignals(), 3600.0)
+    folder.mkdir()
+    spec.but(ended="time budget").write(folder)
+    make_tuner(TRPO, folder, spec, {}, [TimeIsUpAt(5, stop)], stop=stop).fit()
+    experiment = read_experiment(folder, running=False)
+    assert {trial.state for trial in experiment.trials} == {"stopped"}
+    assert max(trial.iterations for trial in experiment.trials) >= 5
+    assert_all_saved(folder)
+    assert "played again" not in "".join(describe(restore(folder, spec)))
