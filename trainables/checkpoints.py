@@ -23,6 +23,7 @@ from trainables.texts import open_regular, parse_json, printable, read_text
 
 FORMAT_VERSION: Literal[3] = 3
 ARRAYS, STATE = "arrays.safetensors", "state.json"
+FILM = "evaluation.gif"  # the last evaluation's first game
 MAX_STATE_BYTES = 1_000_000
 """No state is as long; what is behind is not read."""
 MAX_HEADER_BYTES = 100_000

@@ -17,7 +17,7 @@ from trainables.algorithms.algorithm import Algorithm, Progress
 from trainables.config import Config, PGConfig, TRPOConfig
 from trainables.experience import Observer, Rollout
 from trainables.metrics import EpisodeStats, Played, diverged_metrics, pause, perf_metrics
-from trainables.sampling.evaluation import FILM, play_evaluation
+from trainables.sampling.evaluation import play_evaluation
 from trainables.sampling.pool import RolloutPool
 from trainables.sampling.process import set_malloc_thresholds
 from trainables.sampling.segments import Slot, slot_arrays, slots_of
@@ -197,7 +197,7 @@ class PongTrainable(tune.Trainable):
     def save_checkpoint(self, checkpoint_dir: str) -> None:
         """Write the whole state: what ``load_checkpoint`` needs to go on bit for bit."""
         if self.film:
-            (Path(checkpoint_dir) / FILM).write_bytes(self.film)
+            (Path(checkpoint_dir) / checkpoints.FILM).write_bytes(self.film)
         checkpoints.save(checkpoint_dir, self.checkpoint_arrays, self.state)
 
     def _read(self, checkpoint: str | Path) -> tuple[dict[str, np.ndarray], list[Slot | None], checkpoints.State]:
@@ -227,7 +227,7 @@ class PongTrainable(tune.Trainable):
         self.iterations, self.episodes, self.last_evaluation = state.iteration, state.episodes, state.evaluation
         self.arrays = {name: arrays[name] for name in self.arrays}
         self._ahead = None
-        film = Path(checkpoint) / FILM
+        film = Path(checkpoint) / checkpoints.FILM
         self.film = film.read_bytes() if film.is_file() else None
         # Tune takes these from the metrics beside the checkpoint, which may be missing.
         self._iteration, self._time_total = self.iterations, state.seconds

@@ -1,45 +1,44 @@
 """The learners that experiments know: ours, and somebody's own, which docs/own_learner.md writes."""
 
-import dataclasses
+import functools
 import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
-from typing import Any
-
-import numpy as np
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
 
 from experiments.ask.budget import Budget
-from experiments.plan.own_files import imported, require_pages
 from search_spaces import pong_pg, pong_trpo
-from trainables.algorithms.algorithm import Algorithm
 from trainables.checks import ConfigError, unknown
 from trainables.config import Config, PGConfig, TRPOConfig
-from trainables.sampling.evaluation import measure
 from trainables.sampling.rollout import GameNumber
-from trainables.trainable import PongPG, PongTrainable, PongTRPO
+
+if TYPE_CHECKING:
+    from trainables.trainable import PongTrainable
 
 GAME_STEPS = 1000
 """Agent steps of a short game of Pong."""
 
-SMOKE = {"slots": 2, "segment_length": 500, "updates_per_iteration": 2, "eval_games": 2, "num_workers": 1}
-"""The preset ``smoke`` of a module that has none."""
-
 
 @dataclass(frozen=True, eq=False)
 class Learner:
-    """What the programs need to know of a learner."""
+    """What the programs need to know of a learner. Ray, and what learns and plays, is imported by ``trainable``."""
 
     name: str
-    trainable: type[PongTrainable]
+    load: Callable[[], "type[PongTrainable]"]
     config_class: type[Config]
     space: Any  # PRESETS, SPACES, MUTATIONS: a module of search_spaces/, or what stands for it
     batch_field: str  # the setting that --batch-size of a sweep means
     iteration_steps: Callable[[Any, int], float]  # for a config and the length of a game
     typed: str = ""  # one's own as module:Class, as the user named it
     source: Path | None = None  # its file
+
+    @functools.cached_property
+    def trainable(self) -> "type[PongTrainable]":
+        """Its class for Tune."""
+        return self.load()
 
     @property
     def word(self) -> str:
@@ -61,6 +60,8 @@ class Learner:
             weights, worker = trial.algorithm.playing_weights(trial.arrays), trial.algorithm.worker_factory()()
         except ValueError as error:
             raise ConfigError(str(error)) from None
+        from trainables.sampling.evaluation import measure  # what plays
+
         measure(worker, weights, GameNumber(0, 0, 0))  # the first game of a program also compiles
         start = time.perf_counter()
         game = measure(worker, weights, GameNumber(0, 0, 0))
@@ -81,7 +82,7 @@ class Learner:
 
 PG = Learner(
     "pg",
-    PongPG,
+    functools.partial(resolve_name, "trainables.trainable:PongPG"),
     PGConfig,
     pong_pg,
     "batch_size",
@@ -89,7 +90,7 @@ PG = Learner(
 )
 TRPO = Learner(
     "trpo",
-    PongTRPO,
+    functools.partial(resolve_name, "trainables.trainable:PongTRPO"),
     TRPOConfig,
     pong_trpo,
     "timesteps_per_batch",
@@ -145,78 +146,8 @@ def learner_typed(text: str) -> Learner:
         if text not in LEARNERS:
             raise ConfigError(f"{unknown('learner', text, LEARNERS)}; one's own: module:Class")
         return LEARNERS[text]
-    module, algorithm = imported(text)
-    _require_algorithm(text, algorithm)
-    name = f"{module.__name__}.{algorithm.__name__}"
-    if not is_learner(name):
-        raise ConfigError(f"{text}: accepted are names of ASCII letters, digits and underscores")
-    config_class, make = algorithm.config_class, staticmethod(algorithm)
-    body = {"__doc__": algorithm.__doc__, "learner": name, "config_class": config_class, "make_algorithm": make}
-    trainable = type(algorithm.__name__, (PongTrainable,), body)
-    source = Path(module.__file__) if module.__file__ else None
-    space = _space(text, module, config_class)
+    from experiments.plan.own_learners import own_learner  # all that learns, as one's own file imports it, too
 
-    def iteration_steps(config: Any, length: int) -> float:
-        if config.slots:
-            return config.segments_steps
-        new = algorithm(config)
-        try:
-            return new.first_games(new.init(np.random.default_rng(0))) * length
-        except ValueError as error:
-            raise ConfigError(str(error)) from None
-
-    IMPORTED[name] = Learner(name, trainable, config_class, space, "batch_size", iteration_steps, text, source)
-    return IMPORTED[name]
-
-
-def _require_algorithm(typed: str, algorithm: Any) -> None:
-    """Raise ConfigError unless this is an Algorithm, whole, with a configuration whose defaults are possible."""
-    if not (isinstance(algorithm, type) and issubclass(algorithm, Algorithm)):
-        raise ConfigError(f"{typed}: accepted is a class that derives from trainables.algorithms.algorithm.Algorithm")
-    if missing := sorted(algorithm.__abstractmethods__):
-        raise ConfigError(f"{typed} lacks {', '.join(missing)}; trainables/algorithms/algorithm.py says what they do")
-    config_class = getattr(algorithm, "config_class", None)
-    if not (isinstance(config_class, type) and issubclass(config_class, Config)):
-        raise ConfigError(f"{typed}: config_class={config_class!r}: accepted is a class that derives from Config")
-    parameters = vars(config_class).get("__dataclass_params__")
-    if not (parameters and parameters.frozen):
-        raise ConfigError(f"{typed}: {config_class.__name__} needs the decorator @dataclass(frozen=True)")
-    known = {field.name for field in dataclasses.fields(config_class)}
-    if strange := {*config_class.ARCHITECTURE_FIELDS} - known:
-        raise ConfigError(f"{typed}: ARCHITECTURE_FIELDS: {unknown('setting', min(strange), known)}")
-    try:
-        config_class()
-    except ConfigError as error:
-        raise ConfigError(f"{typed}: the defaults of {config_class.__name__}: {error}") from None
-
-
-def _space(typed: str, module: ModuleType, config_class: type[Config]) -> SimpleNamespace:
-    """PRESETS, SPACES and MUTATIONS of a module, as those in search_spaces/ have them; each can be left out.
-
-    Raises ConfigError if one of them has another form, or is not of the learner's settings.
-    """
-    presets, spaces = require_pages(typed, vars(module))
-    mutations = getattr(module, "MUTATIONS", ())
-    if not isinstance(mutations, tuple | list) or not all(isinstance(name, str) for name in mutations):
-        raise ConfigError(
-            f'{typed}: MUTATIONS={mutations!r}: accepted are names of settings, as ("learning_rate", "gamma")'
-        )
-    presets = {"smoke": SMOKE, **presets, "default": {}}  # the configuration's own defaults
-    around = spaces.get("default", {})
-    for preset, settings in presets.items():
-        spaces = {preset: {name: domain for name, domain in around.items() if name not in settings}, **spaces}
-    known = config_class().to_dict()
-    for where, names in {
-        "MUTATIONS": mutations,
-        **{f"SPACES[{preset!r}]": spaces[preset] for preset in spaces},
-    }.items():
-        if strange := [name for name in names if name not in known]:
-            raise ConfigError(f"{typed}: {where}: {unknown('setting', str(strange[0]), known)}")
-    if fixed := [name for name in mutations if name in config_class.ARCHITECTURE_FIELDS]:
-        raise ConfigError(f"{typed}: MUTATIONS: {fixed[0]} decides the form of the arrays, and cannot change")
-    for preset, settings in presets.items():
-        try:
-            config_class.from_dict(settings)
-        except ConfigError as error:
-            raise ConfigError(f"{typed}: PRESETS[{preset!r}]: {error}") from None
-    return SimpleNamespace(PRESETS=presets, SPACES=spaces, MUTATIONS=tuple(mutations))
+    own = own_learner(text)
+    IMPORTED[own.name] = own
+    return own

@@ -5,21 +5,22 @@ import os
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from experiments.plan.learners import LEARNERS, is_learner, learner_named
 from experiments.record import folders
 from trainables import checkpoints
-from trainables.algorithms.algorithm import Algorithm
-from trainables.checkpoints import ARRAYS, STATE, CheckpointError, State
+from trainables.checkpoints import ARRAYS, FILM, STATE, CheckpointError, State
 from trainables.checks import ConfigError, unknown
 from trainables.config import Config
-from trainables.sampling.evaluation import FILM
-from trainables.sampling.segments import PACKED_BYTES
-from trainables.sampling.worker import Worker
-from trainables.trainable import PongTrainable
+from trainables.sampling.console import PACKED_BYTES
+
+if TYPE_CHECKING:
+    from trainables.algorithms.algorithm import Algorithm
+    from trainables.sampling.worker import Worker
+    from trainables.trainable import PongTrainable
 
 ARRAYS_TO_THETA = 32
 """Bytes of a checkpoint's file to one parameter, at most. Adam's PPO has 12, TRPO in double precision 16; a small
@@ -64,7 +65,7 @@ class CheckpointRef(NamedTuple):
         return f"{self.score:.1f} in training (last 100 games)"
 
     @property
-    def trainable(self) -> type[PongTrainable]:
+    def trainable(self) -> "type[PongTrainable]":
         """The learner's Trainable. Raises ConfigError for a learner of one's own that the user has not named."""
         return learner_named(self.state.learner).trainable
 
@@ -80,7 +81,7 @@ class CheckpointRef(NamedTuple):
 class PolicyRunner(NamedTuple):
     """A worker and the weights that it plays with."""
 
-    worker: Worker
+    worker: "Worker"
     weights: Any
 
 
@@ -217,7 +218,7 @@ def untrained_runner(checkpoint: CheckpointRef) -> PolicyRunner:
     return _runner(trial.algorithm, trial.arrays)
 
 
-def _runner(algorithm: Algorithm, arrays: Mapping[str, np.ndarray]) -> PolicyRunner:
+def _runner(algorithm: "Algorithm", arrays: Mapping[str, np.ndarray]) -> PolicyRunner:
     return PolicyRunner(algorithm.worker_factory()(), algorithm.playing_weights(arrays))
 
 
@@ -236,5 +237,5 @@ def export(checkpoint: CheckpointRef, folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
-def _policy_alone(algorithm: Algorithm, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def _policy_alone(algorithm: "Algorithm", arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {name: arrays[name] for name in algorithm.playing_arrays} | {"theta": arrays["theta"].astype(np.float16)}

@@ -11,7 +11,6 @@ from PIL import Image, ImageDraw, ImageFont
 from trainables import checkpoints
 from trainables.algorithms import PIXEL_ALGORITHMS
 from trainables.config import PGConfig
-from trainables.sampling.evaluation import FILM
 from trainables.sampling.film import CONSOLE_SIZE, UNUSED, Film, console_pixels, encode, letters
 from trainables.sampling.film import GAP as FILM_GAP
 from trainables.sampling.frames import HEIGHT, WIDTH
@@ -47,8 +46,8 @@ def pictures_of(folder: str | Path) -> list[Picture]:
         return []
     step = state.episodes.steps
     pictures = []
-    if (folder / FILM).is_file():
-        pictures.append(Picture("eval/game", (folder / FILM).read_bytes(), step))
+    if (folder / checkpoints.FILM).is_file():
+        pictures.append(Picture("eval/game", (folder / checkpoints.FILM).read_bytes(), step))
     if state.learner == PongPG.learner:
         settings = PGConfig.from_dict(state.config)
         pictures.append(Picture("policy/neurons", neurons_png(settings, arrays["theta"]), step))

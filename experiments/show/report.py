@@ -26,7 +26,7 @@ from experiments.show.settings import (
 )
 from experiments.show.summary import winner_lines
 from experiments.show.text import block, code, number, to_markdown, without
-from trainables.sampling.evaluation import FILM
+from trainables.checkpoints import FILM
 from trainables.texts import MAX_BYTES, open_regular
 
 MAX_EFFECTS = 24

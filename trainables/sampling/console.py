@@ -18,6 +18,9 @@ UP, DOWN = ale_py.Action.RIGHT.value, ale_py.Action.LEFT.value
 MAX_FRAMES = 108_000
 """Frames after which ALE's environments of Gymnasium cut a game off: half an hour."""
 
+PACKED_BYTES = MAX_FRAMES // 4
+"""Of a game's frames in a checkpoint, at two bits each."""
+
 
 class PongConsole:
     """A console with a Pong cartridge: ``reset``, ``step``, and ``ale`` to read screen and RAM from.

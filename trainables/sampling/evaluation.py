@@ -11,9 +11,6 @@ from trainables.sampling.film import Film, Look, film_game
 from trainables.sampling.rollout import GameNumber, rollout
 from trainables.sampling.worker import Worker
 
-FILM = "evaluation.gif"
-"""The last evaluation's first game, in a checkpoint's folder."""
-
 EVALUATION = 2**31
 """The evaluation after iteration i plays as iteration 2**31 + i, which no training reaches."""
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trainables.sampling.console import MAX_FRAMES
+from trainables.sampling.console import PACKED_BYTES
 from trainables.sampling.environments import JOYSTICK
 from trainables.sampling.rollout import (
     GameSummary,
@@ -28,9 +28,6 @@ CODES = np.array(sorted(JOYSTICK.values()), np.uint8)
 
 SHIFTS = np.array([0, 2, 4, 6], np.uint8)
 """Where in a byte each of its four frames begins."""
-
-PACKED_BYTES = MAX_FRAMES // 4
-"""Of a game's frames in a checkpoint, at two bits each."""
 
 
 class Slot(NamedTuple):

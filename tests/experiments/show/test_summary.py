@@ -61,7 +61,7 @@ class PlantErrorPickle(tune.Callback):
 @pytest.mark.ray
 def test_a_planted_error_pkl_of_a_failed_trial_is_never_opened(ray_cluster, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(tuner, "MAX_FAILURES", 0)
-    learner = dataclasses.replace(TRPO, trainable=faulty(TRPO.trainable, fail, (1, 1), None))
+    learner = dataclasses.replace(TRPO, load=lambda: faulty(TRPO.trainable, fail, (1, 1), None))
     folder, trace = tmp_path / "sweep", tmp_path / "exploded"
     spec = small_spec("trpo", [TRPOConfig(**CARTPOLE)], iterations=2)
     fit(learner, folder, spec, PlantErrorPickle(folder, trace))
@@ -78,7 +78,7 @@ def test_a_planted_error_pkl_of_a_failed_trial_is_never_opened(ray_cluster, tmp_
 def test_a_trial_that_failed_beneath_a_uri_is_in_the_summary_too(ray_cluster, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(tuner, "MAX_FAILURES", 0)
     monkeypatch.chdir(tmp_path)
-    learner = dataclasses.replace(TRPO, trainable=faulty(TRPO.trainable, fail, (1, 1), None))
+    learner = dataclasses.replace(TRPO, load=lambda: faulty(TRPO.trainable, fail, (1, 1), None))
     uri = f"file://{tmp_path}/bucket"
     spec = small_spec("trpo", [TRPOConfig(**CARTPOLE)], iterations=2, storage_uri=uri)
     status, folder = lifecycle.start(learner, spec, RunFlags(storage_path=uri, address="auto", name="sweep"))

@@ -10,11 +10,11 @@ from PIL import Image
 
 from tests.helpers.trials import CARTPOLE, SEGMENTS, assert_same, trained
 from trainables.algorithms import make_algorithm
+from trainables.checkpoints import FILM
 from trainables.config import PGConfig, TRPOConfig
 from trainables.learning.policies import FilteredWeights
 from trainables.learning.running_stats import Moments
 from trainables.sampling.evaluation import (
-    FILM,
     caption,
     evaluate,
     evaluation_numbers,

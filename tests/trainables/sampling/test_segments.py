@@ -5,8 +5,9 @@ import pytest
 
 from trainables.algorithms import make_algorithm
 from trainables.config import PGConfig, TRPOConfig
+from trainables.sampling.console import PACKED_BYTES
 from trainables.sampling.rollout import Suspended
-from trainables.sampling.segments import CODES, PACKED_BYTES, Segment, Slot, play_segment, slot_arrays, slots_of
+from trainables.sampling.segments import CODES, Segment, Slot, play_segment, slot_arrays, slots_of
 
 CONFIGS = {
     "pixels": PGConfig(hidden_size=4),

@@ -1,0 +1,96 @@
+"""A learner of somebody's own (docs/own_learner.md): its module is imported, and what is wrong with it refused."""
+
+import dataclasses
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from experiments.plan.learners import Learner, is_learner
+from experiments.plan.own_files import imported, require_pages
+from trainables.algorithms.algorithm import Algorithm
+from trainables.checks import ConfigError, unknown
+from trainables.config import Config
+from trainables.trainable import PongTrainable
+
+SMOKE = {"slots": 2, "segment_length": 500, "updates_per_iteration": 2, "eval_games": 2, "num_workers": 1}
+"""The preset ``smoke`` of a module that has none."""
+
+
+def own_learner(typed: str) -> Learner:
+    """The learner that ``module:Class`` names. Raises ConfigError, in one line, if it is none."""
+    module, algorithm = imported(typed)
+    _require_algorithm(typed, algorithm)
+    name = f"{module.__name__}.{algorithm.__name__}"
+    if not is_learner(name):
+        raise ConfigError(f"{typed}: accepted are names of ASCII letters, digits and underscores")
+    config_class, make = algorithm.config_class, staticmethod(algorithm)
+    body = {"__doc__": algorithm.__doc__, "learner": name, "config_class": config_class, "make_algorithm": make}
+    trainable = type(algorithm.__name__, (PongTrainable,), body)
+    source = Path(module.__file__) if module.__file__ else None
+    space = _space(typed, module, config_class)
+
+    def iteration_steps(config: Any, length: int) -> float:
+        if config.slots:
+            return config.segments_steps
+        new = algorithm(config)
+        try:
+            return new.first_games(new.init(np.random.default_rng(0))) * length
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
+
+    return Learner(name, lambda: trainable, config_class, space, "batch_size", iteration_steps, typed, source)
+
+
+def _require_algorithm(typed: str, algorithm: Any) -> None:
+    """Raise ConfigError unless this is an Algorithm, whole, with a configuration whose defaults are possible."""
+    if not (isinstance(algorithm, type) and issubclass(algorithm, Algorithm)):
+        raise ConfigError(f"{typed}: accepted is a class that derives from trainables.algorithms.algorithm.Algorithm")
+    if missing := sorted(algorithm.__abstractmethods__):
+        raise ConfigError(f"{typed} lacks {', '.join(missing)}; trainables/algorithms/algorithm.py says what they do")
+    config_class = getattr(algorithm, "config_class", None)
+    if not (isinstance(config_class, type) and issubclass(config_class, Config)):
+        raise ConfigError(f"{typed}: config_class={config_class!r}: accepted is a class that derives from Config")
+    parameters = vars(config_class).get("__dataclass_params__")
+    if not (parameters and parameters.frozen):
+        raise ConfigError(f"{typed}: {config_class.__name__} needs the decorator @dataclass(frozen=True)")
+    known = {field.name for field in dataclasses.fields(config_class)}
+    if strange := {*config_class.ARCHITECTURE_FIELDS} - known:
+        raise ConfigError(f"{typed}: ARCHITECTURE_FIELDS: {unknown('setting', min(strange), known)}")
+    try:
+        config_class()
+    except ConfigError as error:
+        raise ConfigError(f"{typed}: the defaults of {config_class.__name__}: {error}") from None
+
+
+def _space(typed: str, module: ModuleType, config_class: type[Config]) -> SimpleNamespace:
+    """PRESETS, SPACES and MUTATIONS of a module, as those in search_spaces/ have them; each can be left out.
+
+    Raises ConfigError if one of them has another form, or is not of the learner's settings.
+    """
+    presets, spaces = require_pages(typed, vars(module))
+    mutations = getattr(module, "MUTATIONS", ())
+    if not isinstance(mutations, tuple | list) or not all(isinstance(name, str) for name in mutations):
+        raise ConfigError(
+            f'{typed}: MUTATIONS={mutations!r}: accepted are names of settings, as ("learning_rate", "gamma")'
+        )
+    presets = {"smoke": SMOKE, **presets, "default": {}}  # the configuration's own defaults
+    around = spaces.get("default", {})
+    for preset, settings in presets.items():
+        spaces = {preset: {name: domain for name, domain in around.items() if name not in settings}, **spaces}
+    known = config_class().to_dict()
+    for where, names in {
+        "MUTATIONS": mutations,
+        **{f"SPACES[{preset!r}]": spaces[preset] for preset in spaces},
+    }.items():
+        if strange := [name for name in names if name not in known]:
+            raise ConfigError(f"{typed}: {where}: {unknown('setting', str(strange[0]), known)}")
+    if fixed := [name for name in mutations if name in config_class.ARCHITECTURE_FIELDS]:
+        raise ConfigError(f"{typed}: MUTATIONS: {fixed[0]} decides the form of the arrays, and cannot change")
+    for preset, settings in presets.items():
+        try:
+            config_class.from_dict(settings)
+        except ConfigError as error:
+            raise ConfigError(f"{typed}: PRESETS[{preset!r}]: {error}") from None
+    return SimpleNamespace(PRESETS=presets, SPACES=spaces, MUTATIONS=tuple(mutations))
