@@ -14,9 +14,7 @@ from experiments.plan.draws import require_fits, with_seeds
 from experiments.plan.learners import LEARNERS, Learner, learner_typed
 from experiments.read.restored import RestoredTrial
 from experiments.record.spec import ExperimentSpec
-from experiments.run.lifecycle import perform
-from experiments.run.ray_session import resources_for
-from experiments.run.task import Task, beginning, changed, continuation, forked
+from experiments.run.task import Task, beginning, changed, continuation, forked, resources_for
 from trainables.checks import ConfigError, require_used
 from trainables.config import Config
 
@@ -66,6 +64,8 @@ def main() -> None:
             f"{each}{task.spec.budget}, about {duration(seconds)} at an untrained policy's pace;"
             " games grow two- to fivefold as play improves"
         )
+    from experiments.run.lifecycle import perform  # Ray, which --help and a refusal do without
+
     sys.exit(perform(task))
 
 

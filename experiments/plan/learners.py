@@ -10,6 +10,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from experiments.ask.budget import Budget
+from experiments.plan.own_files import imported
 from search_spaces import pong_pg, pong_trpo
 from trainables.checks import ConfigError, unknown
 from trainables.config import Config, PGConfig, TRPOConfig
@@ -146,8 +147,9 @@ def learner_typed(text: str) -> Learner:
         if text not in LEARNERS:
             raise ConfigError(f"{unknown('learner', text, LEARNERS)}; one's own: module:Class")
         return LEARNERS[text]
-    from experiments.plan.own_learners import own_learner  # all that learns, as one's own file imports it, too
+    module, algorithm = imported(text)
+    from experiments.plan.own_learners import own_learner  # all that learns, which one's own file imports, too
 
-    own = own_learner(text)
+    own = own_learner(text, module, algorithm)
     IMPORTED[own.name] = own
     return own

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from experiments.plan.learners import Learner, is_learner
-from experiments.plan.own_files import imported, require_pages
+from experiments.plan.own_files import require_pages
 from trainables.algorithms.algorithm import Algorithm
 from trainables.checks import ConfigError, unknown
 from trainables.config import Config
@@ -18,9 +18,8 @@ SMOKE = {"slots": 2, "segment_length": 500, "updates_per_iteration": 2, "eval_ga
 """The preset ``smoke`` of a module that has none."""
 
 
-def own_learner(typed: str) -> Learner:
-    """The learner that ``module:Class`` names. Raises ConfigError, in one line, if it is none."""
-    module, algorithm = imported(typed)
+def own_learner(typed: str, module: ModuleType, algorithm: Any) -> Learner:
+    """The learner that ``module:Class`` names. Raises ConfigError, in one line, if that is none."""
     _require_algorithm(typed, algorithm)
     name = f"{module.__name__}.{algorithm.__name__}"
     if not is_learner(name):

@@ -12,16 +12,14 @@ from ray import tune
 from ray.tune import Checkpoint
 from ray.tune.experiment import Trial
 
-from experiments.plan.own_files import imported, reason
+from experiments.plan.own_files import reason
 from experiments.record.folders import RESULTS
 from experiments.record.mirror import Remote
 from experiments.run.stop_signals import StopSignals
+from experiments.run.task import RESERVE_BYTES, factory
 from experiments.run.tune_trials import trial_folder
 from trainables.checks import ConfigError
 from trainables.files import flush
-
-RESERVE_BYTES = 200 * 2**20
-"""Free disk space below which nothing is written any more: for what is being written already."""
 
 LOOK_EVERY_S = 5.0
 
@@ -107,14 +105,6 @@ def made(typed: Sequence[str]) -> list[tune.Callback]:
     They belong to whoever types them, not to the experiment: no record names them, and a resume needs them typed again.
     """
     return [Guarded(text, _made(text)) for text in typed]
-
-
-def factory(typed: str) -> Callable[[], Any]:
-    """What ``module:factory`` names. Raises ConfigError if it cannot be imported, or called."""
-    _, found = imported(typed)
-    if not callable(found):
-        raise ConfigError(f"--callback {typed}: {found!r} cannot be called; accepted is a function or a class")
-    return found
 
 
 def _made(typed: str) -> tune.Callback:

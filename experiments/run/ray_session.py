@@ -20,7 +20,6 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 import experiments
 import search_spaces
 import trainables
-from experiments.ask.flags import RunFlags
 from experiments.ask.storage import locate
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources, local_cpus
@@ -40,11 +39,6 @@ kernels of BLAS, which a process reads as it starts."""
 
 PROBE_TIMEOUT_S = 120.0
 """For an answer of every node. The first on a node waits for the code, and may meet busy cores."""
-
-
-def resources_for(run: RunFlags) -> ClusterResources:
-    """What a new experiment can run on. A cluster is attached to; on this machine alone, nothing is started yet."""
-    return start_ray(run.address, run.verbose) if run.address else ClusterResources.here()
 
 
 def start_ray(address: str | None, verbose: bool) -> ClusterResources:

@@ -20,10 +20,17 @@ from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import own_space, space_around
 from experiments.plan.trial_names import number_in_name
 from experiments.record.spec import Confirm, ExperimentSpec, members, of_some
-from experiments.run.lifecycle import perform
 from experiments.run.planning import Plan, rounds, show
-from experiments.run.ray_session import resources_for
-from experiments.run.task import Task, beginning, best_checkpoint, changed, continuation, forked
+from experiments.run.task import (
+    Task,
+    beginning,
+    best_checkpoint,
+    changed,
+    continuation,
+    forked,
+    require_free,
+    resources_for,
+)
 from trainables.checks import require_used
 
 
@@ -43,7 +50,11 @@ def main(learner: Learner, description: str, words: Sequence[str] | None = None)
     task, plan = prepare(learner, arguments, words)
     if plan:
         show(task, plan)
-    sys.exit(0 if arguments.sweep.dry_run else perform(task))
+    if arguments.sweep.dry_run:
+        sys.exit(0)
+    from experiments.run.lifecycle import perform  # Ray, which a refusal, --help and a plan do without
+
+    sys.exit(perform(task))
 
 
 def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tuple[Task, Plan | None]:
@@ -57,6 +68,7 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
         return continuation(learner, run, Budget(sweep.iterations, sweep.timesteps), _confirm(sweep)), None
     resources, settings = resources_for(run), sweep.settings(learner.batch_field)
     require_means(sweep.seeds, sweep.scheduler, settings)
+    require_free(run, bool(sweep.confirm))
     if mode == FORK:
         plan = _forked(learner, run, sweep, settings, resources)
     else:
@@ -110,7 +122,10 @@ def _drawn(learner: Learner, sweep: SweepFlags, settings: dict[str, Any], resour
         sweep = dataclasses.replace(sweep, grid=False, num_samples=len(found[0]))
     capacity = None
     if SCHEDULERS[sweep.scheduler].has_rungs:
-        capacity = Capacity.of(learner, typical(learner, space), resources, sweep.seeds, sweep.max_concurrent)
+        pace = typical(learner, space)
+        if {"num_workers", "cpus_per_worker"}.isdisjoint(space.domains):  # before a game is played
+            require_fits(pace, resources)
+        capacity = Capacity.of(learner, pace, resources, sweep.seeds, sweep.max_concurrent)
         asked = sweep.timesteps or (sweep.iterations and round(sweep.iterations * capacity.iteration_steps))
         num_samples, steps = capacity.choose(sweep.time_budget_s, sweep.num_samples, asked)
         timesteps = sweep.timesteps if sweep.iterations else steps

@@ -4,7 +4,7 @@ import itertools
 import math
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,18 @@ from experiments.ask.flags import RunFlags
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.capacity import trials_of_round
 from experiments.plan.learners import GAME_STEPS, Learner
+from experiments.plan.own_files import imported
+from experiments.plan.resources import ClusterResources
 from experiments.read.luck import SUFFIX
 from experiments.read.restored import RestoredTrial, restore
 from experiments.record import mirror
 from experiments.record.spec import Confirm, ExperimentSpec
-from experiments.run.callbacks import RESERVE_BYTES, factory
 from trainables.checks import ConfigError
 from trainables.config import Config
 from trainables.metrics import METRIC
+
+RESERVE_BYTES = 200 * 2**20
+"""Free disk space below which nothing is written any more: for what is being written already."""
 
 BESIDE_KEPT = 2
 """Checkpoints that a trial has beside the best ones while it saves: the latest, and the one that is being written."""
@@ -38,6 +42,15 @@ class Task:
     more: Budget | None = None  # what --extend gives
     origin: Sequence[RestoredTrial] = ()  # the trials from which those of a fork start
     checkpoint_bytes: int = 0  # at most; of a new experiment
+
+
+def resources_for(run: RunFlags) -> ClusterResources:
+    """What a new experiment can run on. A cluster is attached to; on this machine alone, nothing is started yet."""
+    if not run.address:
+        return ClusterResources.here()
+    from experiments.run.ray_session import start_ray  # Ray
+
+    return start_ray(run.address, run.verbose)
 
 
 def continuation(learner: Learner, run: RunFlags, asked: Budget, confirm: Confirm | None = None) -> Task:
@@ -69,18 +82,31 @@ def beginning(learner: Learner, run: RunFlags, spec: ExperimentSpec, origin: Seq
     return Task(learner, run, spec, origin=origin, checkpoint_bytes=size)
 
 
-def require_possible(learner: Learner, spec: ExperimentSpec, run: RunFlags) -> int:
-    """The most bytes that a new experiment's checkpoints take. Raises ConfigError if it cannot be."""
+def require_free(run: RunFlags, confirms: bool) -> None:
+    """Raise ConfigError if a new experiment's name, or its confirmation's, is taken, or a callback is not there."""
     if run.name and mirror.taken(run, run.name):
         raise ConfigError(f"--name {run.name!r} exists already in {run.storage_path}; --resume {run.name} continues it")
-    if run.name and spec.confirm and mirror.taken(run, again := run.name + SUFFIX):
+    if run.name and confirms and mirror.taken(run, again := run.name + SUFFIX):
         raise ConfigError(f"--confirm needs the name {again!r}, which exists already in {run.storage_path}")
     for typed in run.callback:
         factory(typed)
+
+
+def require_possible(learner: Learner, spec: ExperimentSpec, run: RunFlags) -> int:
+    """The most bytes that a new experiment's checkpoints take. Raises ConfigError if it cannot be."""
+    require_free(run, bool(spec.confirm))
     try:
         return _require_disk(run.folder, learner, spec)
     except ValueError as error:  # an environment of another form than the learner takes
         raise ConfigError(str(error)) from None
+
+
+def factory(typed: str) -> Callable[[], Any]:
+    """What ``module:factory`` names. Raises ConfigError if it cannot be imported, or called."""
+    _, found = imported(typed)
+    if not callable(found):
+        raise ConfigError(f"--callback {typed}: {found!r} cannot be called; accepted is a function or a class")
+    return found
 
 
 def _require_disk(storage_path: Path, learner: Learner, spec: ExperimentSpec) -> int:

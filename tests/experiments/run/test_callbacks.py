@@ -11,8 +11,9 @@ from ray.train._internal import checkpoint_manager
 
 from experiments.plan.learners import TRPO
 from experiments.run import callbacks
-from experiments.run.callbacks import RESERVE_BYTES, DiskGuard, Guarded, made
+from experiments.run.callbacks import DiskGuard, Guarded, made
 from experiments.run.stop_signals import StopSignals
+from experiments.run.task import RESERVE_BYTES
 from tests.helpers.programs import TRAIN, run
 from tests.helpers.small_experiments import SIX_ITERATIONS, fit, iterations, trial_folders
 from trainables.checks import ConfigError

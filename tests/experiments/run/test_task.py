@@ -11,9 +11,8 @@ from experiments.ask.budget import Budget
 from experiments.plan.learners import PG, TRPO
 from experiments.record.spec import Confirm, ExperimentSpec
 from experiments.run import lifecycle
-from experiments.run.callbacks import RESERVE_BYTES
 from experiments.run.lifecycle import perform
-from experiments.run.task import checkpoint_bytes, continuation, require_possible
+from experiments.run.task import RESERVE_BYTES, checkpoint_bytes, continuation, require_possible
 from experiments.run.tuner import make_tuner
 from tests.helpers.small_experiments import flags, small_spec
 from tests.helpers.trials import CARTPOLE
