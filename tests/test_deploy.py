@@ -59,11 +59,14 @@ def test_the_job_runs_a_sweep_that_parses_on_a_volume_that_all_pods_mount_and_ma
     spec = job["spec"]["rayClusterSpec"]
     for group in (spec["headGroupSpec"], *spec["workerGroupSpecs"]):
         pod = group["template"]["spec"]
-        (container,), (volume,) = pod["containers"], pod["volumes"]
-        (mount,) = container["volumeMounts"]
+        (container,), (volume, temporary) = pod["containers"], pod["volumes"]
         assert volume["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
-        assert (mount["name"], mount["mountPath"]) == (volume["name"], run.storage_path)
-        assert pod["securityContext"]["fsGroup"] == 100, "of user 1000 in rayproject/ray"
+        mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+        assert mounts == {volume["name"]: run.storage_path, temporary["name"]: "/tmp"}
+        assert container["securityContext"]["readOnlyRootFilesystem"]
+        user = pod["securityContext"]
+        assert user["runAsNonRoot"]
+        assert (user["runAsUser"], user["fsGroup"]) == (1000, 100), "the user in rayproject/ray"
 
 
 def test_the_image_holds_the_installed_ray_and_every_package():
