@@ -33,6 +33,7 @@ def clean_exit() -> Iterator[None]:
         except (ConfigError, CheckpointError) as error:
             fail(str(error))
         except KeyboardInterrupt:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing interrupts what Ray does as it ends
             sys.exit(128 + signal.SIGINT)
         finally:
             sys.stdout.flush()

@@ -3,11 +3,13 @@
 import logging
 import os
 import secrets
+import signal
 import socket
 import sys
 import uuid
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +78,7 @@ def start_local(cpus: int, **options: Any) -> None:
     _guard_token()
     if limit := address_space():
         options["object_store_memory"] = limit // 10  # which each process maps
-    with on_loopback():
+    with on_loopback(), ignored(signal.SIGHUP, signal.SIGUSR1):
         # Without "local" Ray would join a cluster that runs on this machine.
         ray.init(
             address="local",
@@ -85,6 +87,17 @@ def start_local(cpus: int, **options: Any) -> None:
             _temp_dir=f"{private_folder(SOCKETS_FOLDER)}/ray",  # opened by Ray for all, within a folder that is not
             **options,
         )
+
+
+@contextmanager
+def ignored(*numbers: int) -> Iterator[None]:
+    """Have processes that are started within ignore these signals, which terminals and batch systems send to all."""
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _guard_token() -> None:

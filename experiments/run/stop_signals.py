@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM end an experiment in good order."""
+"""The signals that end an experiment in good order."""
 
 import os
 import signal
@@ -15,9 +15,19 @@ WATCH_INTERVAL_S = 0.5
 """Seconds between looks whether Ray is still there to save with."""
 
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
+"""Ctrl-C, the end that a batch system sets, a terminal that is closed, and the warning before such an end."""
+
+
+def handle_all(handler: Any) -> None:
+    """Have ``handler`` called for all of them, but for SIGHUP under ``nohup``."""
+    for number in SIGNALS:
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
 class StopSignals(tune.Callback):
-    """The first SIGINT or SIGTERM is ``received``, and the experiment then ends in good order; a second one ends it at
-    once.
+    """The first signal is ``received``, and the experiment then ends in good order; a second one ends it at once.
 
     Where Ray's processes were sent the signal too, as `timeout` and batch systems do, nothing can be saved. The program
     then ends at once, where Tune would wait for a minute, and ``resume``, a command, goes on from the last checkpoints.
@@ -32,14 +42,12 @@ class StopSignals(tune.Callback):
         """Put ourselves before Tune's handler, which is in place by now."""
         self._released.clear()
         self._tunes_handler = signal.getsignal(signal.SIGINT)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._handle)
+        handle_all(self._handle)
 
     def release(self) -> None:
         """Until another experiment runs, a signal ends the program, with the same status: there is nothing to save."""
         self._released.set()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, _exit)
+        handle_all(_exit)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.received:
@@ -77,5 +85,6 @@ class StopSignals(tune.Callback):
 
 
 def _exit(number: int, frame: FrameType | None) -> None:
+    sys.stdout.flush()
     print(f"\n{signal.Signals(number).name}: stopped.", file=sys.stderr, flush=True)
-    sys.exit(128 + number)
+    os._exit(128 + number)  # whatever runs now, be it Ray's own end: its processes see that this one has gone

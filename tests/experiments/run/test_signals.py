@@ -2,13 +2,17 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
+from subprocess import PIPE
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from experiments.run.stop_signals import StopSignals
-from tests.helpers.programs import SWEEPS, TRAIN, begin
+from experiments.record.spec import INTERRUPTED, ExperimentSpec
+from experiments.run.stop_signals import SIGNALS, StopSignals
+from tests.helpers.programs import ROOT, SWEEPS, TRAIN, begin
 from tests.helpers.small_experiments import assert_tensorboard_shows, iterations, last_arrays, trial_folders
 from tests.helpers.trials import wait_until
 
@@ -43,6 +47,14 @@ def test_a_stopped_program_saves_says_how_to_go_on_and_goes_on(tmp_path):
     newest, _ = last_arrays(trial)
     assert newest in (len(iterations(trial)), len(iterations(trial)) - 1), "a checkpoint each iteration was asked for"
 
+    for number in (signal.SIGUSR1, signal.SIGHUP):
+        process = begin(TRAIN, "trpo", "--resume", "stopped", cwd=tmp_path)
+        wait_for_rows(experiment, newest + 3, process, tmp_path)
+        os.killpg(process.pid, number)  # to Ray's processes as well
+        assert process.wait(60) == 128 + number
+        assert f"{number.name}: saving" in (tmp_path / "log").read_text()
+        assert ExperimentSpec.read(experiment).ended == INTERRUPTED
+        newest, _ = last_arrays(trial)
     process = begin(TRAIN, "trpo", "--resume", "stopped", cwd=tmp_path)
     wait_for_rows(experiment, newest + 3, process, tmp_path)
     process.send_signal(signal.SIGTERM)
@@ -100,7 +112,7 @@ def has_pictures(trial):
 @pytest.fixture
 def signals():
     """Released after the test, which also ends its watch for Ray; then the handlers of before are put back."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in SIGNALS}
     signals = StopSignals()
     yield signals
     signals.release()
@@ -108,15 +120,30 @@ def signals():
         signal.signal(number, handler)
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_between_a_sweep_and_its_confirmation_ends_the_program(number, status, capsys, signals):
-    signals.setup()
-    signals.release()
-    with pytest.raises(SystemExit) as stop:
-        os.kill(os.getpid(), number)
-    assert stop.value.code == status
-    assert "saving" not in capsys.readouterr().err
-    assert not signals.received
+BETWEEN = """
+import atexit, os, sys
+from experiments.record.spec import INTERRUPTED, ExperimentSpec
+from experiments.run.stop_signals import StopSignals
+signals = StopSignals()
+signals.setup()
+signals.release()
+atexit.register(os.kill, os.getpid(), int(sys.argv[1]))
+if sys.argv[2] == "between":
+    os.kill(os.getpid(), int(sys.argv[1]))
+    print("went on")
+"""
+
+
+def test_a_signal_between_a_sweep_and_its_confirmation_or_as_a_program_ends_ends_it_without_a_traceback():
+    moments = ["at the end", "between"] * 2
+    words = [
+        [sys.executable, "-c", BETWEEN, str(int(number)), moment]
+        for number, moment in zip(SIGNALS, moments, strict=True)
+    ]
+    running = [subprocess.Popen(each, cwd=ROOT, stdout=PIPE, stderr=PIPE, text=True) for each in words]
+    for number, process in zip(SIGNALS, running, strict=True):
+        assert process.communicate() == ("", f"\n{number.name}: stopped.\n")
+        assert process.returncode == 128 + number
 
 
 def test_a_signal_to_an_experiment_that_runs_is_kept_for_its_end(capsys, signals):
