@@ -26,10 +26,11 @@ class Config:
     """Settings that decide which arrays a checkpoint holds, and their shapes."""
 
     env_id: str = "ALE/Pong-v5"
-    """Gymnasium environment; frame skip and sticky actions are those of its specification."""
+    """Gymnasium environment. Its specification says how sticky actions are (here 0.25), and how many frames an agent
+    step has (its frame skip, here 4)."""
 
     gamma: Discount = 0.99
-    """Discount factor per agent step (4 frames)."""
+    """Discount factor per agent step."""
 
     half_life: Annotated[int, Bounds(0)] = 0
     """Agent steps in which the step size halves, again and again (0: it stays as it is)."""
@@ -211,7 +212,7 @@ class TRPOConfig(Config):
     """Tanh units of each hidden layer, in the policy and in the baseline."""
 
     gamma: Discount = 0.98
-    """Discount factor per agent step (in Pong 4 frames)."""
+    """Discount factor per agent step."""
 
     gae_lambda: Annotated[float, Bounds(0, 1)] = 0.97
     """GAE's lambda: 1 trusts returns alone (no bias), 0 the baseline alone (little variance)."""

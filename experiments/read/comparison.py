@@ -19,6 +19,8 @@ from experiments.read.statistics import (
 from experiments.read.trial import Trial
 from experiments.read.windows import SCORES, Arrivals, Windows, telling, window_size, windows
 from trainables.checks import ConfigError
+from trainables.sampling.console import agent_step
+from trainables.texts import printable
 
 MAX_SIDES = 6
 """Configurations in a comparison: as many as figures have colours."""
@@ -137,6 +139,9 @@ def compare(groups: Sequence[Sequence[Experiment]], window: int = 0, steps: int 
     found = [_configurations(group, best) for group in groups]
     if not 2 <= sum(map(len, found)) <= MAX_SIDES:
         raise ConfigError(_wrong_count(groups, found))
+    if len(env_ids := dict.fromkeys(c.env_id for group in found for c in group)) > 1:
+        played = " against ".join(f"{printable(env_id)} (an agent step is {agent_step(env_id)})" for env_id in env_ids)
+        raise ConfigError(f"{played}: neither steps nor returns are the same there, so no difference is tested")
     rows = [trial.rows for group in found for c in group for trial in c.trials if not trial.diverged]
     size = window or window_size(rows)
     sides = [one for group, experiments in zip(found, groups, strict=True) for one in _sides(group, experiments, size)]

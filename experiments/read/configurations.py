@@ -33,6 +33,11 @@ class Configuration:
     fresh: bool  # its seeds were drawn after it had been chosen, so its score has no selection bias
 
     @property
+    def env_id(self) -> str:
+        """The environment: agent steps and returns of two of them are not the same things."""
+        return str(self.config.get("env_id", "unknown"))
+
+    @property
     def seeds(self) -> list[int]:
         """The trials' seeds."""
         return [trial.seed for trial in self.trials]

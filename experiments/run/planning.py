@@ -16,6 +16,7 @@ from experiments.record.spec import ExperimentSpec
 from experiments.run.task import Task
 from experiments.show.text import Rows, print_table, say
 from trainables.config import Config
+from trainables.sampling.console import agent_step
 
 SHOWN = 27
 """Trials that are listed."""
@@ -78,6 +79,8 @@ def show(task: Task, plan: Plan) -> None:
         say("Space: " + " ".join(f"{name}={words or '(of Python)'}" for name, words in spec.space.items()))
     fixed = {name: value for name, value in spec.configs[0].items() if name not in {*spec.swept, "seed"}}
     say("Same in all: " + ", ".join(f"{name}={json.dumps(value)}" for name, value in fixed.items()))
+    played = dict.fromkeys(config.env_id for config in plan.configs)
+    say("An agent step is " + ", ".join(f"{agent_step(env_id)} in {env_id}" for env_id in played) + ".")
     for note in plan.notes:
         say(f"Note: {note}")
     say(_time_of_rounds(plan) if plan.rounds else _time_of_all(plan, task.learner))

@@ -188,7 +188,7 @@ def curves_figure(comparison: Comparison, labels: Sequence[str]) -> Figure:
             named = f"{label}, {counted(len(side.curves), 'seed')}"
             _draw(above, comparison.steps_k, np.array(over_steps), colour, named)
             _draw(below, *_over_time(side, comparison.steps), colour, None)
-        label_steps(above)
+        label_steps(above, comparison.sides[0].configuration.env_id)
         label_time(below)
         for axes in (above, below):
             axes.set_xlim(left=0)
@@ -205,7 +205,7 @@ def differences_figure(comparison: Comparison, labels: Sequence[str]) -> Figure:
         axes.axhline(0, color=INK, linewidth=1)
         for pair, label, colour in zip(comparison.pairs, labels[1:], COLOURS[1:], strict=False):
             _draw_difference(axes, pair, f"{label} \N{MINUS SIGN} {labels[0]}", colour)
-        label_steps(axes)
+        label_steps(axes, comparison.sides[0].configuration.env_id)
         axes.set_xlim(left=0)
         axes.set_ylabel("difference of mean returns")
         legend_below(figure)

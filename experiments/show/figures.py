@@ -17,6 +17,7 @@ from experiments.read.statistics import mean_interval
 from experiments.show.tables import Speed
 from experiments.show.text import counted
 from trainables.metrics import METRIC
+from trainables.sampling.console import agent_step
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 INK, GREY = "#333333", "#bbbbbb"
@@ -56,7 +57,7 @@ def learning_curves(configurations: Sequence[Configuration], labels: Sequence[st
     """Return against a metric ``x``: agent steps (``timesteps_total``) or time (``time_total_s``).
 
     Each seed is a thin line; the mean of several is a thick one in a 95% band. The first configurations have colours,
-    so put the best ones first; the others are grey.
+    so put the best ones first; the others are grey. All are of one environment.
     """
     with mpl.rc_context(STYLE):
         others = len(configurations) - len(COLOURS)
@@ -67,7 +68,7 @@ def learning_curves(configurations: Sequence[Configuration], labels: Sequence[st
         for index, (configuration, label) in reversed(list(enumerate(zip(configurations, labels, strict=True)))):
             coloured = index < len(COLOURS)
             _draw(axes, configuration, x, COLOURS[index] if coloured else GREY, label if coloured else None)
-        label_steps(axes) if x == "timesteps_total" else label_time(axes)
+        label_steps(axes, configurations[0].env_id) if x == "timesteps_total" else label_time(axes)
         axes.set_xlim(left=0)
         axes.set_ylabel(RETURN)
         legend_below(figure, reverse=True)
@@ -84,9 +85,9 @@ def legend_below(figure: Figure, reverse: bool = False) -> None:
     figure.legend(handles, names, loc="outside lower left", reverse=reverse)
 
 
-def label_steps(axes: Axes) -> None:
-    """Agent steps along the x axis."""
-    axes.set_xlabel("agent steps (4 frames each)")
+def label_steps(axes: Axes, env_id: str) -> None:
+    """Agent steps of an environment along the x axis."""
+    axes.set_xlabel(f"agent steps ({agent_step(env_id)} each)")
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
 
 

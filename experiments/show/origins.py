@@ -27,13 +27,14 @@ def origin(experiment: Experiment) -> str:
     versions = found.versions | {"python": found.python}
     configs = [trial.config for trial in experiment.trials] or [{}]
     same = {k: v for k, v in configs[0].items() if k != "seed" and all(c.get(k) == v for c in configs)}
+    played = dict.fromkeys(str(config.get("env_id", "unknown")) for config in configs)
     seeds = sorted({config.get("seed", 0) for config in configs})
     lines = [
         f"- Started: {code(found.started)}; state: {experiment.state}",
         f"- Code: git revision {revision}",
         f"- Machine: {code(found.platform)}, {found.cpus or '?'} CPUs",
         f"- Versions: {code(', '.join(f'{name} {version}' for name, version in versions.items()))}",
-        f"- Environment: {code(environment(str(same.get('env_id', 'unknown'))))}, actions sampled",
+        f"- Environment: {' and '.join(code(environment(env_id)) for env_id in played)}, actions sampled",
         f"- Seeds: {', '.join(map(str, seeds))}",
         f"- Same in all trials: {', '.join(code(f'{k}={json.dumps(v)}') for k, v in same.items())}",
     ]

@@ -43,13 +43,14 @@ class Page:
             self.add(f"## {title}")
 
     def show(self, **figures: Figure) -> None:
-        """Figures side by side, if the screen is wide enough."""
-        for name, figure in figures.items():
+        """Figures side by side, if the screen is wide enough. A second one of a name has a number."""
+        names = [name if f"{name}.svg" not in self.pictures else f"{name}_{len(self.pictures)}" for name in figures]
+        for name, figure in zip(names, figures.values(), strict=True):
             buffer = BytesIO()
             with mpl.rc_context(STYLE):  # for ticks become text, and ids are given, only as the figure is saved
                 figure.savefig(buffer, format="svg", metadata={"Date": None})
             self.pictures[f"{name}.svg"] = buffer.getvalue()
-        self.add("\n".join(f"![{name.replace('_', ' ')}]({{figures}}/{name}.svg)" for name in figures))
+        self.add("\n".join(f"![{name.replace('_', ' ')}]({{figures}}/{name}.svg)" for name in names))
 
 
 def publish(page: Page, out: Path | None, experiment: Path, name: str) -> None:

@@ -27,6 +27,7 @@ from experiments.show.settings import (
 from experiments.show.summary import winner_lines
 from experiments.show.text import block, code, number, to_markdown, without
 from trainables.checkpoints import FILM
+from trainables.sampling.console import agent_step
 from trainables.texts import MAX_BYTES, open_regular
 
 MAX_EFFECTS = 24
@@ -41,11 +42,12 @@ def report(experiments: Sequence[Experiment]) -> Page:
     trials = [trial for experiment in experiments for trial in experiment.trials]
     _summary(page, experiments, trials)
     if configurations:
-        _curves(page, configurations)
-        for learner, found in _by_learner(configurations).items():
-            _settings(page, learner, [c for c in found if not c.fresh], experiments)
-        for learner, found in _by_learner(configurations).items():
-            _speeds(page, learner, [trial for c in found for trial in c.trials])
+        kinds = _kinds(configurations)
+        _curves(page, kinds)
+        for title, found in kinds.items():
+            _settings(page, title, [c for c in found if not c.fresh], experiments)
+        for title, found in kinds.items():
+            _speeds(page, title, [trial for c in found for trial in c.trials])
     _seeds(page, configurations)
     _confirmations(page, experiments)
     for experiment in experiments:
@@ -58,10 +60,9 @@ def report(experiments: Sequence[Experiment]) -> Page:
     rows = tables.trial_table(trials)
     page.add(to_markdown(rows if len(experiments) > 1 else without(rows, "experiment")))
     page.add(
-        "Returns are means of the last 100 games, with sampled actions: *best* is the highest of them, *last* the"
-        " latest. *Area* is the mean of the learning curve over agent steps (the area under it, divided by its length),"
-        " so it is high for a trial that learns early. Steps and time of a fork go on from its origin's; its area is of"
-        " its own rows."
+        "Returns are means of the last 100 games, with sampled actions: *best* is the highest, *last* the latest. *Area*"
+        " is the area under the learning curve over agent steps, divided by its length: high for a trial that learns"
+        " early. A fork's steps and time go on from its origin's; its area is of its own rows."
     )
     _failures(page, trials)
     add_origins(page, experiments)
@@ -78,9 +79,8 @@ def _summary(page: Page, experiments: Sequence[Experiment], trials: Sequence[Tri
     best = max((e.best for e in experiments if e.best), key=lambda trial: rank([trial]))
     seconds = sum(trial.made("time_total_s", "time_this_iter_s") for trial in scored)
     steps = sum(trial.steps - trial.began for trial in scored)
-    figures = {"best return": number(best.last), "trials": str(len(trials))}
-    figures |= {"agent steps": f"{steps / 1e6:.2f} M", "training": duration(seconds)}
-    page.add(to_markdown([figures]))
+    sums = {"agent steps": f"{steps / 1e6:.2f} M", "training": duration(seconds)}
+    page.add(to_markdown([{"best return": number(best.last), "trials": str(len(trials))} | sums]))
     page.add(f"The best trial is {code(f'{best.folder.parent.name}/{best.name}')} ({best.learner}). Trials: {counts}.")
     if filmed := [found for found in saved_policies.of_trial(best.folder) if (found.folder / FILM).is_file()]:
         chosen = saved_policies.best_of(filmed)
@@ -92,29 +92,39 @@ def _summary(page: Page, experiments: Sequence[Experiment], trials: Sequence[Tri
         page.add(f"*{game}.*")
 
 
-def _by_learner(configurations: Sequence[Configuration]) -> dict[str, list[Configuration]]:
-    learners = sorted({configuration.learner for configuration in configurations})
-    return {name: [found for found in configurations if found.learner == name] for name in learners}
+def _kinds(configurations: Sequence[Configuration]) -> dict[str, list[Configuration]]:
+    """Configurations of one learner in one environment, by its title: what a figure may show, and a test compare."""
+    kinds: dict[str, list[Configuration]] = {}
+    several = len({c.env_id for c in configurations}) > 1
+    for c in sorted(configurations, key=lambda c: (c.learner, c.env_id)):
+        kinds.setdefault(code(c.learner) + (f" in {code(c.env_id)}" if several else ""), []).append(c)
+    return kinds
 
 
 def _labels(configurations: Sequence[Configuration], among: Sequence[Configuration]) -> list[str]:
     """Configurations by the settings in which those of their learner ``among`` them differ."""
-    names = {learner: varied(found) for learner, found in _by_learner(among).items()}
+    names = {learner: varied(c for c in among if c.learner == learner) for learner in {c.learner for c in among}}
     return [c.label(names[c.learner]) for c in configurations]
 
 
-def _curves(page: Page, configurations: Sequence[Configuration]) -> None:
+def _curves(page: Page, kinds: dict[str, list[Configuration]]) -> None:
+    configurations = [c for found in kinds.values() for c in found]
     page.add("## Learning curves")
-    by_learner = _by_learner(configurations)
-    if len(by_learner) > 1:
+    if len(played := sorted({c.env_id for c in configurations})) > 1:
+        steps = ", ".join(f"{code(env_id)} (an agent step is {agent_step(env_id)})" for env_id in played)
+        page.add(
+            f"These runs play different environments: {steps}. Neither agent steps nor returns are the same there, so"
+            " they are drawn apart, and no difference between them is tested."
+        )
+    elif len(kinds) > 1:
         page.add("The best configuration of each learner:")
-        best = [found[0] for found in by_learner.values()]
-        named = zip(by_learner, _labels(best, configurations), strict=True)
-        labels = [label if label.startswith(learner) else f"{learner}: {label}" for learner, label in named]
+        best = [found[0] for found in kinds.values()]
+        named = zip(best, _labels(best, configurations), strict=True)
+        labels = [label if label.startswith(c.learner) else f"{c.learner}: {label}" for c, label in named]
         _show_curves(page, "learners", best, labels)
-    for learner, found in by_learner.items():
-        page.add(f"### Learner {code(learner)}")
-        _show_curves(page, learner, found, _labels(found, found))
+    for title, found in kinds.items():
+        page.add(f"### Learner {title}")
+        _show_curves(page, found[0].learner, found, _labels(found, found))
     if any(len(c.scores) > 1 for c in configurations):
         page.add(
             "Bands are 95% intervals of the mean over seeds by Student's t, as far as all of the seeds got; thin lines"
@@ -128,17 +138,18 @@ def _show_curves(page: Page, name: str, configurations: Sequence[Configuration],
 
 
 def _settings(
-    page: Page, learner: str, configurations: Sequence[Configuration], experiments: Sequence[Experiment]
+    page: Page, title: str, configurations: Sequence[Configuration], experiments: Sequence[Experiment]
 ) -> None:
     """What settings do, of configurations without fresh seeds, which were given to the best settings only."""
     if not (names := varied(configurations)[:MAX_EFFECTS]):
         return
     page.add_section("Effect of each setting")
+    learner = configurations[0].learner
     trials = [trial for c in configurations for trial in c.trials]
     decisive = [name for name in names if name not in SPEED_ONLY]
     steps, fair, scores = at_first_rung(experiments, trials) or comparable(trials)
     page.add(
-        f"A dot is the mean return of a trial of {code(learner)} after {steps:,} agent steps, as far as all"
+        f"A dot is the mean return of a trial of {title} after {steps:,} agent steps, as far as all"
         " of them came; a bar is the mean over the trials at or around that value."
     )
     page.show(**{f"{learner}_effects": effects_figure(fair, scores, names)})
@@ -151,7 +162,7 @@ def _settings(
             page.show(**{f"{learner}_importance": importance_figure(estimates)})
 
 
-def _speeds(page: Page, learner: str, trials: Sequence[Trial]) -> None:
+def _speeds(page: Page, title: str, trials: Sequence[Trial]) -> None:
     if not (found := tables.speeds(trials)):
         return
     if "## Speed\n" not in page.text:
@@ -161,8 +172,14 @@ def _speeds(page: Page, learner: str, trials: Sequence[Trial]) -> None:
             " fast. Parallel efficiency is the speed-up divided by n. Trials that ran at the same time shared"
             " the machine, so a sweep's figures are a lower bound."
         )
-    page.add(f"### Workers of {code(learner)}")
-    page.show(**{f"{learner}_speed": speed_figure([rate for trial in trials for rate in tables.rates(trial)], found)})
+    page.add(f"### Workers of {title}")
+    page.show(
+        **{
+            f"{trials[0].learner}_speed": speed_figure(
+                [rate for trial in trials for rate in tables.rates(trial)], found
+            )
+        }
+    )
     page.add(to_markdown(tables.speed_table(found)))
 
 

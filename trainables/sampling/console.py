@@ -134,3 +134,12 @@ def pong_settings(env_id: str) -> dict:
     if settings.get("game") != "pong" or not isinstance(settings.get("frameskip"), int):
         raise ValueError(f"env_id {env_id!r} is not a Pong of ALE with a fixed frame skip; try 'ALE/Pong-v5'")
     return settings
+
+
+def agent_step(env_id: str) -> str:
+    """What an agent step of an environment is, in words: in a Pong of ALE ``4 frames``, or as many as it skips to."""
+    try:
+        frames = pong_settings(env_id)["frameskip"]
+    except ValueError:
+        return "a step of the environment"
+    return "1 frame" if frames == 1 else f"{frames} frames"

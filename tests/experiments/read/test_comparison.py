@@ -121,6 +121,15 @@ def test_a_run_that_diverged_counts_with_what_it_reported_and_one_that_ended_ear
     assert [trial.name for trial in later.left_out] == ["00001_seed=1"]
 
 
+def test_environments_are_not_compared(tmp_path):
+    a, b = (
+        written(tmp_path, env_id[-2:], range(3), {"env_id": env_id}) for env_id in ("ALE/Pong-v5", "PongNoFrameskip-v4")
+    )
+    words = r"ALE/Pong-v5 \(an agent step is 4 frames\) against PongNoFrameskip-v4 \(an agent step is 1 frame\)"
+    with pytest.raises(ConfigError, match=f"{words}: neither steps nor returns are the same there"):
+        compare([[a], [b]])
+
+
 def test_what_a_fork_has_from_its_start_is_no_arrival_there(tmp_path):
     """A run from scratch whose first games end late came to their score exactly then."""
     late = [({"seed": seed}, [-9.0] * 8, None) for seed in (0, 1)]

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from experiments.read.configurations import by_configuration
 from experiments.read.experiments import read_experiment
 from experiments.show.figures import draw_band, learning_curves, mean_curve
+from tests.helpers.trials import CARTPOLE
 from tests.helpers.written_experiments import write_experiment
 
 
@@ -38,6 +39,20 @@ def _room(figure):
     canvas.draw()
     (legend,), (axes,) = figure.legends, figure.axes
     return axes.get_window_extent().height, legend.get_window_extent(), [text.get_text() for text in legend.get_texts()]
+
+
+@pytest.mark.parametrize(
+    ("learner", "settings", "words"),
+    [
+        ("pg", {}, "4 frames"),
+        ("pg", {"env_id": "PongNoFrameskip-v4"}, "1 frame"),
+        ("trpo", CARTPOLE, "a step of the environment"),
+    ],
+)
+def test_the_axis_says_what_an_agent_step_is_in_these_runs(learner, settings, words, tmp_path):
+    found = by_configuration([read_experiment(write_experiment(tmp_path, "a", learner, [(settings, [-20.0], None)]))])
+    (axes,) = learning_curves(found, ["a"], "timesteps_total").axes
+    assert axes.get_xlabel() == f"agent steps ({words} each)"
 
 
 @pytest.mark.parametrize("settings", [5, 12])

@@ -51,6 +51,23 @@ def test_the_report_says_what_the_result_files_say(store, run_results, tmp_path)
     assert failed == ["00006_seed=9"]
 
 
+def test_environments_are_drawn_apart_and_it_says_what_a_step_is_in_each(tmp_path):
+    ids = ("ALE/Pong-v5", "PongNoFrameskip-v4")
+    trials = [
+        ({"env_id": i, "seed": seed, "gamma": g}, [-9.0], None) for i in ids for seed in (0, 1) for g in (0.9, 0.8)
+    ]
+    page = report([read_experiment(write_experiment(tmp_path, "both", "pg", trials))])
+    for words in (
+        "`ALE/Pong-v5` (an agent step is 4 frames), `PongNoFrameskip-v4` (an agent step is 1 frame)",
+        "### Learner `pg` in `PongNoFrameskip-v4`",
+        "no difference between them is tested",
+        "- Environment: `ALE/Pong-v5, sticky actions 0.25, frame skip 4` and `PongNoFrameskip-v4, sticky",
+    ):
+        assert words in page.text
+    assert all(sum(what in name for name in page.pictures) == 2 for what in ("over_steps", "over_time", "effects"))
+    assert "`env_id`" not in page.text.partition("## Effect of each setting")[2].partition("## Config")[0]
+
+
 def test_what_a_forks_origin_had_is_no_part_of_its_cost_and_its_area_says_where_it_begins(tmp_path):
     path = next(write_experiment(tmp_path, "fork", "pg", [({}, [-9.0, -8.0, -6.0], None)]).glob("0*")) / "result.json"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
