@@ -60,9 +60,9 @@ def report(experiments: Sequence[Experiment]) -> Page:
     rows = tables.trial_table(trials)
     page.add(to_markdown(rows if len(experiments) > 1 else without(rows, "experiment")))
     page.add(
-        "Returns are means of the last 100 games, with sampled actions: *best* is the highest, *last* the latest. *Area*"
-        " is the area under the learning curve over agent steps, divided by its length: high for a trial that learns"
-        " early. A fork's steps and time go on from its origin's; its area is of its own rows."
+        "Returns are means of the last 100 games, with sampled actions: *best* is the highest, *last* the latest."
+        " *Area* is the area under the learning curve over agent steps, divided by its length: high for a trial that"
+        " learns early. A fork's steps and time go on from its origin's; its area is of its own rows."
     )
     _failures(page, trials)
     add_origins(page, experiments)
