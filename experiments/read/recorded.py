@@ -124,7 +124,8 @@ def _contradiction(trial: Trial, state: State) -> str | None:
         counts[METRIC] = float(np.mean(state.episodes.recent_returns))
     for row in trial.rows:
         for name, value in counts.items():
-            if row["training_iteration"] == state.iteration and row.get(name) != value:
+            as_ever = name != METRIC or not row.get("diverged")  # such a row has the worst return
+            if row["training_iteration"] == state.iteration and row.get(name) != value and as_ever:
                 return f"has {name}={value} after iteration {state.iteration}, the row there {row.get(name)}"
     return None
 

@@ -24,6 +24,7 @@ from experiments.read.trial import Trial
 from experiments.record.provenance import changes_since
 from experiments.run.ray_session import ship, start_local
 from experiments.show.text import line
+from trainables.checkpoints import CheckpointError
 from trainables.checks import ConfigError
 from trainables.sampling.film import Film
 from trainables.sampling.training_games import TrainingGame, TrainingGames
@@ -36,22 +37,20 @@ MAX_SHOTS = 1200
 def verify(experiment: Experiment, iterations: int, seed: int, num_workers: int) -> bool:
     """Play ``iterations`` random ones again (0: all that can be), and print what was found; True if all is the same.
 
-    Raises ConfigError if there is nothing to play again.
+    Of a trial whose files contradict each other nothing is played. Raises ConfigError if there is nothing to play.
     """
     found = [recorded(experiment, trial) for trial in experiment.trials]
-    wrong = [f"{each.trial.name}: {text}" for each in found for text in each.wrong]
     for text in (f"{each.trial.name}: {text}" for each in found for text in each.notes):
         line(f"Not verified: {text}")
     changes = changes_since(experiment.spec.origin.model_dump())
     if changes:
         line(f"Made by something else than runs here: {', '.join(changes)}")
+    wrong = [f"{each.trial.name}: {text}" for each in found for text in each.wrong]
     for text in wrong:
         line(f"Different: {text}")
-    if wrong:
-        return False
-    whole = [stretch for each in found for stretch in each.stretches]
+    whole = [stretch for each in found if not each.wrong for stretch in each.stretches]
     chosen = draw(whole, iterations, seed)
-    if not chosen:
+    if not chosen and not wrong:
         raise ConfigError(f"{experiment.name} has no iteration that can be played again")
     rows = [row for stretch in chosen for row in stretch.rows]
     seconds = sum(row.get("time_this_iter_s", 0.0) * row.get("perf/workers", 1.0) for row in rows) / num_workers
@@ -59,19 +58,30 @@ def verify(experiment: Experiment, iterations: int, seed: int, num_workers: int)
         f"Playing {len(rows)} of {sum(len(stretch.rows) for stretch in whole)} iterations again with {num_workers}"
         f" workers: about {duration(seconds)}, by what they took (--seed {seed} draws the same ones)"
     )
-    with player(experiment.learner, num_workers) as begin:
-        for number, stretch in enumerate(chosen, 1):
-            began = time.monotonic()
-            if difference := _difference(begin(stretch), stretch):
-                line(f"Different: {stretch.trial.name}, {difference}  (from {stretch.origin})")
-                line(f"Possible reason: {', '.join(changes)}" if changes else "Code and libraries are the same ones.")
-                return False
-            same = f"rows, and the arrays of {stretch.end.name}" if stretch.end else "rows"
-            taken = duration(time.monotonic() - began)
-            line(f"[{number}/{len(chosen)}] {stretch.trial.name}, {stretch}: the same {same} ({taken})")
+    if not _all_the_same(experiment.learner, chosen, num_workers):
+        line(f"Possible reason: {', '.join(changes)}" if changes else "Code and libraries are the same ones.")
+        return False
     ends = [stretch.end for stretch in chosen if stretch.end]
     line(f"The same, bit for bit: {len(rows)} rows, and the arrays of {len(ends)} checkpoints at which they end")
-    return True
+    return not wrong
+
+
+def _all_the_same(learner: str, chosen: Sequence[Stretch], num_workers: int) -> bool:
+    """Play stretches again, and print what was found; of a trial that differs no more is played."""
+    different = set()
+    with player(learner, num_workers) as begin:
+        for number, stretch in enumerate(chosen, 1):
+            began, name = time.monotonic(), stretch.trial.name
+            if name in different:
+                continue
+            if difference := _difference(begin, stretch):
+                different.add(name)
+                line(f"Different: {name}, {difference}  (from {stretch.origin})")
+                continue
+            same = f"rows, and the arrays of {stretch.end.name}" if stretch.end else "rows"
+            taken = duration(time.monotonic() - began)
+            line(f"[{number}/{len(chosen)}] {name}, {stretch}: the same {same} ({taken})")
+    return not different
 
 
 def draw(stretches: Sequence[Stretch], iterations: int, seed: int) -> list[Stretch]:
@@ -89,14 +99,18 @@ def draw(stretches: Sequence[Stretch], iterations: int, seed: int) -> list[Stret
     return [chosen[index] for index in sorted(chosen)]
 
 
-def _difference(trial: PongTrainable, stretch: Stretch) -> str | None:
+def _difference(begin: Callable[[Stretch], PongTrainable], stretch: Stretch) -> str | None:
     """The first difference between what a trial plays and a stretch; None if there is none."""
-    for iteration, difference in _played(trial, stretch.trial, stretch.last):
-        if difference:
-            return f"iteration {iteration}, {difference}"
-    if not stretch.end:
-        return None
-    arrays, state = load(stretch.end, trial.settings, trial.learner)
+    try:
+        trial = begin(stretch)
+        for iteration, difference in _played(trial, stretch.trial, stretch.last):
+            if difference:
+                return f"iteration {iteration}, {difference}"
+        if not stretch.end:
+            return None
+        arrays, state = load(stretch.end, trial.settings, trial.learner)
+    except CheckpointError as error:
+        return str(error)
     difference = compare_arrays(arrays, trial.checkpoint_arrays) or compare_states(state, trial.state)
     return difference and f"iteration {stretch.last}, {stretch.end.name}, {difference}"
 

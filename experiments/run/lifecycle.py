@@ -47,6 +47,8 @@ from experiments.show.summary import summarise
 from trainables.checks import ConfigError
 from trainables.surroundings import RAY_HERE, require
 
+STAY_SO = "its trials diverged or were stopped early, and stay so; --fork starts anew from their best checkpoints"
+
 UNFINISHED = 3
 """Exit status of an experiment that ended before its trials did."""
 
@@ -159,7 +161,7 @@ def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) ->
         print(f"Going on with {display(folder)}, {spec.budget} a trial")
         print("\n".join(describe(restored, spec.fork_of)))
         if over:
-            print("Every trial has come to its end: --extend goes further.")
+            print("Every trial has come to its end.")
         home = Remote.of(folder)
         resources = start_ray(run.address, run.verbose)
         fewest = {"num_workers": 1} if SCHEDULERS[spec.scheduler].lends_cores else {}
@@ -184,7 +186,7 @@ def _why_over(restored: Mapping[str, RestoredTrial], spec: ExperimentSpec) -> st
     """Why no trial has anything to do, although the budget was extended."""
     if spent := {flag for trial in restored.values() for row in trial.rows[-1:] for flag in spec.budget.spent(row)}:
         return f"its trials ended by their other limit; give more {' and '.join(sorted(spent))}"
-    return "its trials were stopped early, and stay so; --fork starts anew from their best checkpoints"
+    return STAY_SO
 
 
 def _write(spec: ExperimentSpec, folder: Path) -> None:
@@ -224,7 +226,9 @@ def _run(
     experiment = read_experiment(folder, running=False)
     status = summarise(experiment) if whole else UNFINISHED
     over = over and state_with_confirmation(experiment) != "unconfirmed"
-    if command := next_command(folder, spec, over, run.again):
+    if over and not any(trial.state == "finished" for trial in experiment.trials):
+        print(f"Nothing to extend: {STAY_SO}")
+    elif command := next_command(folder, spec, over, run.again):
         print(f"{'Extend' if over else 'Resume'}:  {command}")
     return signals.status or (status if settled else UNFINISHED)
 

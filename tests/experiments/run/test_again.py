@@ -7,11 +7,13 @@ import shutil
 import numpy as np
 import pytest
 
+from experiments.ask.budget import Budget
 from experiments.plan.learners import PG, TRPO
 from experiments.read.experiments import read_experiment
 from experiments.read.recorded import Stretch, recorded
+from experiments.run import lifecycle
 from experiments.run.again import WantedGame, draw, replay, verify
-from tests.helpers.small_experiments import PAIR, fit, rows, small_spec, trial_folders
+from tests.helpers.small_experiments import PAIR, fit, flags, rows, small_spec, trial_folders
 from tests.helpers.trials import CARTPOLE, SEGMENTS, arrays_of
 from trainables import checkpoints
 from trainables.checks import ConfigError
@@ -99,13 +101,15 @@ def test_the_last_bit_of_a_number_in_a_row_is_compared(folder, capsys):
         ((1, 2), (0, 2), "has seed=5, its trial seed=4"),
     ],
 )
-def test_a_checkpoint_of_another_iteration_or_trial_is_found_before_anything_is_played(folder, capsys, of, where, said):
+def test_a_checkpoint_of_another_iteration_or_trial_is_found_and_not_played(folder, capsys, of, where, said):
     put(checkpoint(folder, *where), checkpoint(folder, *of))
     same, found = verified(folder, capsys)
     assert not same
-    assert f"Different: {trial_folders(folder)[0].name}: " in found
+    first, second = (trial.name for trial in trial_folders(folder))
+    assert f"Different: {first}: " in found
     assert said in found
-    assert "Playing" not in found
+    assert f"] {first}" not in found, "nothing of it is played"
+    assert f"] {second}, iterations 5 to 6 from checkpoint_000003: the same rows" in found
 
 
 def test_arrays_and_counters_of_a_checkpoint_under_sound_checksums_are_compared(folder, capsys):
@@ -137,6 +141,21 @@ def test_a_damaged_checkpoint_is_a_difference_and_one_that_was_cut_off_is_none(f
     same, said = verified(folder, capsys)
     assert not same
     assert "state.json is damaged" in said
+
+
+def test_a_trial_that_diverged_is_the_same_and_is_not_to_be_extended(ray_cluster, home, tmp_path, capsys):
+    diverging = PGConfig(**SEGMENTS, hidden_size=5, num_workers=1, eval_interval=0, learning_rate=1e30)
+    spec = small_spec("pg", [diverging], checkpoint_frequency=1, iterations=4)
+    status, folder = lifecycle.start(PG, spec, flags(tmp_path, name="diverged"))
+    (trial,) = (experiment := read_experiment(folder)).trials
+    assert (status, trial.state, experiment.state) == (0, "diverged", "finished")
+    out = capsys.readouterr().out
+    assert "Nothing to extend: its trials diverged or were stopped early, and stay so" in out
+    assert "Extend: " not in out
+    with pytest.raises(ConfigError, match="--extend diverged: its trials diverged or were stopped early"):
+        lifecycle.go_on(PG, folder, flags(tmp_path, extend="diverged"), Budget(8))
+    same, said = verified(folder, capsys)
+    assert same, said
 
 
 @pytest.mark.slow
