@@ -6,20 +6,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
-import tyro
 from rich import box
 from rich.console import Console
 from rich.measure import Measurement
 from rich.progress import track
 from rich.table import Table as RichTable
 
-from trainables.checks import Bounds, ConfigError, check_fields
 from trainables.sampling.console import UP, PongConsole
 
 T = TypeVar("T")
@@ -40,28 +37,6 @@ REINFORCE = {
     "half_life": 0,
 }
 """Settings of the figures that stand beside those of the original programs: Karpathy's network and update."""
-
-
-@dataclass(frozen=True)
-class OutputFlags:
-    """Where the figures go."""
-
-    json: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="(default: print only)")] = None
-    """Write the tables as JSON, too."""
-
-    def __post_init__(self) -> None:
-        """Check every flag, before minutes are spent."""
-        check_fields(self)
-        if self.json and not self.json.absolute().parent.is_dir():
-            raise ConfigError(f"--json {self.json}: there is no folder {self.json.parent}")
-
-
-@dataclass(frozen=True)
-class RoundsFlags(OutputFlags):
-    """How long to measure."""
-
-    rounds: Annotated[int, Bounds(1)] = 10
-    """Times that every side is measured, in turn."""
 
 
 class Spread(NamedTuple):

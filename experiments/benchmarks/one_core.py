@@ -11,7 +11,6 @@ import numpy as np
 from experiments.benchmarks.measure import (
     FRAME_SKIP,
     REINFORCE,
-    RoundsFlags,
     Spread,
     Table,
     alternate,
@@ -20,6 +19,7 @@ from experiments.benchmarks.measure import (
     shares,
 )
 from experiments.benchmarks.notebook import NotebookModel, play_game
+from experiments.benchmarks.questions import Emulator, Rollout
 from experiments.plan.resources import local_cpus
 from trainables.algorithms import make_algorithm
 from trainables.algorithms.reinforce import score_gradient
@@ -38,16 +38,16 @@ from trainables.sampling.worker import Worker
 CONFIG = PGConfig.from_dict(REINFORCE)
 
 
-def benchmark_emulator(flags: RoundsFlags) -> Iterator[Table]:
-    """Bare emulator loops, one process and one per core: the physical limit here."""
+def benchmark_emulator(flags: Emulator) -> Iterator[Table]:
+    """The tables of ``Emulator``."""
     cores = local_cpus()
     with bare_emulators(1) as one, bare_emulators(cores) as many:
         rates = alternate({"1 process": one, f"{cores} processes": many}, flags.rounds)
     yield Table("Bare emulator", shares(rates, "frames/s"))
 
 
-def benchmark_rollout(flags: RoundsFlags) -> Iterator[Table]:
-    """One worker of each learner against the emulator, and the same arithmetic on dense frames beside them."""
+def benchmark_rollout(flags: Rollout) -> Iterator[Table]:
+    """The tables of ``Rollout``."""
     set_malloc_thresholds()  # as the rollout actors do
     (worker, theta), policy = _worker(CONFIG), BernoulliPolicy(NUM_PIXELS, CONFIG.hidden_size)
     console = PongConsole(CONFIG.env_id)

@@ -5,25 +5,22 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
-import tyro
 from ray import tune
 
 from experiments.benchmarks.measure import (
     FRAME_SKIP,
     REINFORCE,
-    OutputFlags,
-    RoundsFlags,
     Spread,
     Table,
     alternate,
     bare_emulators,
 )
+from experiments.benchmarks.questions import Sweep, Tune
 from experiments.plan.learners import PG
 from experiments.plan.resources import local_cpus
 from experiments.read.experiments import Experiment, read_experiment
@@ -32,7 +29,7 @@ from experiments.read.trial import Trial
 from experiments.record.spec import ExperimentSpec, create
 from experiments.run.ray_session import start_ray
 from experiments.run.tuner import make_tuner
-from trainables.checks import Bounds, ConfigError
+from trainables.checks import ConfigError
 from trainables.config import PGConfig
 from trainables.trainable import PongPG
 
@@ -41,48 +38,8 @@ FOLDER = Path(__file__).parents[1]
 PROGRAMS = {"pg": "sweep_pong.py", "trpo": "sweep_trpo.py"}
 
 
-@dataclass(frozen=True)
-class TuneFlags(RoundsFlags):
-    """How long to measure."""
-
-    rounds: Annotated[int, Bounds(1)] = 3
-    """Times that a trial under Tune and the bare learner are run, in turn, and that the program is started."""
-
-    iterations: Annotated[int, Bounds(6)] = 15
-    """Updates of each run; the first does not count."""
-
-
-@dataclass(frozen=True)
-class SweepFlags(OutputFlags):
-    """Which sweep, and how long."""
-
-    learner: Literal["pg", "trpo"] = "pg"
-    """pg runs sweep_pong.py, trpo sweep_trpo.py."""
-
-    time_budget_s: Annotated[float, Bounds(0, low_included=False)] = 1800.0
-    """Seconds that the sweep is given; the default is its own."""
-
-    scheduler: str = "halving"
-    """Who decides which trials go on."""
-
-    seed: Annotated[int, Bounds(0)] = 0
-    """Decides what is drawn."""
-
-    rounds: Annotated[int, Bounds(1)] = 5
-    """Times that the bare loops are measured before the sweep, and after it."""
-
-    keep: Annotated[Path | None, tyro.conf.arg(metavar="DIR", help_behavior_hint="(default: nowhere)")] = None
-    """Folder, not there yet, that the sweep's experiment is kept in."""
-
-    def __post_init__(self) -> None:
-        """Check every flag, before half an hour is spent."""
-        super().__post_init__()
-        if self.keep and (self.keep.exists() or not self.keep.absolute().parent.is_dir()):
-            raise ConfigError(f"--keep {self.keep}: accepted is a new folder in one that is there")
-
-
-def benchmark_tune(flags: TuneFlags) -> Iterator[Table]:
-    """A trial of 10 games per update under Tune, logged and checkpointed, against the bare learner; time to start."""
+def benchmark_tune(flags: Tune) -> Iterator[Table]:
+    """The tables of ``Tune``."""
     starts = alternate({"s": _seconds_to_first_game}, flags.rounds)
     start_ray(None, verbose=False)
     runs = {"bare learner": partial(_bare, flags.iterations), "under Tune": partial(_under_tune, flags.iterations)}
@@ -155,8 +112,8 @@ def _seconds_to_first_game() -> float:
     raise RuntimeError("the smoke test ended without a result")
 
 
-def benchmark_sweep(flags: SweepFlags) -> Iterator[Table]:
-    """A whole sweep from its command to its end: the share of what all cores could emulate."""
+def benchmark_sweep(flags: Sweep) -> Iterator[Table]:
+    """The tables of ``Sweep``."""
     cores = local_cpus()
     with bare_emulators(cores) as measure, tempfile.TemporaryDirectory() as storage:
         bare = [measure() for _ in range(flags.rounds)]
@@ -182,7 +139,7 @@ def benchmark_sweep(flags: SweepFlags) -> Iterator[Table]:
     yield Table("Where the cores' time goes", rows, note)
 
 
-def _sweep(flags: SweepFlags, folder: Path) -> tuple[float, Experiment]:
+def _sweep(flags: Sweep, folder: Path) -> tuple[float, Experiment]:
     """Run the sweep as a user does; return its seconds, and what came out.
 
     Raises ConfigError if it does not come to its end. Trials that failed are part of one that does.

@@ -9,15 +9,14 @@ there are plenty, jitter of the network, nodes of unequal speed, failures.
 import heapq
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.benchmarks.measure import REINFORCE, OutputFlags, Spread, Table, alternate
+from experiments.benchmarks.measure import REINFORCE, Spread, Table, alternate
+from experiments.benchmarks.questions import Simulate
 from experiments.plan.resources import local_cpus
 from experiments.run.ray_session import start_ray
-from trainables.checks import Bounds
 from trainables.sampling.pool import array_bytes
 from trainables.sampling.rollout import GameNumber
 from trainables.sampling.worker import PlayedBlock, Worker
@@ -28,29 +27,6 @@ DRAWS = 200
 
 ECHOES = 100
 """Results that the learner takes from workers that do not play, to see what a result alone costs."""
-
-
-@dataclass(frozen=True)
-class SimulateFlags(OutputFlags):
-    """The cluster in question."""
-
-    nodes: Annotated[int, Bounds(1)] = 11
-    """Machines; the learner runs on one of them."""
-
-    cores: Annotated[int, Bounds(1)] = 18
-    """Cores of each, a worker on each core."""
-
-    batch_size: Annotated[int, Bounds(1)] = 300
-    """Games per update."""
-
-    network_gbit: Annotated[float, Bounds(0, low_included=False)] = 10.0
-    """Gigabits per second of the learner's network link, each way."""
-
-    latency_ms: Annotated[float, Bounds(0)] = 0.5
-    """One way, between two machines."""
-
-    updates: Annotated[int, Bounds(3)] = 10
-    """Real updates of 10 games that the model is checked with, on 1 and on 2 workers each."""
 
 
 class Costs(NamedTuple):
@@ -116,8 +92,8 @@ def simulate(cluster: Cluster, costs: Costs, batch_size: int, rng: np.random.Gen
     return Update(seconds, {name: spent / seconds for name, spent in busy_s.items()}, (seconds - dry) / seconds)
 
 
-def benchmark_simulate(flags: SimulateFlags) -> Iterator[Table]:
-    """A model of PongPG's update, checked here with 1 and 2 workers, then asked about a cluster and ten times that."""
+def benchmark_simulate(flags: Simulate) -> Iterator[Table]:
+    """The tables of ``Simulate``."""
     start_ray(None, verbose=False)
     rng, rows = np.random.default_rng(0), []
     for workers in range(1, min(2, local_cpus()) + 1):

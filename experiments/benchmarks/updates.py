@@ -3,26 +3,23 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
 from experiments.benchmarks.measure import (
     FRAME_SKIP,
     REINFORCE,
-    OutputFlags,
-    RoundsFlags,
     Spread,
     Table,
     alternate,
     bare_emulators,
     shares,
 )
+from experiments.benchmarks.questions import TRPO, Reinforce, Update
 from experiments.plan.resources import local_cpus
 from experiments.run.ray_session import start_ray
-from trainables.checks import Bounds
 from trainables.sampling.pool import array_bytes
 from trainables.sampling.rollout import GameNumber
 from trainables.sampling.worker import PlayedBlock, Worker
@@ -46,24 +43,8 @@ GAMES = 100
 """Games that every side plays for a batch size, about: large batches need few rounds to be as sure."""
 
 
-@dataclass(frozen=True)
-class ReinforceFlags(RoundsFlags):
-    """Which batches to measure, and how often."""
-
-    batch_sizes: Annotated[tuple[int, ...], Bounds(1)] = (1, 10, 60)
-    """Games per update. Ray's example played 300 on a cluster; here that takes a minute an update on one core."""
-
-
-@dataclass(frozen=True)
-class TRPOFlags(OutputFlags):
-    """How long to measure."""
-
-    runs: Annotated[int, Bounds(1)] = 1
-    """Times that the iterations are run on 1 and on all cores, half a minute each time."""
-
-
-def benchmark_update(flags: RoundsFlags) -> Iterator[Table]:
-    """Iterations of both default learners on all cores, evaluation included, beside bare emulator loops."""
+def benchmark_update(flags: Update) -> Iterator[Table]:
+    """The tables of ``Update``."""
     start_ray(None, verbose=False)
     for trainable in (PongPG, PongTRPO):
         yield from _whole_iterations(trainable, flags.rounds)
@@ -96,8 +77,8 @@ def _whole_iterations(trainable: type[PongTrainable], rounds: int) -> Iterator[T
     yield Table("Parts of an iteration", rows, note)
 
 
-def benchmark_reinforce(flags: ReinforceFlags) -> Iterator[Table]:
-    """Iterations of PongPG: serial against 1 to N workers, for several batch sizes, and Ray's figures beside."""
+def benchmark_reinforce(flags: Reinforce) -> Iterator[Table]:
+    """The tables of ``Reinforce``."""
     start_ray(None, verbose=False)
     rows = []
     for batch in flags.batch_sizes:
@@ -174,8 +155,8 @@ def _play_here(
         yield block
 
 
-def benchmark_trpo(flags: TRPOFlags) -> Iterator[Table]:
-    """The first ten iterations of the original's TRPO, serial and parallel, beside what Ray's page reports."""
+def benchmark_trpo(flags: TRPO) -> Iterator[Table]:
+    """The tables of ``TRPO``."""
     start_ray(None, verbose=False)
     counts = (1, local_cpus())
     seconds = alternate({str(count): partial(_first_ten, count) for count in counts}, flags.runs)

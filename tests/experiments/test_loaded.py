@@ -8,8 +8,8 @@ import sys
 from tests.helpers.programs import ROOT
 
 ANSWERS = [
-    *(f"{name}.py --help" for name in ("train", "sweep", "sweep_pong", "sweep_trpo", "results")),
-    *("train.py pg --help", "sweep.py trpo --help"),
+    *(f"{name}.py --help" for name in ("train", "sweep", "sweep_pong", "sweep_trpo", "results", "benchmark")),
+    *("train.py pg --help", "sweep.py trpo --help", "benchmark.py tune --help"),
     *(
         f"results.py {name} --help"
         for name in ["list", "report", "compare", "table", "best", "export", "verify", "replay"]
@@ -20,6 +20,7 @@ REFUSALS = [
     *("results.py lst", "results.py report pg-swep", "results.py verify", "results.py compare nothing pg-sweep"),
     *("train.py pg --gama 0.9", "train.py trpo --max-kl 0", "train.py pg --resume sweep", "sweep.py nobody:Learner"),
     *("sweep_pong.py --dry-run --num-workers 4000", "sweep_pong.py --sweep gamma=2", "sweep_trpo.py --name pg-sweep"),
+    *("benchmark.py simulate --nodes 0", "benchmark.py sweep --keep ."),
 ]
 CODE = """
 import json, sys

@@ -1,0 +1,150 @@
+"""What ``benchmark.py`` can be asked: a class each, whose docstring is help, and whose fields are flags."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Annotated, Any, ClassVar, Literal
+
+import tyro
+
+from trainables.checks import Bounds, ConfigError, check_fields
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Where the figures go."""
+
+    measured_by: ClassVar[str]
+    """A function of this room that takes the flags and yields tables, MODULE:NAME."""
+
+    json: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="(default: print only)")] = None
+    """Write the tables as JSON, too."""
+
+    def __post_init__(self) -> None:
+        """Check every flag, before minutes are spent."""
+        check_fields(self)
+        if self.json and not self.json.absolute().parent.is_dir():
+            raise ConfigError(f"--json {self.json}: there is no folder {self.json.parent}")
+
+    def load(self) -> Callable[[Any], Iterator[Any]]:
+        """Import what measures."""
+        return resolve_name(f"experiments.benchmarks.{self.measured_by}")
+
+
+@dataclass(frozen=True)
+class Rounds(Benchmark):
+    """How long to measure."""
+
+    rounds: Annotated[int, Bounds(1)] = 10
+    """Times that every side is measured, in turn."""
+
+
+@dataclass(frozen=True)
+class Emulator(Rounds):
+    """Bare emulator loops, one process and one per core: the physical limit here."""
+
+    measured_by = "one_core:benchmark_emulator"
+
+
+@dataclass(frozen=True)
+class Rollout(Rounds):
+    """One worker of each learner against the emulator, and the same arithmetic on dense frames beside them."""
+
+    measured_by = "one_core:benchmark_rollout"
+
+
+@dataclass(frozen=True)
+class Update(Rounds):
+    """Iterations of both default learners on all cores, evaluation included, beside bare emulator loops."""
+
+    measured_by = "updates:benchmark_update"
+
+
+@dataclass(frozen=True)
+class Reinforce(Rounds):
+    """Iterations of PongPG: serial against 1 to N workers, for several batch sizes, and Ray's figures beside."""
+
+    measured_by = "updates:benchmark_reinforce"
+
+    batch_sizes: Annotated[tuple[int, ...], Bounds(1)] = (1, 10, 60)
+    """Games per update. Ray's example played 300 on a cluster; here that takes a minute an update on one core."""
+
+
+@dataclass(frozen=True)
+class TRPO(Benchmark):
+    """The first ten iterations of the original's TRPO, serial and parallel, beside what Ray's page reports."""
+
+    measured_by = "updates:benchmark_trpo"
+
+    runs: Annotated[int, Bounds(1)] = 1
+    """Times that the iterations are run on 1 and on all cores, half a minute each time."""
+
+
+@dataclass(frozen=True)
+class Tune(Rounds):
+    """A trial of 10 games per update under Tune, logged and checkpointed, against the bare learner; time to start."""
+
+    measured_by = "programs:benchmark_tune"
+
+    rounds: Annotated[int, Bounds(1)] = 3
+    """Times that a trial under Tune and the bare learner are run, in turn, and that the program is started."""
+
+    iterations: Annotated[int, Bounds(6)] = 15
+    """Updates of each run; the first does not count."""
+
+
+@dataclass(frozen=True)
+class Sweep(Benchmark):
+    """A whole sweep from its command to its end: the share of what all cores could emulate."""
+
+    measured_by = "programs:benchmark_sweep"
+
+    learner: Literal["pg", "trpo"] = "pg"
+    """pg runs sweep_pong.py, trpo sweep_trpo.py."""
+
+    time_budget_s: Annotated[float, Bounds(0, low_included=False)] = 1800.0
+    """Seconds that the sweep is given; the default is its own."""
+
+    scheduler: str = "halving"
+    """Who decides which trials go on."""
+
+    seed: Annotated[int, Bounds(0)] = 0
+    """Decides what is drawn."""
+
+    rounds: Annotated[int, Bounds(1)] = 5
+    """Times that the bare loops are measured before the sweep, and after it."""
+
+    keep: Annotated[Path | None, tyro.conf.arg(metavar="DIR", help_behavior_hint="(default: nowhere)")] = None
+    """Folder, not there yet, that the sweep's experiment is kept in."""
+
+    def __post_init__(self) -> None:
+        """Check every flag, before half an hour is spent."""
+        super().__post_init__()
+        if self.keep and (self.keep.exists() or not self.keep.absolute().parent.is_dir()):
+            raise ConfigError(f"--keep {self.keep}: accepted is a new folder in one that is there")
+
+
+@dataclass(frozen=True)
+class Simulate(Benchmark):
+    """A model of PongPG's update, checked here with 1 and 2 workers, then asked about a cluster and ten times that."""
+
+    measured_by = "simulate:benchmark_simulate"
+
+    nodes: Annotated[int, Bounds(1)] = 11
+    """Machines; the learner runs on one of them."""
+
+    cores: Annotated[int, Bounds(1)] = 18
+    """Cores of each, a worker on each core."""
+
+    batch_size: Annotated[int, Bounds(1)] = 300
+    """Games per update."""
+
+    network_gbit: Annotated[float, Bounds(0, low_included=False)] = 10.0
+    """Gigabits per second of the learner's network link, each way."""
+
+    latency_ms: Annotated[float, Bounds(0)] = 0.5
+    """One way, between two machines."""
+
+    updates: Annotated[int, Bounds(3)] = 10
+    """Real updates of 10 games that the model is checked with, on 1 and on 2 workers each."""
