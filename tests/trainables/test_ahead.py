@@ -53,28 +53,32 @@ def test_games_begun_ahead_change_no_bit(make_trial, trainable, settings):
     assert_same(before.arrays, one_by_one.arrays)
 
 
-def test_a_pause_for_disk_space_was_counted_as_time_of_the_trial(make_trial, monkeypatch):
+@pytest.fixture(scope="module")
+def cartpole(home, ray_cluster):
+    """A trial that begins games ahead, after an iteration."""
+    trial = ahead(PongTRPO)(config=CARTPOLE)
+    trial.train()
+    yield trial
+    trial.stop()
+
+
+def test_a_pause_for_disk_space_was_counted_as_time_of_the_trial(cartpole, monkeypatch):
     monkeypatch.setattr(metrics, "PAUSE_S", 1.0)
-    trial = make_trial(ahead(PongTRPO), CARTPOLE)
-    first, start = trial.train(), time.monotonic()
+    first, start = cartpole.train(), time.monotonic()
     time.sleep(3)
-    second, passed = trial.train(), time.monotonic() - start
+    second, passed = cartpole.train(), time.monotonic() - start
     assert second["time_this_iter_s"] < passed - 1.5
     assert second["perf/rollout_s"] < passed - 1.5
     assert second["time_total_s"] == first["time_total_s"] + second["time_this_iter_s"]
-    assert trial.train()["time_this_iter_s"] > 0
+    assert cartpole.train()["time_this_iter_s"] > 0
 
 
-def test_a_trial_that_goes_back_begins_anew_and_leaves_the_games_that_it_began(make_trial, tmp_path):
-    trial = make_trial(ahead(PongTRPO), CARTPOLE)
-    trial.train()
-    trial.save(str(tmp_path / "c"))
-    expected = trial.train()
-    arrays = trial.arrays
-    trial.restore(str(tmp_path / "c"))
-    again = trial.train()
-    assert untimed(again) == untimed(expected)
-    assert_same(trial.arrays, arrays)
+def test_a_trial_that_goes_back_begins_anew_and_leaves_the_games_that_it_began(cartpole, tmp_path):
+    cartpole.save(str(tmp_path / "c"))
+    expected, arrays = cartpole.train(), cartpole.arrays
+    cartpole.restore(str(tmp_path / "c"))
+    assert untimed(cartpole.train()) == untimed(expected)
+    assert_same(cartpole.arrays, arrays)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,21 @@ REINFORCE_RUN = pong_pg.PRESETS["karpathy"] | COMMON | GAMES | {"learning_rate":
 SEGMENTS = {"slots": 4, "segment_length": 250, "updates_per_iteration": 3}
 
 
+@pytest.fixture(scope="module")
+def trial_of(home, ray_cluster):
+    """Makes a trial of a Trainable and settings, in the processes of the one before, as Tune does."""
+    trials = {}
+
+    def make(trainable, settings):
+        if trial := trials.get(trainable):
+            assert trial.reset(dict(settings))
+        return trials.setdefault(trainable, trial or trainable(config=settings))
+
+    yield make
+    for trial in trials.values():
+        trial.stop()
+
+
 def played(trial, iterations=3):
     """Returns of all games, each iteration's steps and longest game, and what the last iteration reported."""
     results = [trial.train() for _ in range(iterations)]
@@ -43,8 +58,8 @@ def close(values):
     return pytest.approx(values, rel=1e-4)
 
 
-def test_reinforce_repeats_the_run_that_was_recorded(make_trial):
-    trial = make_trial(PongPG, REINFORCE_RUN)
+def test_reinforce_repeats_the_run_that_was_recorded(trial_of):
+    trial = trial_of(PongPG, REINFORCE_RUN)
     start = trial.arrays["theta"]
     returns, lengths, last = played(trial)
     assert returns == [-21, -21, -21, -21, -20, -20, -21, -21, -20]
@@ -72,9 +87,9 @@ def test_reinforce_repeats_the_run_that_was_recorded(make_trial):
     ids=["games", "segments"],
 )
 def test_ppo_repeats_the_run_that_was_recorded(
-    make_trial, collected, expected_returns, expected_lengths, expected_figures
+    trial_of, collected, expected_returns, expected_lengths, expected_figures
 ):
-    trial = make_trial(PongPG, PPO_RUN | collected)
+    trial = trial_of(PongPG, PPO_RUN | collected)
     start = trial.arrays
     returns, lengths, last = played(trial)
     assert returns == expected_returns
@@ -108,9 +123,9 @@ def test_ppo_repeats_the_run_that_was_recorded(
     ids=["memory", "coarse coding", "segments"],
 )
 def test_trpo_repeats_the_run_that_was_recorded(
-    make_trial, settings, expected_returns, expected_lengths, expected_figures
+    trial_of, settings, expected_returns, expected_lengths, expected_figures
 ):
-    trial = make_trial(PongTRPO, TRPO_RUN | settings)
+    trial = trial_of(PongTRPO, TRPO_RUN | settings)
     start = trial.arrays
     returns, lengths, last = played(trial)
     assert returns == expected_returns
