@@ -8,7 +8,7 @@ import sys
 from tests.helpers.programs import ROOT
 
 ANSWERS = [
-    *(f"{name}.py --help" for name in ("train", "sweep", "sweep_pong", "sweep_trpo", "results", "benchmark")),
+    *(f"{name}.py --help" for name in ("train", "sweep", "sweep_pong", "sweep_trpo", "results", "watch", "benchmark")),
     *("train.py pg --help", "sweep.py trpo --help", "benchmark.py tune --help"),
     *(
         f"results.py {name} --help"
@@ -20,7 +20,7 @@ REFUSALS = [
     *("results.py lst", "results.py report pg-swep", "results.py verify", "results.py compare nothing pg-sweep"),
     *("train.py pg --gama 0.9", "train.py trpo --max-kl 0", "train.py pg --resume sweep", "sweep.py nobody:Learner"),
     *("sweep_pong.py --dry-run --num-workers 4000", "sweep_pong.py --sweep gamma=2", "sweep_trpo.py --name pg-sweep"),
-    *("benchmark.py simulate --nodes 0", "benchmark.py sweep --keep ."),
+    *("benchmark.py simulate --nodes 0", "benchmark.py sweep --keep .", "watch.py pg-swep", "watch.py pg --out a.png"),
 ]
 CODE = """
 import json, sys

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from experiments import watch
 from experiments.read import saved_policies
 from experiments.read.saved_policies import CheckpointRef
+from experiments.show.watched import score_text
 from tests.helpers.programs import ROOT, call, refused
 from tests.helpers.trials import CARTPOLE, arrays_of
 from tests.helpers.written_experiments import write_experiment, write_policies
@@ -137,9 +137,9 @@ def test_an_environment_without_a_console_is_played_but_not_filmed(play):
 
 
 def test_an_interval_ends_where_pongs_returns_do():
-    assert watch.score_text([20, 20, 18], pong=True) == "mean return +19.3, 95% interval [16.5, 21.0] of 3 games"
-    assert watch.score_text([-21, -21, -20], pong=True) == "mean return -20.7, 95% interval [-21.0, -19.2] of 3 games"
-    assert watch.score_text([90, 100], pong=False) == "mean return +95.0, 95% interval [31.5, 158.5] of 2 games"
+    assert score_text([20, 20, 18], pong=True) == "mean return +19.3, 95% interval [16.5, 21.0] of 3 games"
+    assert score_text([-21, -21, -20], pong=True) == "mean return -20.7, 95% interval [-21.0, -19.2] of 3 games"
+    assert score_text([90, 100], pong=False) == "mean return +95.0, 95% interval [31.5, 158.5] of 2 games"
 
 
 def test_bad_input_is_answered_in_one_line(storage, tmp_path, monkeypatch):
