@@ -1,8 +1,11 @@
 """Arrows point down: who may import whom (the design's layers), read from the source files."""
 
 import ast
+import itertools
 import re
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("experiments", "trainables", "search_spaces")
@@ -15,7 +18,7 @@ LIBRARIES = {
 ROOMS = {
     # room of experiments/: the rooms below it, and the libraries and modules that it may import beside trainables
     "ask": ("", "tyro"),
-    "plan": ("ask", "search_spaces ray.tune.search.sample rich yaml"),
+    "plan": ("ask", "search_spaces ray.tune.search.sample yaml"),
     "record": ("ask", ""),
     "read": ("ask plan record", "pandas"),
     "show": ("ask plan record read", "rich matplotlib PIL pandas"),
@@ -42,13 +45,23 @@ ITSELF = {
     # a file that imports the package as a whole: it sends it to a cluster's nodes
     "experiments/run/ray_session.py": "experiments",
 }
+HEAVY = ("ray", "numba", "matplotlib", "pandas")
+"""Libraries that take half a second or more: no program begins with one."""
+
+LATE = {
+    # files with imports within functions: one's own learners, Tune's domains, frames, Ray, figures, what plays
+    *(f"experiments/plan/{name}.py" for name in ("learners", "ranges")),
+    *(f"experiments/read/{name}.py" for name in ("__init__", "frame")),
+    *(f"experiments/run/{name}.py" for name in ("ray_internals", "ray_session", "sweep_program", "task")),
+    *(f"experiments/{name}.py" for name in ("subcommands/look", "subcommands/verify", "train", "watch")),
+}
 SOURCES = sorted(path.relative_to(ROOT).as_posix() for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 
-def imports(path):
-    """What of ours, and which fenced libraries, a file imports; a relative import as it stands."""
-    names = set()
-    for node in ast.walk(ast.parse((ROOT / path).read_text("utf-8"))):
+def imports(path, at_start=False):
+    """What of ours, and which fenced libraries, a file imports, or as it is loaded; a relative import as it stands."""
+    names, tree = set(), ast.parse((ROOT / path).read_text("utf-8"))
+    for node in tree.body if at_start else ast.walk(tree):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -72,6 +85,37 @@ def test_imports_point_down():
         if strangers:
             wrong[path] = sorted(strangers)
     assert not wrong
+
+
+def loaded(program):
+    """The files that a program loads before it does anything."""
+    found, new = set(), {program}
+    while new:
+        path = new.pop()
+        found.add(path)
+        for name in imports(path, at_start=True):
+            for module in itertools.accumulate(name.split("."), "{}/{}".format):
+                new |= {f"{module}.py", f"{module}/__init__.py"} & {*SOURCES} - found
+    return found
+
+
+@pytest.mark.parametrize("program", sorted(path.name for path in (ROOT / "experiments").glob("[a-z]*.py")))
+def test_no_program_begins_with_a_heavy_library(program):
+    files = loaded(f"experiments/{program}")
+    assert "trainables/checks.py" in files
+    heavy = {path: {name for name in imports(path, at_start=True) if name.split(".")[0] in HEAVY} for path in files}
+    assert not {path: names for path, names in heavy.items() if names}
+
+
+def imports_late(path):
+    """Whether a function of a file imports."""
+    nodes = [*ast.walk(ast.parse((ROOT / path).read_text("utf-8")))]
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
+    return any(isinstance(node, ast.Import | ast.ImportFrom) for each in functions for node in ast.walk(each))
+
+
+def test_imports_stand_first_but_in_the_files_that_load_something_late():
+    assert {path for path in SOURCES if imports_late(path)} == LATE
 
 
 def test_every_rule_has_its_place():
