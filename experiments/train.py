@@ -14,7 +14,7 @@ from experiments.plan.draws import require_fits, with_seeds
 from experiments.plan.learners import LEARNERS, Learner, learner_typed
 from experiments.read.restored import RestoredTrial
 from experiments.record.spec import ExperimentSpec
-from experiments.run.task import Task, beginning, changed, continuation, forked, resources_for
+from experiments.run.task import Task, beginning, begun, changed, continuation, forked, resources_for
 from trainables.checks import ConfigError, require_used
 from trainables.config import Config
 
@@ -89,6 +89,9 @@ def prepare(learner: Learner, words: Sequence[str]) -> Task:
     config, run = arguments.config, arguments.run
     if require_counted([run, config], words) in (RESUME, EXTEND):
         return continuation(learner, run, Budget(run.iterations, run.timesteps))
+    command = [program(), *sys.argv[1:]]
+    if task := begun(learner, run, command):
+        return task
     require_used(config, typed(words, config.to_dict()))
     require_fits(config, resources_for(run))
     configs, configuration_of, _ = with_seeds([config], run.seeds)
@@ -96,7 +99,7 @@ def prepare(learner: Learner, words: Sequence[str]) -> Task:
         configs, configuration_of = _changed(origin, config), [0] * len(origin)
     spec = ExperimentSpec(
         learner=learner.name,
-        command=[program(), *sys.argv[1:]],
+        command=command,
         iterations=run.budget.iterations,
         timesteps=run.budget.timesteps,
         swept=["seed"] if len(configs) > 1 else [],

@@ -51,6 +51,10 @@ class RunFlags:
     fork: Annotated[str | None, Counts((FORK,)), shown("NAME|PATH|URI", "with changed settings")] = None
     """Start a new experiment from the best checkpoints of another one's trials."""
 
+    resume_or_start: Annotated[bool, Counts(beside="name")] = False
+    """Go on with the experiment of this --name if this very command began it, and start it if there is none: what a
+    batch system runs again goes on by itself."""
+
     address: Annotated[str | None, Counts(ALWAYS), shown("auto|HOST:PORT", "default: this machine alone")] = None
     """Attach to a running Ray cluster; its nodes need this project's dependencies, not its code."""
 

@@ -75,12 +75,13 @@ def plan_command(spec: ExperimentSpec) -> str:
     if spec.fork_of or spec.extended:
         return ""
     first = 2 if spec.command[:1] in ([name] for name in OF_ANY_LEARNER) else 1  # behind the learner
-    words = _with_space(_without({"--time-budget-s", "--name"}, spec.command[first:]), spec)
-    typed = {word.partition("=")[0] for word in words}
-    flags = ["--num-samples", str(len(spec.configurations))] if "--grid" not in typed else []
+    typed = [word for word in spec.command[first:] if word != "--resume-or-start"]
+    words = _with_space(_without({"--time-budget-s", "--name"}, typed), spec)
+    given = {word.partition("=")[0] for word in words}
+    flags = ["--num-samples", str(len(spec.configurations))] if "--grid" not in given else []
     flags += spec.budget.flags
     for flag, value in zip(flags[::2], flags[1::2], strict=True):
-        words += [] if flag in typed else [flag, value]
+        words += [] if flag in given else [flag, value]
     if spec.time_budget_s:
         words += ["--time-budget-s", f"{SLOWER * spec.time_budget_s:.15g}"]
     return _command(spec, words)

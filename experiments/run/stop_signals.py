@@ -51,14 +51,10 @@ class StopSignals(tune.Callback):
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.received:
-            print("Stopped at once.", file=sys.stderr, flush=True)
+            _say("Stopped at once.")
             os._exit(128 + number)
         self.received = signal.Signals(number)
-        print(
-            f"\n{self.received.name}: saving as iterations end. Once more, and it ends at once.",
-            file=sys.stderr,
-            flush=True,
-        )
+        _say(f"{self.received.name}: saving as iterations end. Once more, and it ends at once.")
         threading.Thread(target=self._end_without_ray, args=[128 + number], daemon=True).start()
 
     def end_experiment(self) -> None:
@@ -70,7 +66,7 @@ class StopSignals(tune.Callback):
     def _end_without_ray(self, status: int) -> None:
         while not self._released.wait(WATCH_INTERVAL_S):
             if own_ray_ended():
-                print("Ray was ended, too: nothing more can be saved.", file=sys.stderr, flush=True)
+                _say("Ray was ended, too: nothing more can be saved.")
                 print(f"Resume:  {self._resume}", flush=True)
                 os._exit(status)
 
@@ -85,6 +81,15 @@ class StopSignals(tune.Callback):
 
 
 def _exit(number: int, frame: FrameType | None) -> None:
-    sys.stdout.flush()
-    print(f"\n{signal.Signals(number).name}: stopped.", file=sys.stderr, flush=True)
+    _say(f"{signal.Signals(number).name}: stopped.")
     os._exit(128 + number)  # whatever runs now, be it Ray's own end: its processes see that this one has gone
+
+
+def _say(text: str) -> None:
+    """Print a line. Where the terminal has gone, as it has with SIGHUP, this and all that follows goes nowhere."""
+    try:
+        sys.stdout.flush()
+        print(f"\n{text}", file=sys.stderr, flush=True)
+    except OSError:
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

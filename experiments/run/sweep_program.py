@@ -24,6 +24,7 @@ from experiments.run.planning import Plan, rounds, show
 from experiments.run.task import (
     Task,
     beginning,
+    begun,
     best_checkpoint,
     changed,
     continuation,
@@ -66,6 +67,8 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
     mode = require_counted([run, arguments.sweep], words)
     if mode in (RESUME, EXTEND):
         return continuation(learner, run, Budget(sweep.iterations, sweep.timesteps), _confirm(sweep)), None
+    if task := begun(learner, run, [program(), *sys.argv[1:]]):
+        return task, None
     resources, settings = resources_for(run), sweep.settings(learner.batch_field)
     require_means(sweep.seeds, sweep.scheduler, settings)
     require_free(run, bool(sweep.confirm))

@@ -1,8 +1,10 @@
 """What a command line asks for, once it is found to be possible: a new experiment, a fork, or one that goes on."""
 
+import dataclasses
 import itertools
 import math
 import os
+import shlex
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -51,6 +53,22 @@ def resources_for(run: RunFlags) -> ClusterResources:
     from experiments.run.ray_session import start_ray  # Ray
 
     return start_ray(run.address, run.verbose)
+
+
+def begun(learner: Learner, run: RunFlags, command: Sequence[str]) -> Task | None:
+    """With --resume-or-start, what is left to do of the experiment that this command began; None if it did not yet.
+
+    Raises ConfigError if another command began it.
+    """
+    if not run.resume_or_start or not mirror.taken(run, run.name or ""):
+        return None
+    task = continuation(learner, dataclasses.replace(run, resume=run.name), Budget(None))
+    if task.spec.command != [*command]:
+        raise ConfigError(
+            f"--resume-or-start: another command began {run.name}: {shlex.join(['python', *task.spec.command])};"
+            f" --resume {run.name} goes on with it as it is"
+        )
+    return task
 
 
 def continuation(learner: Learner, run: RunFlags, asked: Budget, confirm: Confirm | None = None) -> Task:

@@ -26,7 +26,7 @@ def examples(text):
 SHARED = examples("""
     --name mine --storage-path elsewhere --checkpoint-frequency 7 --keep-checkpoints all --resume first --extend first
     --fork first --address auto --callback ray.tune:Callback --verbose --iterations 20 --timesteps 50000
-    --preset karpathy --seeds 2
+    --preset karpathy --seeds 2 --resume-or-start
 """)
 SWEEP = SHARED | examples("""
     --num-samples 3 --time-budget-s 60 --scheduler fifo --num-workers 4 --batch-size 3 --max-concurrent 1 --seed 5
@@ -69,6 +69,8 @@ def words(examples, *names):
         flags.append(["--timesteps", "60000"])  # it is nothing without one of them
     if "grid" in names and not {"sweep", "space"} & {*names}:
         flags.append(["--sweep", "eval_games=3,4"])  # the preset's space has ranges
+    if "resume_or_start" in names and "name" not in names:
+        flags.append(["--name", "other"])
     if "rmsprop_decay" in names and "optimiser" not in names:
         flags.append(["--optimiser", "rmsprop"])
     if {"batch_size", "block_size", "method"} & {*names} and not {"slots", "fork"} & {*names}:
@@ -103,7 +105,7 @@ def facts(task):
     """All that a program is going to do, as what it acts on says it."""
     spec = task.spec.model_dump() | {"command": None}
     starts = [trial.checkpoints for trial in task.origin]
-    where = None if task.folder else (task.run.name, task.run.storage_path)
+    where = None if task.folder else (task.run.name, task.run.storage_path, task.run.resume_or_start)
     return spec, task.folder, starts, where, task.run.address, task.run.callback, task.run.verbose
 
 

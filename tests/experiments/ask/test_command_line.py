@@ -46,6 +46,8 @@ SWEEP = {
     "--name=": "--name is empty",
     "--name first": "'first' exists already",
     "--name a/b": "not a folder name",
+    "--name first --resume-or-start": "--resume-or-start: another command began first: python sweep_pong.py; --resume",
+    "--resume-or-start": "--resume-or-start means nothing without --name",
     "--confirm-seeds 4": "--confirm-seeds means nothing without --confirm",
     "--extend first": "--extend needs --iterations or --timesteps: until now they are 5 iterations",
     "--extend first --iterations 5": "--iterations 5: trials have 5 already",
