@@ -83,6 +83,30 @@ def test_a_signal_to_ray_as_well_as_a_batch_system_sends_it_ends_the_program_at_
 
 
 @pytest.mark.slow
+def test_a_batch_job_that_is_stopped_and_run_again_goes_on_by_itself(tmp_path):
+    """The script of ``deploy/`` without Slurm: signals come as it sends them, ``scontrol`` writes what it is told."""
+    experiment, scontrol = tmp_path / "results" / "job", tmp_path / "scontrol"
+    scontrol.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/told\n')
+    scontrol.chmod(0o755)
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHON": sys.executable}
+    environment |= {"SLURM_JOB_ID": "7", "SLURM_SUBMIT_DIR": str(ROOT)}
+    flags = [*ENDLESS, "--name", "job", "--storage-path", tmp_path / "results"]
+    words = ["bash", ROOT / "deploy" / "slurm.sh", "train.py", "trpo", *map(str, flags)]
+    seen = 0
+    for number, send in ((signal.SIGUSR1, os.kill), (signal.SIGTERM, os.killpg), (signal.SIGUSR1, os.killpg)):
+        with (tmp_path / "log").open("w") as log:
+            job = subprocess.Popen(words, stdout=log, stderr=log, env=environment, start_new_session=True)
+        wait_for_rows(experiment, seen + 3, job, tmp_path)
+        send(job.pid, number)
+        assert job.wait(100) == 128 + number, (tmp_path / "log").read_text()
+        assert ExperimentSpec.read(experiment).ended == INTERRUPTED, "it was saved"
+        seen = rows_in(experiment)
+    assert (tmp_path / "told").read_text() == "requeue 7\nrequeue 7\n", "after TERM Slurm runs it again by itself"
+    (trial,) = trial_folders(experiment)
+    assert iterations(trial) == list(range(1, len(iterations(trial)) + 1))
+
+
+@pytest.mark.slow
 def test_tensorboard_shows_a_running_and_a_killed_sweep_too(tmp_path):
     flags = ["--scheduler", "fifo", "--num-samples", 2, "--iterations", 500, "--num-workers", 1, "--set=eval_games=2"]
     flags += ["--set=slots=2", "--set=segment_length=1500", "--set=updates_per_iteration=1", "--set=hidden_size=10"]

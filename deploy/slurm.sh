@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# A program as a Slurm job that goes on where it stood, however often it is stopped; in this project's folder:
+#   sbatch deploy/slurm.sh train.py pg --name run1 --iterations 300
+#SBATCH --job-name=pong
+#SBATCH --cpus-per-task=8
+#SBATCH --time=04:00:00
+#SBATCH --signal=B:USR1@120
+#SBATCH --requeue
+#SBATCH --open-mode=append
+
+cd "${SLURM_SUBMIT_DIR:-.}" || exit
+# In a session of its own: a signal to all of the job reaches the program once, from here, and Ray's processes not at all.
+setsid "${PYTHON:-.venv/bin/python}" "experiments/$1" "${@:2}" --resume-or-start &
+program=$!
+trap 'kill -USR1 $program' USR1 # two minutes before the time is up
+trap 'kill -TERM $program' TERM # the job is preempted, and Slurm runs it again by itself; or it was cancelled
+while kill -0 $program 2> /dev/null; do wait $program; done # a trap ends a wait
+wait $program
+status=$?
+if [ $status -eq 138 ]; then # 128 + USR1: it saved, and has more to do
+    scontrol requeue "$SLURM_JOB_ID"
+fi
+exit $status
