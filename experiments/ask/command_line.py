@@ -8,6 +8,7 @@ import re
 import shlex
 import signal
 import sys
+import typing
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -42,6 +43,30 @@ def clean_exit() -> Iterator[None]:
         sys.exit(128 + signal.SIGPIPE)
 
 
+_REGISTRY = tyro.constructors.ConstructorRegistry()
+
+
+@_REGISTRY.primitive_rule
+def _numbers(field: tyro.constructors.PrimitiveTypeInfo) -> tyro.constructors.PrimitiveConstructorSpec[Any] | None:
+    """Numbers of a tuple as tables have them, ``64-64``, or each a word of its own."""
+    if (field.type_origin, typing.get_args(field.type)) != (tuple, (int, ...)):
+        return None
+
+    def read(words: list[str]) -> tuple[int, ...]:
+        numbers = "-".join(words).split("-")
+        if not all(map(str.isdecimal, numbers)):
+            raise ValueError(f"{' '.join(words)!r}: accepted are numbers, as 64-64")
+        return tuple(map(int, numbers))
+
+    return tyro.constructors.PrimitiveConstructorSpec(
+        nargs="*",
+        metavar="N-N",
+        instance_from_str=read,
+        is_instance=lambda value: isinstance(value, tuple),
+        str_from_instance=lambda value: ["-".join(map(str, value))],
+    )
+
+
 def parse(arguments: Any, description: str | None = None, **options: Any) -> Any:
     """Read ``sys.argv`` into the dataclass ``arguments``; ``options`` are those of ``tyro.cli``.
 
@@ -51,7 +76,8 @@ def parse(arguments: Any, description: str | None = None, **options: Any) -> Any
     config = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff)
     try:
         with contextlib.redirect_stderr(complaint):
-            return tyro.cli(arguments, description=description, config=config, **({"prog": program()} | options))
+            how = {"prog": program()} | options
+            return tyro.cli(arguments, description=description, config=config, registry=_REGISTRY, **how)
     except SystemExit as stop:
         if stop.code:
             fail(_one_line(complaint.getvalue()))

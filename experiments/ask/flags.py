@@ -1,5 +1,6 @@
 """The flags of the programs that run experiments. A flag's type says where it counts (modes.py)."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,11 +9,14 @@ import tyro
 
 from experiments.ask.budget import ITERATIONS, Budget
 from experiments.ask.modes import ALWAYS, EXTEND, FORK, NEW, RESUME, Counts
-from experiments.ask.storage import MIRRORS, is_uri, locate
+from experiments.ask.storage import MIRRORS, is_name, is_uri, locate
 from trainables.checks import Bounds, ConfigError, check_fields
 
 KEEP_BEST = 2
 """Best checkpoints that a trial keeps beside its latest, unless it is told otherwise."""
+
+LONGEST_NAME = 200
+"""Bytes: file systems take 255, and longer names are made of it."""
 
 LENGTH = Counts((NEW, FORK, EXTEND))
 """How long trials train: --extend gives more of it."""
@@ -68,6 +72,11 @@ class RunFlags:
     def __post_init__(self) -> None:
         """Check every flag."""
         check_fields(self)
+        if self.name and (not is_name(self.name) or len(os.fsencode(self.name)) > LONGEST_NAME):
+            raise ConfigError(
+                f"--name {self.name[:40]!r}: accepted is a name of at most {LONGEST_NAME} bytes without / and \\ that"
+                " can be printed; put the path into --storage-path"
+            )
         if self.uri:
             locate(self.uri)
         number = self.keep_checkpoints

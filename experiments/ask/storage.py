@@ -21,6 +21,11 @@ def is_uri(text: str) -> bool:
     return bool(re.match(r"\w+:/", text))
 
 
+def is_name(name: str) -> bool:
+    """Whether this can be the name of a file or folder of ours: one step downwards, and fit to be printed."""
+    return name not in ("", ".", "..") and name.isprintable() and not {"/", "\\"} & {*name}
+
+
 def is_whole(name: str) -> bool:
     """Whether an experiment is named by a path or URI that does not depend on where one looks."""
     return is_uri(name) or Path(name).is_absolute()

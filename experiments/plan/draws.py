@@ -63,8 +63,7 @@ def require_fits(config: Config, resources: ClusterResources) -> None:
     if config.num_workers > most:
         raise ConfigError(
             f"num_workers={config.num_workers} needs {config.num_workers * config.cpus_per_worker:g} CPUs,"
-            f" but there are {resources}: at most {most} workers of {config.cpus_per_worker:g} CPU,"
-            " or less cpus_per_worker"
+            f" but has {resources}: accepted are up to {most}, or less cpus_per_worker"
         )
 
 

@@ -45,7 +45,7 @@ class ClusterResources:
 
     def __str__(self) -> str:
         if len(self.nodes) == 1:
-            return f"{self.cpus:g} CPUs"
+            return f"{self.cpus:g} CPU" + "s" * (self.cpus != 1)
         return f"{self.cpus:g} CPUs of {len(self.nodes)} nodes ({', '.join(f'{cpus:g}' for cpus in self.nodes)})"
 
 

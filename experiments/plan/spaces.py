@@ -136,5 +136,5 @@ def _fitting(
     cut = ", ".join(str(choice) for choice in domain.values if choice > most)
     if not (fitting := [choice for choice in domain.values if choice <= most]):
         raise ConfigError(f"no choice of num_workers ({cut}) fits on {resources}; set cpus_per_worker lower")
-    notes = [f"num_workers {cut} left out of the space: there are {resources}."] if cut else []
+    notes = [f"num_workers {cut} left out of the space: too many for {resources}."] if cut else []
     return domains | {"num_workers": Choices(fitting)}, notes

@@ -23,6 +23,9 @@ WINDOW_STEPS = 250_000
 MAX_WINDOWS = 10_000
 """Of a trial: more than any has, unless somebody else wrote its rows."""
 
+FEWEST = 4
+"""Windows of a run, whatever its length."""
+
 SHORTEST = 8
 """Windows that a run of less than four windows of ``WINDOW_STEPS`` is cut into, if its iterations are short enough."""
 
@@ -88,17 +91,21 @@ def _per_window(edges: np.ndarray, start_n: np.ndarray, end_n: np.ndarray, amoun
 
 
 def window_size(trials: Sequence[Sequence[Mapping[str, Any]]]) -> int:
-    """A size of windows for several trials' rows: ``WINDOW_STEPS``, or less if one of them is too short for four.
+    """A size of windows for several trials' rows: ``WINDOW_STEPS``, or less if one of them is too short for ``FEWEST``.
 
-    Then it is a round number that makes ``SHORTEST`` windows of the shortest, or as many as its iterations are.
+    Then it is a round number that makes ``SHORTEST`` windows of the shortest, or as many as its iterations are; or
+    ``FEWEST`` where iterations are longer, over which their games are then spread.
     """
     shortest = min((rows[-1]["timesteps_total"] for rows in trials if rows), default=0)
-    if shortest >= 4 * WINDOW_STEPS:
+    if shortest >= FEWEST * WINDOW_STEPS:
         return WINDOW_STEPS
     iteration = max((row.get("timesteps_this_iter", 1) for rows in trials for row in rows), default=1)
     rounds = [digit * 10**power for power in range(6) for digit in (1, 2, 5)]
-    fitting = [size for size in rounds if iteration <= size <= shortest and size <= WINDOW_STEPS]
-    return max((size for size in fitting if size * SHORTEST <= shortest), default=min(fitting, default=WINDOW_STEPS))
+    fitting = [size for size in rounds if size <= WINDOW_STEPS and size * FEWEST <= shortest]
+    whole = [size for size in fitting if size >= iteration]
+    return max(
+        (size for size in whole if size * SHORTEST <= shortest), default=min(whole or fitting[-1:] or [WINDOW_STEPS])
+    )
 
 
 def area_under(returns: np.ndarray, steps: np.ndarray) -> float:

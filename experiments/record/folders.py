@@ -8,6 +8,7 @@ import os
 import re
 from pathlib import Path
 
+from experiments.ask.storage import is_name
 from trainables.checkpoints import number
 from trainables.checks import ConfigError
 
@@ -37,11 +38,6 @@ def existing(storage_path: Path) -> list[str]:
     except OSError:
         return []
     return sorted(name for name in names if os.path.isfile(storage_path / name / RECORD))
-
-
-def is_name(name: str) -> bool:
-    """Whether this can be the name of a file or folder of ours: one step downwards, and fit to be printed."""
-    return name not in ("", ".", "..") and name.isprintable() and not {"/", "\\"} & {*name}
 
 
 def inside(folder: Path, name: str) -> Path:

@@ -15,8 +15,8 @@ from pydantic import Field, model_validator
 from experiments.ask.budget import Budget
 from experiments.ask.flags import KEEP_BEST
 from experiments.ask.schedulers import SCHEDULERS
-from experiments.ask.storage import is_uri
-from experiments.record.folders import RECORD, existing, is_name
+from experiments.ask.storage import is_name, is_uri
+from experiments.record.folders import RECORD, existing
 from experiments.record.models import Count, Model, Settings, read_model
 from experiments.record.provenance import provenance
 from trainables.checks import ConfigError, unknown
@@ -188,11 +188,9 @@ def of_some(configuration_of: Sequence[int] | None, trials: Sequence[int]) -> li
 def create(storage_path: Path, name: str | None, spec: ExperimentSpec) -> Path:
     """Make a new experiment's folder with its specification and its origin; return its absolute path.
 
-    Without a name it is called by learner, date and time. Raises ConfigError if the name exists already or is no folder
-    name, or if the storage path cannot be written; then no folder is left behind.
+    Without a name it is called by learner, date and time. Raises ConfigError if the name exists already, or if the
+    storage path cannot be written; then no folder is left behind.
     """
-    if name and not is_name(name):
-        raise ConfigError(f"--name {name!r} is not a folder name; put the path into --storage-path")
     spec = spec.but(origin=Origin(**provenance()))
     try:
         storage_path.mkdir(parents=True, exist_ok=True)

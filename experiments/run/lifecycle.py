@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import math
+import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -200,7 +201,7 @@ def _run(
     learner: Learner, folder: Path, spec: ExperimentSpec, callbacks: Sequence[tune.Callback], run: RunFlags
 ) -> int:
     """Run to the end, note why it ended, and print what came out; return the program's exit status."""
-    print(f"Look:    tensorboard --logdir {display(folder)}\n", flush=True)
+    print(f"Look:    tensorboard --logdir {shlex.quote(display(folder))}\n", flush=True)
     signals = StopSignals(next_command(folder, spec, False, run.again))
     deadline = time.monotonic() + (spec.time_budget_s or math.inf)
     whole = fit(deadline, learner, folder, spec, signals, callbacks, run.verbose)

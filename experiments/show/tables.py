@@ -222,7 +222,7 @@ def experiment_table(experiments: Sequence[Experiment], damaged: Iterable[str]) 
             "done": f"{done}/{len(experiment.spec.configs)}" + (f", {failed} failed" if failed else ""),
             "return": number(mean_last(experiment.best_seeds)),
             "size": filesize.decimal(_size(experiment.folder)),
-            "age": duration(age(experiment)),
+            "age": duration(seconds) if (seconds := age(experiment)) > -1 else "in the future: is the clock right?",
         }
         rows.append(row)
     empty = dict.fromkeys(("learner", "done", "return", "size", "age"), "")

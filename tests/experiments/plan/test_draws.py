@@ -77,8 +77,8 @@ def test_rows_come_equally_often_and_evaluations_seldom_unless_they_are_asked_fo
 def test_parallelism_beyond_the_cluster_is_cut_with_a_note():
     assert {config.num_workers for config in drawn(count=30, resources=TWO)[0]} == {1, 2}
     notes = space_around(PG, "default", {}, TWO).notes
-    assert notes == ["num_workers 4, 8 left out of the space: there are 2 CPUs."]
-    with pytest.raises(ConfigError, match="at most 2 workers"):
+    assert notes == ["num_workers 4, 8 left out of the space: too many for 2 CPUs."]
+    with pytest.raises(ConfigError, match="up to 2"):
         drawn(fixed={"num_workers": 3}, resources=TWO)
 
 
@@ -90,7 +90,7 @@ def test_fixed_settings_replace_the_space():
 
 def test_a_worker_needs_its_cpus_on_one_node():
     resources = ClusterResources((3, 3, 1))
-    with pytest.raises(ConfigError, match=r"7 CPUs of 3 nodes \(3, 3, 1\): at most 2 workers of 2 CPU"):
+    with pytest.raises(ConfigError, match=r"7 CPUs of 3 nodes \(3, 3, 1\): accepted are up to 2"):
         drawn(fixed={"num_workers": 3, "cpus_per_worker": 2}, resources=resources)
     twos, ones = ([PGConfig(num_workers=2, cpus_per_worker=cpus)] * 9 for cpus in (2, 1))
     assert (resources.trials(twos), resources.trials(ones)) == (1, 3)

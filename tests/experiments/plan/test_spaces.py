@@ -103,7 +103,7 @@ def test_parallelism_beyond_the_machine_is_left_out_and_no_other_draw_differs_fo
     for cores in (2, 8):
         resources = ClusterResources((cores,))
         space = own("num_workers=1,2,8", "gamma=0.9..0.99", resources=resources)
-        assert ("num_workers 8 left out of the space: there are 2 CPUs." in space.notes) == (cores == 2)
+        assert ("num_workers 8 left out of the space: too many for 2 CPUs." in space.notes) == (cores == 2)
         drawn.append([config.gamma for config in draw(PG, space, 9, 0, resources)[0]])
     assert drawn[0] == drawn[1]
     with pytest.raises(ConfigError, match="num_workers=8 needs 8 CPUs"):  # a grid would be another one elsewhere

@@ -1,7 +1,7 @@
 """Trials' names, which are folders' names, and numbers in them."""
 
+from experiments.ask.storage import is_name
 from experiments.plan.trial_names import LONGEST, in_words, short, trial_name
-from experiments.record.folders import is_name
 
 
 def test_a_name_says_what_is_swept_in_three_digits():

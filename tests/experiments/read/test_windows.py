@@ -69,13 +69,13 @@ def test_a_trial_of_a_million_billion_steps_is_refused_before_memory_is_taken():
         windows([row(100, 100, 1, 1.0), row(10**15, 100, 1, 1.0)], WINDOW_STEPS)
 
 
-def test_a_windows_size_is_dopamines_or_for_short_runs_a_round_number_no_shorter_than_an_iteration():
+def test_a_windows_size_is_dopamines_or_for_short_runs_a_round_number_of_which_each_has_four_or_more():
     long, short = [row(2_000_000, 65_536, 1, 0.0)], [row(12_000, 2000, 1, 0.0)]
     assert window_size([long]) == WINDOW_STEPS
     assert window_size([long, [row(900_000, 10_000, 1, 0.0)]]) == 100_000
     assert window_size([short]) == 2000
-    assert window_size([[row(100, 90, 1, 0.0)]]) == 100
-    assert window_size([]) == window_size([[]]) == window_size([[row(95, 95, 1, 0.0)]]) == WINDOW_STEPS
+    assert window_size([[row(8000, 8000, 1, 0.0)]]) == 2000, "less than an iteration"
+    assert window_size([]) == window_size([[]]) == WINDOW_STEPS
 
 
 def test_area_is_the_mean_over_steps_not_over_iterations():
