@@ -213,12 +213,13 @@ def _run(
     left = _left(experiment)
     all_begun = len(experiment.trials) == len(spec.configs)
     over = all_begun and not left
+    all_done = all_begun and all(trial.state == "failed" for trial in left)
     if signals.received:
         ended = INTERRUPTED
-    elif not whole:
+    elif not whole or not (all_done or spec.time_budget_s):  # also where a callback had Tune end it
         ended = GAVE_UP
     else:
-        ended = ALL_DONE if all_begun and all(trial.state == "failed" for trial in left) else TIME_BUDGET
+        ended = ALL_DONE if all_done else TIME_BUDGET
     try:
         _write(spec.but(ended=ended), folder)
     except OSError as error:
@@ -231,7 +232,7 @@ def _run(
         print(f"Nothing to extend: {STAY_SO}")
     elif command := next_command(folder, spec, over, run.again):
         print(f"{'Extend' if over else 'Resume'}:  {command}")
-    return signals.status or (status if settled else UNFINISHED)
+    return signals.status or (status if settled and ended != GAVE_UP else UNFINISHED)
 
 
 def _left(experiment: Experiment) -> list[Trial]:

@@ -79,18 +79,20 @@ def test_restarts_share_the_time_budget(begun, clock, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    ("planned", "endings", "received", "ended", "status"),
+    ("planned", "endings", "seconds", "received", "ended", "status"),
     [
-        (2, ["RuntimeError: a failed trial has no more to play", None], None, "all done", 1),
-        (2, ["running", None], None, "time budget", 0),
-        (3, [None, None], None, "time budget", 0),
-        (3, ["running", None], signal.SIGINT, "interrupted", 130),
+        (2, ["RuntimeError: a failed trial has no more to play", None], 60, None, "all done", 1),
+        (2, ["running", None], 60, None, "time budget", 0),
+        (3, [None, None], 60, None, "time budget", 0),
+        (3, [None, None], None, None, "gave up", 3),
+        (3, ["running", None], 60, signal.SIGINT, "interrupted", 130),
     ],
 )
-def test_why_an_experiment_ended_is_noted(planned, endings, received, ended, status, tmp_path, monkeypatch):
+def test_why_an_experiment_ended_is_noted(planned, endings, seconds, received, ended, status, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     trials = [({"seed": seed}, [-20] * 10, ending) for seed, ending in enumerate(endings)]
-    folder = write_experiment(tmp_path, "sweep", "pg", trials, planned=planned, iterations=20)
+    asked = {"planned": planned, "iterations": 20, "time_budget_s": seconds}
+    folder = write_experiment(tmp_path, "sweep", "pg", trials, **asked)
 
     def fit(learner, folder, spec, signals, callbacks, verbose):
         signals.received = received
