@@ -35,6 +35,11 @@ def test_the_pages_have_the_tables_of_the_data(publish):
     assert publish.filled(altered) == block[0]
 
 
+def test_the_figures_say_what_a_step_is_in_these_runs(publish):
+    for figure in (publish.learners_figure(), publish.beside_others_figure()):
+        assert figure.axes[0].get_xlabel() == "agent steps (4 frames each)"
+
+
 def test_runs_that_never_arrived_are_counted(publish):
     def run(*returns):
         ends = np.arange(1, len(returns) + 1) * 250_000.0

@@ -52,6 +52,9 @@ THEIRS = (
 )
 """Dopamine's agents and networks in the figure, with their colours and lines."""
 
+ENV_ID = "ALE/Pong-v5"
+"""Of all these runs."""
+
 LONGEST = 6e6
 """Agent steps that it shows."""
 
@@ -110,7 +113,7 @@ def learners_figure() -> mpl.figure.Figure:
         _draw(left, side, colour, f"{name}, {len(side)} seeds")
         for run in side:
             right.plot(run.seconds_w / 60, run.known_w, color=colour, linewidth=0.9, alpha=0.7)
-    label_steps(left)
+    label_steps(left, ENV_ID)
     right.set_xlabel("minutes of training, 2 workers")
     left.set_ylabel("mean return in windows\nof 250,000 agent steps")
     for axes in (left, right):
@@ -129,7 +132,7 @@ def beside_others_figure() -> mpl.figure.Figure:
         axes.plot(end_w[shown], return_nw.mean(axis=0)[shown], color=colour, linestyle=line, label=label)
     for (learner, name), colour in zip(LEARNERS.items(), COLOURS, strict=False):
         _draw(axes, runs(learner), colour, f"{name}, this project")
-    label_steps(axes)
+    label_steps(axes, ENV_ID)
     axes.set_xlim(0, LONGEST)
     axes.set_ylabel("mean return in windows of 250,000 agent steps")
     figure.legend(loc="outside lower left", ncols=2)
