@@ -9,17 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from experiments.ask.command_line import clean_exit, parse, program, subcommand
 from experiments.benchmarks.measure import show
-from experiments.benchmarks.questions import (
-    TRPO,
-    Benchmark,
-    Emulator,
-    Reinforce,
-    Rollout,
-    Simulate,
-    Sweep,
-    Tune,
-    Update,
-)
+from experiments.benchmarks.questions import BENCHMARKS
 
 DESCRIPTION = """Benchmarks:
 {benchmarks}
@@ -32,10 +22,6 @@ Examples:
   python experiments/benchmark.py reinforce --batch-sizes 10 60
   python experiments/benchmark.py simulate --nodes 11 --cores 18 --batch-size 300
 """
-
-BENCHMARKS: dict[str, type[Benchmark]] = {
-    each.__name__.lower(): each for each in (Emulator, Rollout, Update, Reinforce, TRPO, Tune, Sweep, Simulate)
-}
 
 
 @clean_exit()

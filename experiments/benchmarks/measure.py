@@ -17,14 +17,15 @@ from rich.measure import Measurement
 from rich.progress import track
 from rich.table import Table as RichTable
 
-from trainables.sampling.console import UP, PongConsole
+from trainables.config import PGConfig
+from trainables.sampling.console import UP, PongConsole, pong_settings
 
 T = TypeVar("T")
 
 FRAMES = 20_000
 """Frames of one bare emulator loop, about a second: of loops of 0.3 s, one may be 5% slower than the next."""
 
-FRAME_SKIP = 4
+FRAME_SKIP = pong_settings(PGConfig().env_id)["frameskip"]
 """Emulator frames of an agent step."""
 
 REINFORCE = {
@@ -105,6 +106,18 @@ def alternate(sides: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, li
         for name, side in sides.items():
             figures[name].append(side())
     return {name: values[1:] for name, values in figures.items()}
+
+
+def timed(trial: Any, iterations: int, before: int = 0) -> float:
+    """Seconds of so many iterations of a new trial, after those ``before``, which do not count; it is stopped then."""
+    for _ in range(before):
+        trial.train()
+    start = time.perf_counter()
+    for _ in range(iterations):
+        trial.train()
+    seconds = time.perf_counter() - start
+    trial.stop()
+    return seconds
 
 
 def shares(rates: Mapping[str, Sequence[float]], unit: str) -> list[dict[str, Any]]:

@@ -5,21 +5,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from ray import tune
 
-from experiments.benchmarks.measure import (
-    FRAME_SKIP,
-    REINFORCE,
-    Spread,
-    Table,
-    alternate,
-    bare_emulators,
-)
+from experiments.benchmarks.measure import FRAME_SKIP, REINFORCE, Spread, Table, alternate, bare_emulators, timed
 from experiments.benchmarks.questions import Sweep, Tune
 from experiments.plan.learners import PG
 from experiments.plan.resources import local_cpus
@@ -42,29 +34,24 @@ def benchmark_tune(flags: Tune) -> Iterator[Table]:
     """The tables of ``Tune``."""
     starts = alternate({"s": _seconds_to_first_game}, flags.rounds)
     start_ray(None, verbose=False)
-    runs = {"bare learner": partial(_bare, flags.iterations), "under Tune": partial(_under_tune, flags.iterations)}
-    sides = alternate(runs, flags.rounds)
+    count = flags.iterations - 1
+
+    def bare() -> float:
+        return timed(PongPG(config=SETTINGS), count, before=1) / count
+
+    def under_tune() -> float:
+        return _under_tune(flags.iterations)
+
+    sides = alternate({"bare learner": bare, "under Tune": under_tune}, flags.rounds)
     rows: list[dict[str, Any]] = [
         {"side": name, "s/update": Spread.of(values), "of bare": Spread.of(np.divide(values, sides["bare learner"]))}
         for name, values in sides.items()
     ]
-    title = f"PongPG, 10 games per update, {local_cpus()} workers, {flags.iterations - 1} updates a run"
+    title = f"PongPG, 10 games per update, {local_cpus()} workers, {count} updates a run"
     note = "Both play the same games. Under Tune come logs and a checkpoint every 5 updates, while workers play on."
     yield Table(title, rows, note)
     command = f"python experiments/{PROGRAMS['pg']} --smoke-test"
     yield Table("From the command to the first game", [{"command": command, "s": Spread.of(starts["s"])}])
-
-
-def _bare(iterations: int) -> float:
-    """Seconds per update of a learner that nobody supervises."""
-    trial = PongPG(config=SETTINGS)
-    trial.train()
-    start = time.perf_counter()
-    for _ in range(iterations - 1):
-        trial.train()
-    seconds = time.perf_counter() - start
-    trial.stop()
-    return seconds / (iterations - 1)
 
 
 class _Clock(tune.Callback):

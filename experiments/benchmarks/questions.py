@@ -148,3 +148,9 @@ class Simulate(Benchmark):
 
     updates: Annotated[int, Bounds(3)] = 10
     """Real updates of 10 games that the model is checked with, on 1 and on 2 workers each."""
+
+
+BENCHMARKS: dict[str, type[Benchmark]] = {
+    each.__name__.lower(): each for each in (Emulator, Rollout, Update, Reinforce, TRPO, Tune, Sweep, Simulate)
+}
+"""By what is typed."""

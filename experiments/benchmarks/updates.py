@@ -16,6 +16,7 @@ from experiments.benchmarks.measure import (
     alternate,
     bare_emulators,
     shares,
+    timed,
 )
 from experiments.benchmarks.questions import TRPO, Reinforce, Update
 from experiments.plan.resources import local_cpus
@@ -100,22 +101,20 @@ def _batch(batch: int, rounds: int) -> Table:
     with ExitStack() as stack:
         sides = {name: _updates(batch, count, stack) for name, count in counts.items()}
         measured = alternate(sides, rounds)
-    serial_s = np.array([run["seconds"] for run in measured["serial, no Ray"]])
-    rows = []
-    for name, runs in measured.items():
-        figures = {key: np.array([run[key] for run in runs]) for key in runs[0]}
-        speed_up = serial_s / figures["seconds"]
-        rows.append(
-            {
-                "side": name,
-                "s/update": Spread.of(figures["seconds"]),
-                "speed-up": Spread.of(speed_up),
-                "efficiency": Spread.of(speed_up / max(1, counts[name])),
-                "emulator share": Spread.of(figures["share"]),
-                "idle": Spread.of(figures["idle"]),
-                "MB/game": Spread.of(figures["bytes"] / 1e6).middle,
-            }
-        )
+    figures = {name: {key: np.array([run[key] for run in runs]) for key in runs[0]} for name, runs in measured.items()}
+    serial_s = figures["serial, no Ray"]["seconds"]
+    rows = [
+        {
+            "side": name,
+            "s/update": Spread.of(found["seconds"]),
+            "speed-up": Spread.of(serial_s / found["seconds"]),
+            "efficiency": Spread.of(serial_s / found["seconds"] / max(1, counts[name])),
+            "emulator share": Spread.of(found["share"]),
+            "idle": Spread.of(found["idle"]),
+            "MB/game": float(np.median(found["bytes"])) / 1e6,
+        }
+        for name, found in figures.items()
+    ]
     note = "Idle: share of the workers' time in a rollout without a game. Emulator share: of as many bare loops."
     return Table(f"PongPG, {batch} games per update, {rounds} updates a side", rows, note)
 
@@ -159,7 +158,11 @@ def benchmark_trpo(flags: TRPO) -> Iterator[Table]:
     """The tables of ``TRPO``."""
     start_ray(None, verbose=False)
     counts = (1, local_cpus())
-    seconds = alternate({str(count): partial(_first_ten, count) for count in counts}, flags.runs)
+
+    def first_ten(workers: int) -> float:
+        return timed(PongTRPO(config=MEMORY | {"num_workers": workers}), 10)
+
+    seconds = alternate({str(count): partial(first_ten, count) for count in counts}, flags.runs)
     rows = [
         {
             "workers": count,
@@ -170,13 +173,3 @@ def benchmark_trpo(flags: TRPO) -> Iterator[Table]:
         for count, values, theirs in zip(counts, seconds.values(), MODULAR_RL_S, strict=False)
     ]
     yield Table("First 10 iterations of PongTRPO", rows, "The original: on one core, and on 16 virtual cores.")
-
-
-def _first_ten(workers: int) -> float:
-    trial = PongTRPO(config=MEMORY | {"num_workers": workers})
-    start = time.perf_counter()
-    for _ in range(10):
-        trial.train()
-    seconds = time.perf_counter() - start
-    trial.stop()
-    return seconds
