@@ -62,14 +62,9 @@ def curves(side: Runs) -> tuple[np.ndarray, np.ndarray]:
 
 def arrivals(side: Runs, score: float, minutes: bool = False) -> tuple[list[float], list[float]]:
     """When runs came to a score, and when those ended that did not: agent steps, or minutes of training."""
-    arrived, ended = [], []
-    for run in side:
-        clock_w, steps = run.seconds_w / 60 if minutes else run.end_w, run.steps_to(score)
-        if steps is None:
-            ended.append(float(clock_w[-1]))
-        else:
-            arrived.append(float(np.interp(steps, run.end_w, clock_w)))
-    return arrived, ended
+    clocks = [(run, run.seconds_w / 60 if minutes else run.end_w) for run in side]
+    arrived = [float(clock_w[run.return_w >= score][0]) for run, clock_w in clocks if (run.return_w >= score).any()]
+    return arrived, [float(clock_w[-1]) for run, clock_w in clocks if not (run.return_w >= score).any()]
 
 
 def steps_to(side: Runs, score: float) -> str:
@@ -145,13 +140,11 @@ def first_difference(published: pd.DataFrame, again: pd.DataFrame) -> str:
     left_out = {*NOT_COMPARED, "experiment", "trial", *(f"config/{name}" for name in SPEED_ONLY)}
     if len(published) != len(again):
         return f"{len(published)} rows published, {len(again)} now"
-    for name in published.columns.intersection(again.columns):
-        old, new = published[name].to_numpy(), again[name].to_numpy()
-        if name in left_out or name.startswith(PERF) or pd.isna(old).all():
-            continue
-        other = np.flatnonzero(~((old == new) | (pd.isna(old) & pd.isna(new))))
-        if len(other):
-            return f"row {other[0]}, {name}: published {old[other[0]]}, now {new[other[0]]}"
+    for name in published.columns.intersection(again.columns).difference(left_out, sort=False):
+        both = pd.DataFrame({"old": published[name].to_numpy(), "new": again[name].to_numpy()})
+        other = both[both["old"].ne(both["new"]) & both.notna().any(axis=1)]
+        if len(other) and not name.startswith(PERF) and both["old"].notna().any():
+            return f"row {other.index[0]}, {name}: published {other['old'].iloc[0]}, now {other['new'].iloc[0]}"
     return ""
 
 

@@ -23,14 +23,14 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import speed_tables
-from learning_tables import DATA, LEARNERS, REPORTS, ROOT, SEED, Runs, curves, first_difference, others, pair, runs
+from learning_tables import DATA, LEARNERS, REPORTS, ROOT, SEED, curves, first_difference, others, pair, runs
 from scipy import stats
 
 from experiments import read
-from experiments.read.statistics import mean_interval
 from experiments.read.windows import WINDOW_STEPS, windows
 from experiments.record.provenance import provenance
-from experiments.show.figures import COLOURS, STYLE, draw_band, label_steps, new_figure
+from experiments.show.comparison_page import draw_runs
+from experiments.show.figures import COLOURS, STYLE, label_steps, new_figure
 from experiments.show.outputs import to_bytes
 from experiments.show.page import Page
 from trainables.files import replace_text, replacing
@@ -110,7 +110,7 @@ def learners_figure() -> mpl.figure.Figure:
     left, right = figure.subplots(1, 2, sharey=True)
     for (learner, name), colour in zip(LEARNERS.items(), COLOURS, strict=False):
         side = runs(learner)
-        _draw(left, side, colour, f"{name}, {len(side)} seeds")
+        draw_runs(left, *curves(side), colour, f"{name}, {len(side)} seeds")
         for run in side:
             right.plot(run.seconds_w / 60, run.known_w, color=colour, linewidth=0.9, alpha=0.7)
     label_steps(left, ENV_ID)
@@ -131,20 +131,12 @@ def beside_others_figure() -> mpl.figure.Figure:
         shown, label = end_w <= LONGEST, f"{agent}, {network.removesuffix(' (JAX)')}"
         axes.plot(end_w[shown], return_nw.mean(axis=0)[shown], color=colour, linestyle=line, label=label)
     for (learner, name), colour in zip(LEARNERS.items(), COLOURS, strict=False):
-        _draw(axes, runs(learner), colour, f"{name}, this project")
+        draw_runs(axes, *curves(runs(learner)), colour, f"{name}, this project")
     label_steps(axes, ENV_ID)
     axes.set_xlim(0, LONGEST)
     axes.set_ylabel("mean return in windows of 250,000 agent steps")
     figure.legend(loc="outside lower left", ncols=2)
     return figure
-
-
-def _draw(axes: mpl.axes.Axes, side: Runs, colour: str, label: str) -> None:
-    end_w, return_nw = curves(side)
-    for return_w in return_nw:
-        axes.plot(end_w, return_w, color=colour, linewidth=0.7, alpha=0.45)
-    axes.plot(end_w, return_nw.mean(axis=0), color=colour, linewidth=2, label=label)
-    draw_band(axes, end_w, *mean_interval(return_nw), colour)
 
 
 def write() -> None:

@@ -125,10 +125,7 @@ def default_sweeps() -> str:
     heads += ["10 games, sampled", "10 games, most probable actions"]
     waits, rows = json.loads((DATA / "waits.json").read_text()), []
     for command, name in sweeps().items():
-        whole, best = (
-            json.loads((DATA / f"benchmark_{name}.json").read_text())[0],
-            winner(rows_of(name).groupby("trial").last()),
-        )
+        whole, best = tables(name)[0], winner(rows_of(name).groupby("trial").last())
         found = whole["rows"][0]
         seconds = int(re.search(r": (\d+) s on", whole["title"])[1])
         rows.append(

@@ -186,8 +186,8 @@ def curves_figure(comparison: Comparison, labels: Sequence[str]) -> Figure:
         for side, label, colour in zip(comparison.sides, labels, COLOURS, strict=False):
             over_steps = [curve.returns_at(comparison.steps_k) for curve in side.curves]
             named = f"{label}, {counted(len(side.curves), 'seed')}"
-            _draw(above, comparison.steps_k, np.array(over_steps), colour, named)
-            _draw(below, *_over_time(side, comparison.steps), colour, None)
+            draw_runs(above, comparison.steps_k, np.array(over_steps), colour, named)
+            draw_runs(below, *_over_time(side, comparison.steps), colour, None)
         label_steps(above, comparison.sides[0].configuration.env_id)
         label_time(below)
         for axes in (above, below):
@@ -225,7 +225,7 @@ def _over_time(side: Side, steps: int) -> tuple[np.ndarray, np.ndarray]:
     return grid, np.array(samples)
 
 
-def _draw(axes: Axes, x: np.ndarray, samples: np.ndarray, colour: str, label: str | None) -> None:
+def draw_runs(axes: Axes, x: np.ndarray, samples: np.ndarray, colour: str, label: str | None) -> None:
     """Seeds (n, k) as thin lines; their mean as a thick one, in its band, where all of them have a return."""
     for sample in samples:
         axes.plot(x, sample, color=colour, linewidth=0.7, alpha=0.45, marker=_marker(sample))
