@@ -1,5 +1,6 @@
 """Population based training (Jaderberg et al. 2017): who can copy whom, and what changes when somebody does."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,12 @@ from trainables.config import Config
 
 RESAMPLE, FACTORS = 0.25, (0.8, 1.2)
 """How often a mutation draws anew from the whole range; otherwise a number is multiplied by one of these factors."""
+
+QUANTILE = 0.25
+"""Share of a group, rounded up and at most a half, that copies; and of the best, which are copied."""
+
+STREAM = 2**32 - 2
+"""Spawn key of the generators that draw exchanges; trials' own streams have other ones."""
 
 
 def mutations(learner: Learner, swept: Sequence[str], space: Mapping[str, str] | None) -> dict[str, Choices | Range]:
@@ -64,6 +71,31 @@ def notes(
         lines.append(f"pbt: {who}, so they cannot copy each other's weights; more --num-samples{cure} would help.")
     changing = " and ".join(mutations(learner, swept, space)) or "no setting"
     return [*lines, f"pbt: who copies takes over and changes {changing}; all else it keeps."]
+
+
+def losers(scores: Sequence[float | None], groups: Sequence[Sequence[int]]) -> list[tuple[int, list[int]]]:
+    """The trials that copy, each with the best ones of its group that have more. Of equal scores the first is best."""
+    found = []
+    for group in groups:
+        scored = {index: score for index in group if (score := scores[index]) is not None}
+        ranked = sorted(scored, key=lambda index: (scored[index], -index), reverse=True)
+        count = min(math.ceil(len(ranked) * QUANTILE), len(ranked) // 2)
+        for index in ranked[len(ranked) - count :]:
+            if best := [other for other in ranked[:count] if scored[other] > scored[index]]:
+                found.append((index, best))
+    return found
+
+
+def drawn(
+    seed: int, exchange: int, trial: int, best: Mapping[int, Mapping[str, Any]], domains: Mapping[str, Choices | Range]
+) -> tuple[int, dict[str, Any]]:
+    """Whom a trial copies, of the ``best`` and their settings, and what it then has of the settings of ``domains``.
+
+    ``seed`` is the sweep's, and exchanges are counted from 0.
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(STREAM, exchange, trial)))
+    donor = [*best][int(rng.integers(len(best)))]
+    return donor, {name: mutated(domain, best[donor][name], rng) for name, domain in domains.items()}
 
 
 def mutated(domain: Choices | Range, value: Any, rng: np.random.Generator) -> Any:

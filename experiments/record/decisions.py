@@ -139,3 +139,12 @@ def means(scores: Sequence[float | None], configurations: Sequence[Sequence[int]
     """Each configuration's mean over the seeds that have a score; None where none has."""
     arrived = [[score for trial in trials if (score := scores[trial]) is not None] for trials in configurations]
     return [math.fsum(each) / len(each) if each else None for each in arrived]
+
+
+def best(scores: Sequence[float | None], configurations: Sequence[Sequence[int]], count: int) -> list[list[int]]:
+    """The trials that have a score of the ``count`` configurations with the highest means, the best first.
+
+    Of equal ones the first is best.
+    """
+    scored = [(-mean, index) for index, mean in enumerate(means(scores, configurations)) if mean is not None]
+    return [[i for i in configurations[index] if scores[i] is not None] for _, index in sorted(scored)[:count]]

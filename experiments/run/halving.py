@@ -6,6 +6,7 @@ Tune's ASHA promotes whoever comes first, so who wins depends on the cores. Here
 results at the rung and the trials' order, and holds from the moment at which it is written down.
 """
 
+import itertools
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ from experiments.ask.budget import duration
 from experiments.plan.capacity import trials_of_round
 from experiments.plan.learners import Learner
 from experiments.read.restored import RestoredTrial
-from experiments.record.decisions import Decision, dropped, means, read_decisions, with_diverged, write_decisions
+from experiments.record.decisions import Decision, best, dropped, read_decisions, with_diverged, write_decisions
 from experiments.record.spec import ExperimentSpec
 from experiments.run.lending import Lending
 from experiments.run.ray_session import cluster_resources
@@ -78,8 +79,8 @@ class Halving(Rounds):
         trials = {int(trial_number(trial)): trial for trial in tune_controller.get_trials()}
         configurations = self.spec.configurations
         scores = self._scores(trials)
-        go_on = best(means(scores, configurations), trials_of_round(len(configurations), len(self._decisions) + 1))
-        kept = [index for each in go_on for index in configurations[each] if scores[index] is not None]
+        go_on = best(scores, configurations, trials_of_round(len(configurations), len(self._decisions) + 1))
+        kept = [*itertools.chain(*go_on)]
         decision = Decision(at=self._rungs[len(self._decisions)], scores=scores, kept=kept)
         self._decisions.append(decision)
         self.write_down(write_decisions, self._decisions)
@@ -132,9 +133,3 @@ class _Pace:
     def too_long(self, so_far: float, steps: float) -> bool:
         self._rate = (so_far - self._steps) / (time.monotonic() - self._began)
         return self.seconds(steps) > self.left
-
-
-def best(scores: Sequence[float | None], count: int) -> list[int]:
-    """The configurations with the highest scores, at most ``count``, the best first. Of equals the first is best."""
-    scored = [(-score, index) for index, score in enumerate(scores) if score is not None]
-    return [index for _, index in sorted(scored)[:count]]

@@ -12,10 +12,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 from ray.tune.experiment import Trial
 
-from experiments.plan.exchanges import groups, mutated, mutations
+from experiments.plan.exchanges import drawn, groups, losers, mutations
 from experiments.plan.learners import Learner
 from experiments.read import saved_policies
 from experiments.read.restored import RestoredTrial
@@ -30,12 +29,6 @@ from experiments.run.tune_trials import trial_folder
 from trainables import checkpoints
 from trainables.files import replace_text
 from trainables.metrics import METRIC
-
-QUANTILE = 0.25
-"""Share of a group, rounded up and at most a half, that copies; and of the best, which are copied."""
-
-STREAM = 2**32 - 2
-"""Spawn key of the generators that draw exchanges; trials' own streams have other ones."""
 
 
 class Population(Rounds):
@@ -71,10 +64,8 @@ class Population(Rounds):
 
     def _planned(self, trials: Mapping[int, Trial], index: int, best: Sequence[int]) -> Copy:
         """Draw a donor, and the settings to go on with."""
-        seed = np.random.SeedSequence(self.spec.seeds[0], spawn_key=(STREAM, len(self._exchanges), index))
-        rng = np.random.default_rng(seed)
-        donor = best[int(rng.integers(len(best)))]
-        settings = {name: mutated(domain, trials[donor].config[name], rng) for name, domain in self._mutations.items()}
+        configs = {donor: trials[donor].config for donor in best}
+        donor, settings = drawn(self.spec.seeds[0], len(self._exchanges), index, configs, self._mutations)
         return Copy(
             trial=index,
             donor=donor,
@@ -119,19 +110,6 @@ class Population(Rounds):
         trial.set_config(config)
         result = self.result_of(donor)
         give_back(trial, [(target, result)], copy.target, result)
-
-
-def losers(scores: Sequence[float | None], groups: Sequence[Sequence[int]]) -> list[tuple[int, list[int]]]:
-    """The trials that copy, each with the best ones of its group that have more. Of equal scores the first is best."""
-    found = []
-    for group in groups:
-        scored = {index: score for index in group if (score := scores[index]) is not None}
-        ranked = sorted(scored, key=lambda index: (scored[index], -index), reverse=True)
-        count = min(math.ceil(len(ranked) * QUANTILE), len(ranked) // 2)
-        for index in ranked[len(ranked) - count :]:
-            if best := [other for other in ranked[:count] if scored[other] > scored[index]]:
-                found.append((index, best))
-    return found
 
 
 def _newest(trial: Trial) -> int:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from experiments.plan.draws import draw
-from experiments.plan.exchanges import groups, mutated, mutations, notes
+from experiments.plan.exchanges import groups, losers, mutated, mutations, notes
 from experiments.plan.learners import LEARNERS, PG, TRPO
 from experiments.plan.ranges import Choices, ends_of, parse
 from experiments.plan.resources import ClusterResources
@@ -80,3 +80,11 @@ def test_a_mutation_stays_within_its_range_and_repeats_with_its_generator(words,
     else:
         low, high = ends_of(domain)
         assert all(low <= changed <= high for changed in found)
+
+
+def test_the_worst_quarter_of_each_group_copies_one_of_its_best_that_has_more():
+    assert losers([1.0, 2.0, 3.0, 4.0], [[0, 1, 2, 3]]) == [(0, [3])]
+    assert losers([1.0, 2.0, 3.0, 4.0], [[0, 3], [1], [2]]) == [(0, [3])]
+    assert losers([4.0, 1.0, 3.0, 2.0, 5.0], [[0, 1, 2, 3, 4]]) == [(3, [4, 0]), (1, [4, 0])]
+    assert losers([-21.0, -21.0, None, None], [[0, 1, 2, 3]]) == [], "an equal is no gain"
+    assert losers([None, 1.0, 2.0], [[0, 1, 2]]) == [(1, [2])], "who came to its end takes no part"

@@ -9,6 +9,7 @@ from experiments.record.decisions import (
     Decision,
     Exchange,
     WinnerGames,
+    best,
     dropped,
     means,
     passed,
@@ -91,3 +92,10 @@ def test_a_seed_that_diverged_counts_as_the_worst_of_all_trials():
     assert with_diverged([5.0, None, 3.0, 1.0], {1}, two_of_two) == [5.0, 1.0, 3.0, 1.0]
     assert with_diverged([None, None, 3.0, 1.0], {1}, two_of_two) == [None, None, 3.0, 1.0], "none has arrived"
     assert with_diverged([None, 2.0], {0}, [[0], [1]]) == [None, 2.0], "of one seed nothing changes"
+
+
+def test_the_best_go_on_and_of_equals_the_first():
+    assert best([1.0, 3.0, 2.0], [[0], [1], [2]], 2) == [[1], [2]]
+    assert best([1.0, None, 1.0], [[0], [1], [2]], 1) == [[0]], "who failed is no better than anybody"
+    assert best([None, None], [[0], [1]], 1) == []
+    assert best([5.0, 1.0, None, 4.0], [[0, 1], [2, 3]], 1) == [[3]], "by the mean of the seeds that have a score"

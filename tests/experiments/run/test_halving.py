@@ -15,7 +15,6 @@ from experiments.read.experiments import read_experiment
 from experiments.record.decisions import read_decisions
 from experiments.record.spec import ExperimentSpec
 from experiments.run import lifecycle
-from experiments.run.halving import best
 from tests.helpers.small_experiments import (
     InterruptAt,
     fit,
@@ -30,12 +29,6 @@ from tests.helpers.small_experiments import (
 from tests.helpers.trials import CARTPOLE
 from trainables.config import PGConfig, TRPOConfig
 from trainables.trainable import PongTRPO
-
-
-def test_the_best_go_on_and_of_equals_the_first():
-    assert best([1.0, 3.0, 2.0], 2) == [1, 2]
-    assert best([1.0, None, 1.0], 1) == [0], "who failed is no better than anybody"
-    assert best([None, None], 1) == []
 
 
 @pytest.fixture(scope="module")

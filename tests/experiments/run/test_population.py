@@ -10,18 +10,10 @@ from ray.tune.experiment import Trial
 
 from experiments.plan.learners import TRPO
 from experiments.record.decisions import Exchange, read_exchanges, write_exchanges
-from experiments.run.population import Population, losers
+from experiments.run.population import Population
 from tests.helpers.small_experiments import PAIR, fit, iterations, newest_arrays, rows, trial_folders
 from tests.helpers.trials import assert_same
 from trainables import checkpoints
-
-
-def test_the_worst_quarter_of_each_group_copies_one_of_its_best_that_has_more():
-    assert losers([1.0, 2.0, 3.0, 4.0], [[0, 1, 2, 3]]) == [(0, [3])]
-    assert losers([1.0, 2.0, 3.0, 4.0], [[0, 3], [1], [2]]) == [(0, [3])]
-    assert losers([4.0, 1.0, 3.0, 2.0, 5.0], [[0, 1, 2, 3, 4]]) == [(3, [4, 0]), (1, [4, 0])]
-    assert losers([-21.0, -21.0, None, None], [[0, 1, 2, 3]]) == [], "an equal is no gain"
-    assert losers([None, 1.0, 2.0], [[0, 1, 2]]) == [(1, [2])], "who came to its end takes no part"
 
 
 def test_trials_meet_at_the_next_multiple_of_the_interval_beyond_the_one_that_was_least_far(tmp_path):
