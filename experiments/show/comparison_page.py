@@ -124,8 +124,8 @@ def differing(comparison: Comparison) -> str:
 def _levels(pairs: Sequence[Pair]) -> str:
     """Which intervals stand in brackets."""
     measures = (
-        "The area is the mean return over all windows until then, so it is high for a configuration that learns early."
-        " The probability of improvement is that of a seed to score higher than one of the first configuration."
+        "The area is the mean return over all windows that both have until then: high for a configuration that learns"
+        " early. The probability of improvement is that of a seed to score higher than one of the first configuration."
     )
     if len(pairs) == 1:
         return f"Differences are from the first configuration, with 95% intervals. {measures}"
