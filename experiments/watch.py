@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from experiments.ask.command_line import clean_exit, parse
 from experiments.ask.flags import shown
-from experiments.plan.learners import import_typed
+from experiments.plan.learners import learner_typed
 from experiments.read import saved_policies
 from experiments.show.outputs import require_film_name, require_writable
 from trainables.checks import Bounds, check_fields
@@ -67,7 +67,8 @@ def main() -> None:
     arguments = parse(Arguments, DESCRIPTION)
     found = saved_policies.find(arguments.storage_path, arguments.target)
     best = saved_policies.best_of(found)
-    import_typed(arguments.learner)
+    if arguments.learner:
+        learner_typed(arguments.learner)
     kind = "progress" if arguments.film else f"iteration-{best.iteration}"
     out = arguments.out or Path(f"{best.name}-{kind}.gif")
     require_writable(out)

@@ -1,10 +1,8 @@
 """What ``benchmark.py`` can be asked: a class each, whose docstring is help, and whose fields are flags."""
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from pkgutil import resolve_name
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import tyro
 
@@ -26,10 +24,6 @@ class Benchmark:
         check_fields(self)
         if self.json and not self.json.absolute().parent.is_dir():
             raise ConfigError(f"--json {self.json}: there is no folder {self.json.parent}")
-
-    def load(self) -> Callable[[Any], Iterator[Any]]:
-        """Import what measures."""
-        return resolve_name(f"experiments.benchmarks.{self.measured_by}")
 
 
 @dataclass(frozen=True)

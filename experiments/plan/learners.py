@@ -132,12 +132,6 @@ def typed_as(name: str) -> str:
     return found.word if found else ":".join(name.rsplit(".", 1))
 
 
-def import_typed(text: str | None) -> None:
-    """Import the learner that a user typed, if one was. Raises as ``learner_typed`` does."""
-    if text:
-        learner_typed(text)
-
-
 def learner_typed(text: str) -> Learner:
     """The learner that a user typed: one of ours by its name, one's own as ``module:Class``, which is imported.
 

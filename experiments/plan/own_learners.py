@@ -1,6 +1,5 @@
 """A learner of somebody's own (docs/own_learner.md): its module is imported, and what is wrong with it refused."""
 
-import dataclasses
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -54,9 +53,6 @@ def _require_algorithm(typed: str, algorithm: Any) -> None:
     parameters = vars(config_class).get("__dataclass_params__")
     if not (parameters and parameters.frozen):
         raise ConfigError(f"{typed}: {config_class.__name__} needs the decorator @dataclass(frozen=True)")
-    known = {field.name for field in dataclasses.fields(config_class)}
-    if strange := {*config_class.ARCHITECTURE_FIELDS} - known:
-        raise ConfigError(f"{typed}: ARCHITECTURE_FIELDS: {unknown('setting', min(strange), known)}")
     try:
         config_class()
     except ConfigError as error:
@@ -79,10 +75,8 @@ def _space(typed: str, module: ModuleType, config_class: type[Config]) -> Simple
     for preset, settings in presets.items():
         spaces = {preset: {name: domain for name, domain in around.items() if name not in settings}, **spaces}
     known = config_class().to_dict()
-    for where, names in {
-        "MUTATIONS": mutations,
-        **{f"SPACES[{preset!r}]": spaces[preset] for preset in spaces},
-    }.items():
+    named = {"ARCHITECTURE_FIELDS": config_class.ARCHITECTURE_FIELDS, "MUTATIONS": mutations}
+    for where, names in (named | {f"SPACES[{preset!r}]": space for preset, space in spaces.items()}).items():
         if strange := [name for name in names if name not in known]:
             raise ConfigError(f"{typed}: {where}: {unknown('setting', str(strange[0]), known)}")
     if fixed := [name for name in mutations if name in config_class.ARCHITECTURE_FIELDS]:

@@ -120,15 +120,16 @@ def _drawn(learner: Learner, sweep: SweepFlags, settings: dict[str, Any], resour
         space = own_space(learner, sweep.preset, settings, sweep.space, sweep.sweep, room)
     else:
         space = space_around(learner, sweep.preset, settings, resources)
+    parallel = {"num_workers", "cpus_per_worker"}
+    if parallel.isdisjoint(space.domains):  # before anything is drawn or played
+        fixed = {name: space.settings[name] for name in parallel & space.settings.keys()}
+        require_fits(learner.config_class.from_dict(fixed), resources)
     found = draw(learner, space, None, sweep.seed, resources) if sweep.grid else None
     if found:
         sweep = dataclasses.replace(sweep, grid=False, num_samples=len(found[0]))
     capacity = None
     if SCHEDULERS[sweep.scheduler].has_rungs:
-        pace = typical(learner, space)
-        if {"num_workers", "cpus_per_worker"}.isdisjoint(space.domains):  # before a game is played
-            require_fits(pace, resources)
-        capacity = Capacity.of(learner, pace, resources, sweep.seeds, sweep.max_concurrent)
+        capacity = Capacity.of(learner, typical(learner, space), resources, sweep.seeds, sweep.max_concurrent)
         asked = sweep.timesteps or (sweep.iterations and round(sweep.iterations * capacity.iteration_steps))
         num_samples, steps = capacity.choose(sweep.time_budget_s, sweep.num_samples, asked)
         timesteps = sweep.timesteps if sweep.iterations else steps

@@ -12,9 +12,6 @@ from experiments.show.text import line
 from trainables.metrics import WORST_RETURN
 from trainables.sampling.evaluation import MeasuredGame, caption, mean_with_interval, measure, watched_numbers
 
-MAX_PANELS = 4
-"""Policies side by side in a film of the progress."""
-
 
 def watch(
     found: list[CheckpointRef], best: CheckpointRef, out: Path, episodes: int, seed: int, greedy: bool, progress: bool
@@ -43,7 +40,9 @@ def watch(
         return
     if progress:
         earlier = [(name, play(runner)) for name, runner in _earlier(found, best)]
-        gif = _progress([*earlier, (f"iteration {best.iteration}", played[0])])
+        shown = [*earlier, (f"iteration {best.iteration}", played[0])]
+        captions = [(name, f"return {game.episode_return:+.0f} in {game.length:,} steps") for name, game in shown]
+        gif = side_by_side([game.film for _, game in shown if game.film], captions)
     else:
         gif = film.gif(caption(played[0], f"after iteration {best.iteration}, {actions}"))
     write_out(out, gif)
@@ -53,14 +52,9 @@ def watch(
 def _earlier(found: list[CheckpointRef], best: CheckpointRef) -> list[tuple[str, PolicyRunner]]:
     """The untrained policy, and up to two of the trial's checkpoints between it and the best one."""
     earlier = [item for item in found if item.folder.parent == best.folder.parent and item.iteration < best.iteration]
-    between = saved_policies.on_the_way(earlier, best, MAX_PANELS - 2)
+    between = saved_policies.on_the_way(earlier, best, 2)
     runners = [(f"iteration {item.iteration}", saved_policies.policy_runner(item)) for item in between]
     return [("untrained", saved_policies.untrained_runner(best)), *runners]
-
-
-def _progress(played: list[tuple[str, MeasuredGame]]) -> bytes:
-    captions = [(name, f"return {game.episode_return:+.0f} in {game.length:,} steps") for name, game in played]
-    return side_by_side([game.film for _, game in played if game.film], captions)
 
 
 def score_text(returns: list[float], pong: bool) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import tyro
 
-from experiments.plan.learners import import_typed
+from experiments.plan.learners import learner_typed
 from experiments.read.experiments import Experiment, read_experiment
 from experiments.record.spec import find
 
@@ -59,4 +59,5 @@ class OwnCode:
 
     def import_learner(self) -> None:
         """Import it, if one was named. Raises ConfigError if that fails."""
-        import_typed(self.learner)
+        if self.learner:
+            learner_typed(self.learner)

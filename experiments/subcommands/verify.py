@@ -7,7 +7,6 @@ from typing import Annotated
 
 import tyro
 
-from experiments.plan.learners import import_typed
 from experiments.plan.resources import local_cpus
 from experiments.read.experiments import Experiment
 from experiments.read.trial import Trial
@@ -59,7 +58,7 @@ class Verify(Again):
 
     def run(self) -> None:
         """Verify, and end the program with status 1 if something is different."""
-        import_typed(self.learner)
+        self.import_learner()
         experiment = self.read_named()
         from experiments.run.again import verify  # loads Ray, which --help and a wrong name have no use for
 
@@ -109,7 +108,7 @@ class Replay(Again):
 
     def run(self) -> None:
         """Play again, and write the film."""
-        import_typed(self.learner)
+        self.import_learner()
         experiment = self.read_named()
         trial = self._chosen(experiment)
         iteration = trial.iterations if self.iteration is None else self.iteration

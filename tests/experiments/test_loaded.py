@@ -19,8 +19,9 @@ ANSWERS = [
 REFUSALS = [
     *("results.py lst", "results.py report pg-swep", "results.py verify", "results.py compare nothing pg-sweep"),
     *("train.py pg --gama 0.9", "train.py trpo --max-kl 0", "train.py pg --resume sweep", "sweep.py nobody:Learner"),
-    *("sweep_pong.py --dry-run --num-workers 4000", "sweep_pong.py --sweep gamma=2", "sweep_trpo.py --name pg-sweep"),
-    *("benchmark.py simulate --nodes 0", "benchmark.py sweep --keep .", "watch.py pg-swep", "watch.py pg --out a.png"),
+    *("sweep_pong.py --num-workers 4000", "sweep_pong.py --num-workers 4000 --scheduler fifo --dry-run"),
+    *("sweep_pong.py --sweep gamma=2", "sweep_trpo.py --name pg-sweep", "watch.py pg-swep", "watch.py pg --out a.png"),
+    *("benchmark.py simulate --nodes 0", "benchmark.py sweep --keep ."),
 ]
 CODE = """
 import json, sys
