@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from experiments.read.configurations import SPEED_ONLY
+from experiments.plan.identity import SPEED_ONLY
 from experiments.read.recorded import NOT_COMPARED, PERF
 from experiments.read.statistics import mean_interval
 from experiments.read.windows import WINDOW_STEPS, Windows, median, windows

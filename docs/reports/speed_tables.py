@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from learning_tables import DATA, SWEEPS, present, rows_of, runs, table
 
+from experiments.plan.identity import SPEED_ONLY
 from experiments.plan.trial_names import short
-from experiments.read.configurations import SPEED_ONLY
 from experiments.show.text import counted
 
 Rows = list[dict[str, Any]]

@@ -8,6 +8,7 @@ import numpy as np
 import scipy  # whose parts are loaded as they are first named
 
 from experiments.ask.schedulers import SCHEDULERS, those
+from experiments.plan.identity import ConfigurationKey, configuration_key
 from experiments.plan.learners import Learner
 from experiments.plan.ranges import Choices, Range, varies
 from experiments.plan.resources import ClusterResources
@@ -84,12 +85,12 @@ def require_means(seeds: int, scheduler: str, settings: Mapping[str, Any]) -> No
 def with_seeds(configs: Sequence[Config], seeds: int) -> tuple[list[Config], list[int], list[str]]:
     """Each configuration with as many seeds; all have the same ones, from that of the first one on.
 
-    Returns the trials' configurations, which of these each is a seed of, and notes. What was drawn more than once runs
-    once, since its trials would be the same.
+    Returns the trials' configurations, which of these each is a seed of, and notes. What was drawn more than once,
+    but for settings of speed, runs once, since its trials would be the same.
     """
-    found: dict[str, Config] = {}
+    found: dict[ConfigurationKey, Config] = {}
     for config in configs:
-        found.setdefault(repr(dataclasses.replace(config, seed=0)), config)
+        found.setdefault(configuration_key("", config.to_dict()), config)
     first, again = configs[0].seed, len(configs) - len(found)
     trials = [dataclasses.replace(config, seed=first + index) for config in found.values() for index in range(seeds)]
     note = f"{again} of {len(configs)} configurations were drawn before, and run once: they would have the same seeds."

@@ -1,20 +1,20 @@
-"""Trials that differ in random seed and parallelism alone are one configuration."""
+"""The trials of each configuration, in one experiment or several, and those of them by which it is judged."""
 
 import math
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from experiments.plan.trial_names import SHORT, short
+from experiments.plan.identity import ConfigurationKey, Left, configuration_key, decisive
+from experiments.plan.trial_names import SHORT, number_of, short
 from experiments.read.experiments import Experiment
 from experiments.read.trial import Trial, arrived, rank
+from experiments.record.decisions import dropped
+from experiments.record.spec import Start
 from trainables.texts import printable
-
-SPEED_ONLY = {"num_workers", "cpus_per_worker", "placement", "game_timeout_s"}
-"""Settings that change no result, so trials that differ in them are one configuration."""
 
 ITERATION = ("slots", "segment_length", "updates_per_iteration")
 """Whose product is an iteration's agent steps, if it is of segments."""
@@ -25,12 +25,14 @@ MAX_LABEL = 200
 
 @dataclass(frozen=True)
 class Configuration:
-    """A configuration and its trials, one for each random seed."""
+    """A configuration and its trials, one for each random seed, by which it is judged."""
 
     learner: str
     config: dict[str, Any]  # without the seed
-    trials: list[Trial]
+    trials: list[Trial]  # that halving kept longest, and those that failed
     fresh: bool  # its seeds were drawn after it had been chosen, so its score has no selection bias
+    stopped: list[Trial] = field(default_factory=list)  # earlier, while others of the same settings went on
+    origin: str = ""  # where it came from, in words; empty from scratch
 
     @property
     def env_id(self) -> str:
@@ -41,6 +43,11 @@ class Configuration:
     def seeds(self) -> list[int]:
         """The trials' seeds."""
         return [trial.seed for trial in self.trials]
+
+    @property
+    def all_trials(self) -> list[Trial]:
+        """Also those that were stopped earlier, for what is looked at where they still were, or needs no end."""
+        return self.trials + self.stopped
 
     @property
     def arrived(self) -> list[Trial]:
@@ -64,30 +71,65 @@ class Configuration:
     def label(self, varied: Sequence[str]) -> str:
         """The configuration by the settings in which it differs from others: ``lr=2e-3 h=200``."""
         words = [f"{SHORT.get(name, name)}={short(self.config.get(name))}" for name in varied]
-        label = printable(" ".join(words or [self.learner]))
-        return textwrap.shorten(label, MAX_LABEL, placeholder=" ...") + (" (fresh seeds)" if self.fresh else "")
+        label = textwrap.shorten(printable(" ".join(words or [self.learner])), MAX_LABEL, placeholder=" ...")
+        more = [text for text in (printable(self.origin), "fresh seeds" * self.fresh) if text]
+        return label + "".join(f" ({text})" for text in more)
 
 
 def by_configuration(experiments: Iterable[Experiment]) -> list[Configuration]:
-    """All trials by learner and configuration, the best configuration first, and those that only failed last.
+    """All trials by configuration, the best configuration first, and those that only failed last.
 
-    Runs of one configuration and seed are the same run, so only the longest counts. The fresh seeds of a confirmation
-    are a configuration of their own: the sweep's seeds were chosen for their luck, too.
+    Two runs of one seed are the same run, so only the longer one counts. The fresh seeds of a confirmation are a
+    configuration of their own: the sweep's seeds were chosen for their luck, too. Of trials that halving treated apart,
+    though they have the same settings, those count that it kept longest.
     """
-    found: dict[str, tuple[Configuration, dict[Any, Trial]]] = {}
+    found: dict[ConfigurationKey, dict[Hashable, tuple[Experiment, Trial]]] = {}
     for experiment in experiments:
-        fresh = experiment.spec.confirms is not None
         for trial in experiment.trials:
-            config = {name: value for name, value in trial.config.items() if name != "seed"}
-            decisive = sorted(item for item in config.items() if item[0] not in SPEED_ONLY)
-            key = repr((experiment.learner, fresh, decisive))
-            _, by_seed = found.setdefault(key, (Configuration(experiment.learner, config, [], fresh), {}))
-            seed = trial.config.get("seed")
-            if seed not in by_seed or trial.iterations > by_seed[seed].iterations:
-                by_seed[seed] = trial
-    for configuration, by_seed in found.values():
-        configuration.trials.extend(by_seed.values())
-    return sorted((configuration for configuration, _ in found.values()), key=lambda c: rank(c.trials), reverse=True)
+            runs = found.setdefault(key_of(experiment, trial), {})
+            run = (trial.seed, *(start.steps for start in _starts(experiment, trial.number)))
+            if run not in runs or trial.iterations > runs[run][1].iterations:
+                runs[run] = experiment, trial
+    configurations = [_configuration(key, [*runs.values()]) for key, runs in found.items()]
+    return sorted(configurations, key=lambda c: rank(c.trials), reverse=True)
+
+
+def key_of(experiment: Experiment, trial: Trial) -> ConfigurationKey:
+    """The configuration of an experiment's trial."""
+    copied = any(copy.trial == trial.number for exchange in experiment.exchanges for copy in exchange.copies)
+    left = tuple(Left(decisive(start.config), steps) for start, steps in _left(experiment, trial))
+    where, fresh = str(trial.folder) if copied else "", experiment.spec.confirms is not None
+    return configuration_key(trial.learner, trial.config, left=left, copied=where, fresh=fresh)
+
+
+def _starts(experiment: Experiment, number: int) -> Sequence[Start]:
+    fork_of = experiment.spec.fork_of
+    return fork_of.starts[number] if fork_of and number < len(fork_of.starts) else ()
+
+
+def _left(experiment: Experiment, trial: Trial) -> list[tuple[Start, tuple[int, ...]]]:
+    """Where a trial left its origin, and the steps that its seeds had behind them there."""
+    seeds = next((trials for trials in experiment.spec.configurations if trial.number in trials), [])
+    others = [_starts(experiment, number) for number in seeds]
+    return [
+        (start, tuple(sorted({other[index].steps for other in others if index < len(other)})))
+        for index, start in enumerate(_starts(experiment, trial.number))
+    ]
+
+
+def _configuration(key: ConfigurationKey, runs: Sequence[tuple[Experiment, Trial]]) -> Configuration:
+    """Its trials apart: those that were among the last of their sweep, and those that it stopped before."""
+    experiment, trial = runs[0]
+    config = {name: value for name, value in trial.config.items() if name != "seed"}
+    rungs = {t.folder: math.inf if dropped(e.decisions, t.number) is None else t.rung for e, t in runs}
+    furthest = max(rungs.values())
+    stopped = [t for _, t in runs if rungs[t.folder] < furthest and t.state != "failed"]
+    origin = f"trial {number_of(trial.number)}, which copied another" if key.copied else ""
+    if key.left and (fork_of := experiment.spec.fork_of):
+        *_, (_, steps) = key.left
+        at = " to ".join(f"{end:,}" for end in dict.fromkeys((steps[0], steps[-1])))
+        origin = f"forked from {fork_of.name} at {at} steps"
+    return Configuration(key.learner, config, [t for _, t in runs if t not in stopped], key.fresh, stopped, origin)
 
 
 def best_configurations(sweep: Experiment, count: int) -> list[Configuration]:

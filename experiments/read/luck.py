@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from experiments.plan.identity import decisive
 from experiments.read import saved_policies
 from experiments.read.configurations import Configuration, best_configurations, by_configuration, varied
 from experiments.read.experiments import Experiment, read_experiment
@@ -123,10 +124,10 @@ def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
     """
     budget, time_attr = confirm.spec.budget, sweep.spec.budget.time_attr
     limit = budget.limits.get(time_attr, math.inf) if budget != sweep.spec.budget else math.inf
-    fresh = {repr(sorted(again.config.items())): again for again in by_configuration([confirm])}
+    fresh = {decisive(again.config): again for again in by_configuration([confirm])}
     found = []
     for chosen in best_configurations(sweep, len(sweep.trials)):
-        again = fresh.get(repr(sorted(chosen.config.items())))
+        again = fresh.get(decisive(chosen.config))
         end = min(limit, *(trial.rows[-1][time_attr] for trial in chosen.arrived))
         trials = [trial for trial in again.trials if trial.rows] if again else []
         arrived = [t for t in trials if t.state in ("finished", "diverged") or t.rows[-1][time_attr] >= end]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.read.configurations import SPEED_ONLY
+from experiments.plan.identity import SPEED_ONLY
 from experiments.read.experiments import Experiment
 from experiments.read.saved_policies import load_state
 from experiments.read.trial import Trial

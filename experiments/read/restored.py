@@ -139,10 +139,10 @@ def describe(restored: Mapping[str, RestoredTrial], fork_of: ForkOf | None = Non
 
     The rows of a fork begin after the iteration that it started from.
     """
-    lines, starts = [], fork_of.iterations if fork_of else []
+    lines = []
     for key, trial in restored.items():
         lines += [f"  {trial.name}: not used: {reason}" for reason in trial.damaged]
-        start = starts[int(key)] if int(key) < len(starts) else 0
+        start = fork_of.starts[int(key)][-1].iteration if fork_of else 0
         had = {row["training_iteration"] for row in trial.rows}
         first = next(iteration for iteration in itertools.count(start + 1) if iteration not in had)
         last = next(iteration for iteration in itertools.count(trial.iteration - 1, -1) if iteration not in had)

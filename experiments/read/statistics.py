@@ -177,7 +177,7 @@ def importances(
     scored = [
         (configuration.config, float(np.mean(seeds)))
         for configuration in configurations
-        if (seeds := [found[trial.folder] for trial in configuration.trials if trial.folder in found])
+        if (seeds := [found[trial.folder] for trial in configuration.all_trials if trial.folder in found])
     ]
     means = [score for _, score in scored]
     estimates = {name: importance([config.get(name) for config, _ in scored], means) for name in names}

@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -60,11 +60,19 @@ class Confirm(Model):
     seeds: Count
 
 
+class Start(Model):
+    """Where a trial of a fork left its origin."""
+
+    config: Settings  # the origin's
+    iteration: Count
+    steps: Count  # agent steps
+
+
 class ForkOf(Model):
-    """The experiment that this one went on from, and the iteration at which each trial did."""
+    """The experiment that this one went on from, and where each trial did."""
 
     name: str
-    iterations: list[Count]
+    starts: list[Annotated[list[Start], Field(min_length=1)]]  # of each trial; before its own those of a forked origin
 
 
 class ExperimentSpec(Model):
@@ -110,6 +118,8 @@ class ExperimentSpec(Model):
             raise ValueError(f"storage_uri={self.storage_uri[:60]!r} is no URI")
         if self.configuration_of is not None and not counts_from_0(self.configuration_of, len(self.configs)):
             raise ValueError(f"configuration_of={str(self.configuration_of)[:60]} does not count the configs' from 0")
+        if self.fork_of and len(self.fork_of.starts) != len(self.configs):
+            raise ValueError(f"fork_of has {len(self.fork_of.starts)} starts for {len(self.configs)} configs")
         return self
 
     @property
@@ -161,12 +171,8 @@ class ExperimentSpec(Model):
 
 def counts_from_0(configuration_of: Sequence[int], trials: int) -> bool:
     """Whether this gives each of so many trials its configuration, counted without gaps in the order of the trials."""
-    seen = 0
-    for configuration in configuration_of:
-        if configuration not in (seen, seen - 1) or configuration < 0:
-            return False
-        seen = configuration + 1
-    return len(configuration_of) == trials
+    steps = [after - before for before, after in itertools.pairwise([-1, *configuration_of])]
+    return len(steps) == trials and steps[:1] in ([], [1]) and {*steps} <= {0, 1}
 
 
 def members(configuration_of: Sequence[int] | None, trials: int) -> list[list[int]]:

@@ -29,7 +29,7 @@ from experiments.record.folders import RECORD, display
 from experiments.record.lock import exclusive
 from experiments.record.mirror import Remote
 from experiments.record.source import keep_changed_source, keep_source, with_source
-from experiments.record.spec import ALL_DONE, GAVE_UP, INTERRUPTED, TIME_BUDGET, ExperimentSpec, ForkOf, create
+from experiments.record.spec import ALL_DONE, GAVE_UP, INTERRUPTED, TIME_BUDGET, ExperimentSpec, create
 from experiments.run.after_sweep import (
     confirmation_began,
     confirmation_due,
@@ -42,7 +42,7 @@ from experiments.run.callbacks import made
 from experiments.run.ray_internals import require_internals
 from experiments.run.ray_session import require_shared, start_ray
 from experiments.run.stop_signals import StopSignals
-from experiments.run.task import Task, require_possible, starting_points
+from experiments.run.task import Task, left, require_possible, starting_points
 from experiments.run.tuner import fit
 from experiments.show.summary import summarise
 from trainables.checks import ConfigError
@@ -118,8 +118,7 @@ def start(
     callbacks = made(run.callback)
     starts = starting_points(spec, origin, run) if origin else []
     if origin:
-        iterations = [row["training_iteration"] for _, row in starts]
-        spec = spec.but(fork_of=ForkOf(name=run.fork or "", iterations=iterations))
+        spec = spec.but(fork_of=left(origin, starts))
     if run.uri or run.address:
         start_ray(run.address, run.verbose)
         require_shared(run.uri or str(run.folder.absolute()))

@@ -21,7 +21,7 @@ from experiments.plan.resources import ClusterResources
 from experiments.read.luck import SUFFIX
 from experiments.read.restored import RestoredTrial, restore
 from experiments.record import mirror
-from experiments.record.spec import Confirm, ExperimentSpec
+from experiments.record.spec import Confirm, ExperimentSpec, ForkOf, Start
 from trainables.checks import ConfigError
 from trainables.config import Config
 from trainables.metrics import METRIC
@@ -206,3 +206,14 @@ def starting_points(
             " give more"
         )
     return starts
+
+
+def left(restored: Sequence[RestoredTrial], starts: Sequence[tuple[Path, dict[str, Any]]]) -> ForkOf:
+    """The experiment of these trials, and where those of its fork leave them."""
+    folder = restored[0].trial.folder.parent
+    before = ExperimentSpec.read(folder).fork_of
+    ways = []
+    for trial, (_, row) in zip(restored, starts, strict=True):
+        start = Start(config=trial.config, iteration=row["training_iteration"], steps=row["timesteps_total"])
+        ways.append([*(before.starts[trial.trial.number] if before else []), start])
+    return ForkOf(name=folder.name, starts=ways)

@@ -8,9 +8,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from experiments.plan.identity import SPEED_ONLY
 from experiments.plan.trial_names import short
 from experiments.read.comparison import Comparison, Pair, Side
-from experiments.read.configurations import SPEED_ONLY, varied
+from experiments.read.configurations import varied
 from experiments.read.experiments import Experiment
 from experiments.read.statistics import MAX_SEEDS, POWER, Estimate, interquartile_mean, mean_interval
 from experiments.show.figures import (

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 from experiments.ask.budget import duration
 from experiments.ask.schedulers import SCHEDULERS
+from experiments.plan.identity import SPEED_ONLY
 from experiments.read import saved_policies
 from experiments.read.comparison import Side, arrivals, side
-from experiments.read.configurations import SPEED_ONLY, Configuration, by_configuration, varied
+from experiments.read.configurations import Configuration, by_configuration, varied
 from experiments.read.experiments import Experiment
 from experiments.read.luck import confirmations, verdict
 from experiments.read.statistics import importances
@@ -47,7 +48,7 @@ def report(experiments: Sequence[Experiment]) -> Page:
         for title, found in kinds.items():
             _settings(page, title, [c for c in found if not c.fresh], experiments)
         for title, found in kinds.items():
-            _speeds(page, title, [trial for c in found for trial in c.trials])
+            _speeds(page, title, [trial for c in found for trial in c.all_trials])
     _seeds(page, configurations)
     _confirmations(page, experiments)
     for experiment in experiments:
@@ -145,7 +146,7 @@ def _settings(
         return
     page.add_section("Effect of each setting")
     learner = configurations[0].learner
-    trials = [trial for c in configurations for trial in c.trials]
+    trials = [trial for c in configurations for trial in c.all_trials]
     decisive = [name for name in names if name not in SPEED_ONLY]
     steps, fair, scores = at_first_rung(experiments, trials) or comparable(trials)
     page.add(
@@ -173,13 +174,8 @@ def _speeds(page: Page, title: str, trials: Sequence[Trial]) -> None:
             " the machine, so a sweep's figures are a lower bound."
         )
     page.add(f"### Workers of {title}")
-    page.show(
-        **{
-            f"{trials[0].learner}_speed": speed_figure(
-                [rate for trial in trials for rate in tables.rates(trial)], found
-            )
-        }
-    )
+    rates = [rate for trial in trials for rate in tables.rates(trial)]
+    page.show(**{f"{trials[0].learner}_speed": speed_figure(rates, found)})
     page.add(to_markdown(tables.speed_table(found)))
 
 

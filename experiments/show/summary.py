@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from experiments.ask.command_line import neighbour
+from experiments.plan.identity import SPEED_ONLY
 from experiments.plan.trial_names import in_words, short
 from experiments.read import saved_policies
-from experiments.read.configurations import SPEED_ONLY, best_configurations, varied
+from experiments.read.configurations import best_configurations, varied
 from experiments.read.experiments import Experiment
 from experiments.read.luck import Lead, lead
 from experiments.read.next_command import confirm_command, plan_command, watch_command

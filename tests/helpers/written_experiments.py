@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from experiments.plan.learners import LEARNERS
-from experiments.record.spec import ExperimentSpec, create
+from experiments.record.spec import ExperimentSpec, ForkOf, create
 from trainables.checkpoints import State, save
 from trainables.metrics import EpisodeStats
 
@@ -38,6 +38,13 @@ def write_experiment(storage, name, learner, trials, planned=None, **record):
             )
         (trial / "result.json").write_text(text, encoding="utf-8")
     return folder
+
+
+def forked_from(name, *starts):
+    """A fork of an experiment's trials; ``starts`` are (settings, iteration) of each."""
+    of_config = LEARNERS["pg"].config_class.from_dict
+    ways = [[{"config": of_config(c).to_dict(), "iteration": i, "steps": 1000 * i}] for c, i in starts]
+    return ForkOf.model_validate({"name": name, "starts": ways})
 
 
 def row(iteration, value, config):

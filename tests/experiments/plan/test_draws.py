@@ -105,6 +105,8 @@ def test_all_configurations_have_the_same_seeds_side_by_side_and_run_once():
     assert configuration_of == [0, 0, 0, 1, 1, 1]
     assert note.startswith("1 of 3 configurations were drawn before")
     assert with_seeds(configs[:1], 1) == (configs[:1], [0], [])
+    parallel = [dataclasses.replace(config, num_workers=n) for n in (1, 2, 4) for config in configs]
+    assert with_seeds(parallel, 2)[1] == [0, 0, 1, 1], "workers change nothing, so they make no configuration"
 
 
 def test_schedulers_that_decide_about_each_trial_alone_take_one_seed():

@@ -4,7 +4,12 @@ import pytest
 
 from experiments.read.configurations import Configuration, best_configurations, by_configuration, varied
 from experiments.read.experiments import read_experiment
-from tests.helpers.written_experiments import write_experiment
+from experiments.record.decisions import Copy, Decision, Exchange, write_decisions, write_exchanges
+from tests.helpers.written_experiments import forked_from, write_experiment
+
+EXCHANGE = Exchange(
+    at=1, scores=[-20.0] * 3, copies=[Copy(trial=0, donor=2, source=0, target=1, before={}, settings={})]
+)
 
 
 def test_seeds_with_other_numbers_of_workers_belong_to_the_same_configuration(tmp_path):
@@ -19,6 +24,51 @@ def test_of_two_runs_with_the_same_seed_the_longer_one_counts(tmp_path):
     folders = [write_experiment(tmp_path, f"run{n}", "pg", [({}, [-20] * n, None)]) for n in (2, 3, 1)]
     (found,) = by_configuration([read_experiment(folder) for folder in folders])
     assert [trial.iterations for trial in found.trials] == [3]
+
+
+def test_a_fork_is_another_configuration_than_its_settings_from_scratch_or_from_elsewhere(tmp_path):
+    """Also with the same seed: neither run takes the other's place. Two seeds that left their origin alike are two."""
+    slow, fast = {"gamma": 0.9}, {"gamma": 0.8}
+    forks = {
+        "fork": [(slow, 2)],
+        "again": [(slow | {"seed": 1}, 2)],
+        "later": [(slow, 3)],
+        "other": [(fast, 2)],
+        "both": [(slow, 2), (slow | {"seed": 1}, 3)],
+    }
+    experiments = [read_experiment(write_experiment(tmp_path, "scratch", "pg", [(slow, [-20] * 4, None)]))]
+    for name, starts in forks.items():
+        trials = [(slow | {"seed": n + (name == "again")}, [-20] * 5, None) for n in range(len(starts))]
+        record = {"fork_of": forked_from("org", *starts).model_dump(), "configuration_of": [0] * len(starts)}
+        experiments.append(read_experiment(write_experiment(tmp_path, name, "pg", trials, **record)))
+    found = by_configuration(experiments)
+    labels = {c.label(()): [trial.folder.parent.name for trial in c.trials] for c in found}
+    assert len(found) == 5
+    assert labels["pg"] == ["scratch"]
+    assert labels["pg (forked from org at 2,000 to 3,000 steps)"] == ["both", "both"]
+    assert labels["pg (forked from org at 3,000 steps)"] == ["later"]
+    assert {tuple(trial.folder.parent.name for trial in c.trials) for c in found} >= {("fork", "again"), ("other",)}
+
+
+def test_a_trial_that_copied_another_is_a_configuration_of_its_own(tmp_path):
+    folder = write_experiment(tmp_path, "pbt", "pg", [({"seed": n}, [-20], None) for n in range(3)])
+    write_exchanges(folder, [EXCHANGE])
+    found = by_configuration([read_experiment(folder)])
+    assert sorted(sorted(c.seeds) for c in found) == [[0], [1, 2]]
+    assert [c.label(()) for c in found if c.origin] == ["pg (trial 00000, which copied another)"]
+
+
+def test_a_configuration_is_judged_by_the_trials_that_halving_kept_longest(tmp_path):
+    """Trials that drew the same settings were treated apart: their early scores are not those of the end."""
+    trials = [({"seed": n}, [-20, last], "running") for n, last in enumerate((-15.0, -16.0, -10.0))]
+    trials[2] = ({"seed": 2}, [-20, -17, -17, -10.0], None)
+    record = {"scheduler": "halving", "rungs": [2, 4], "iterations": 4, "swept": ["seed"]}
+    folder = write_experiment(tmp_path, "halved", "pg", [*trials, ({"seed": 3}, [-20], "RuntimeError: x")], **record)
+    write_decisions(folder, [Decision(at=2, scores=[-15.0, -16.0, -17.0, None], kept=[2])])
+    (found,) = by_configuration([read_experiment(folder)])
+    assert (found.score, found.seeds, [trial.seed for trial in found.stopped]) == (-10.0, [2, 3], [0, 1])
+    full = read_experiment(write_experiment(tmp_path, "full", "pg", [({"seed": 5}, [-20, -14.0], None)]))
+    assert by_configuration([read_experiment(folder), full])[0].score == -12.0, "a run that no sweep stopped"
 
 
 def test_a_label_names_the_settings_that_differ_in_the_order_of_trial_names(tmp_path):

@@ -8,7 +8,8 @@ import pytest
 
 from experiments.ask.flags import RunFlags
 from experiments.read.next_command import next_command, plan_command, watch_command
-from experiments.record.spec import ExperimentSpec, ForkOf
+from experiments.record.spec import ExperimentSpec
+from tests.helpers.written_experiments import forked_from
 
 FOLDER = Path("results/a")
 
@@ -85,4 +86,4 @@ def test_a_plan_is_typed_with_what_makes_it_on_any_machine_and_ten_times_its_sec
 
 
 def test_no_new_sweep_repeats_a_fork():
-    assert plan_command(spec("sweep_pong.py", fork_of=ForkOf(name="other", iterations=[1]))) == ""
+    assert plan_command(spec("sweep_pong.py", fork_of=forked_from("other", *[({}, 1)] * 4))) == ""

@@ -7,9 +7,9 @@ import pytest
 
 from experiments.plan.learners import LEARNERS
 from experiments.read.restored import all_over, describe, restore
-from experiments.record.spec import ExperimentSpec, ForkOf, Limits
+from experiments.record.spec import ExperimentSpec, Limits
 from tests.helpers.trials import CARTPOLE
-from tests.helpers.written_experiments import write_experiment
+from tests.helpers.written_experiments import forked_from, write_experiment
 from trainables.checks import ConfigError
 from trainables.config import TRPOConfig
 
@@ -102,7 +102,7 @@ def test_a_fork_does_not_lack_the_rows_of_its_origin(trained):
     result.write_text(result.read_text(encoding="utf-8").splitlines(keepends=True)[-1], encoding="utf-8")
     restored = restore(folder, spec)
     assert any("lacks iterations 1 to 1" in line for line in describe(restored))
-    assert not any("lacks" in line for line in describe(restored, ForkOf(name="origin", iterations=[1])))
+    assert not any("lacks" in line for line in describe(restored, forked_from("origin", ({}, 1))))
 
 
 def test_folders_that_contradict_the_experiments_file_are_refused(trained):
@@ -112,4 +112,4 @@ def test_folders_that_contradict_the_experiments_file_are_refused(trained):
     with pytest.raises(ConfigError, match="belongs to no trial"):
         restore(folder, spec.but(configs=[]))
     with pytest.raises(ConfigError, match="lacks a checkpoint that it was forked from"):
-        restore(folder, spec.but(configs=spec.configs * 2, fork_of=ForkOf(name="origin", iterations=[1, 1])))
+        restore(folder, spec.but(configs=spec.configs * 2, fork_of=forked_from("origin", *[({}, 1)] * 2)))

@@ -11,7 +11,8 @@ import pytest
 from experiments.ask.budget import Budget
 from experiments.record import spec
 from experiments.record.folders import RECORD, existing
-from experiments.record.spec import ExperimentSpec, ForkOf, Limits, counts_from_0, create, find, members, of_some
+from experiments.record.spec import ExperimentSpec, Limits, counts_from_0, create, find, members, of_some
+from tests.helpers.written_experiments import forked_from
 from trainables.checks import ConfigError
 
 SPEC = ExperimentSpec(
@@ -29,7 +30,7 @@ def test_what_is_written_is_read_back_with_its_origin(tmp_path):
     before = datetime.now(UTC).replace(microsecond=0)
     spec = SPEC.but(
         extended=[Limits(iterations=2), Limits(iterations=3)],
-        fork_of=ForkOf(name="x", iterations=[1]),
+        fork_of=forked_from("x", ({}, 1), ({}, 2)),
         time_budget_s=1.5,
     )
     found = ExperimentSpec.read(create(tmp_path, "first", spec))
@@ -66,6 +67,8 @@ def test_what_is_written_is_read_back_with_its_origin(tmp_path):
         {"configuration_of": [1, 2]},
         {"scheduler": "halving", "rungs": [2, 2, 4]},
         {"stranger": 1},
+        {"fork_of": {"name": "other", "starts": [[]]}},
+        {"fork_of": {"name": "other", "starts": []}},
     ],
 )
 def test_an_entry_of_a_wrong_type_is_named_in_one_line(change, tmp_path):

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from experiments.read.experiments import read_experiment
-from experiments.record.spec import ExperimentSpec, ForkOf
+from experiments.record.spec import ExperimentSpec
 from experiments.run.after_sweep import fresh_seeds
 from tests.helpers.programs import ROOT, SWEEPS, command, run
 from tests.helpers.small_experiments import rows, trial_folders
-from tests.helpers.written_experiments import write_experiment
+from tests.helpers.written_experiments import forked_from, write_experiment
 
 RESULTS = ROOT / "experiments" / "results.py"
 FLAGS = ["--scheduler", "fifo", "--num-samples", 2, "--iterations", 2, "--num-workers", 1]
@@ -77,7 +77,7 @@ def test_results_reads_what_the_real_sweep_wrote(confirmed):
 
 
 def test_the_confirmation_of_a_fork_begins_untrained(tmp_path):
-    origin = ForkOf(name="other", iterations=[4, 4])
+    origin = forked_from("other", ({}, 4), ({}, 4))
     trials = [({"seed": 1}, [-20, -19], None), ({"seed": 2}, [-20, -18], None)]
     folder = write_experiment(tmp_path, "fork", "pg", trials, fork_of=origin, confirm={"best": 1, "seeds": 2})
     spec = ExperimentSpec.read(folder)

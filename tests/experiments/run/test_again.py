@@ -15,6 +15,7 @@ from experiments.run import lifecycle
 from experiments.run.again import WantedGame, draw, replay, verify
 from tests.helpers.small_experiments import PAIR, fit, flags, rows, small_spec, trial_folders
 from tests.helpers.trials import CARTPOLE, SEGMENTS, arrays_of
+from tests.helpers.written_experiments import forked_from
 from trainables import checkpoints
 from trainables.checks import ConfigError
 from trainables.config import PGConfig, TRPOConfig
@@ -169,7 +170,7 @@ def test_what_a_copy_took_over_is_not_verified_and_what_it_played_since_is(ray_c
 
 
 def test_a_fork_begins_at_its_first_checkpoint_and_without_rows_nothing_is_played_again(folder, capsys):
-    change_record(folder, fork_of={"name": "other", "iterations": [1, 1]}, keep_checkpoints=2)
+    change_record(folder, fork_of=forked_from("other", ({}, 1), ({}, 1)).model_dump(), keep_checkpoints=2)
     shutil.rmtree(checkpoint(folder, 0, 0))
     experiment = read_experiment(folder, running=False)
     found = recorded(experiment, experiment.trials[0])
