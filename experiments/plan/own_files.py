@@ -31,7 +31,8 @@ def imported(typed: str) -> tuple[ModuleType, Any]:
     if not where or not name.isidentifier():
         raise ConfigError(f"{typed!r}: {ACCEPTED}")
     try:
-        module = _file_imported(Path(where).absolute()) if where.endswith(".py") else _module_imported(where)
+        file = Path(where).absolute() if where.endswith(".py") else None
+        module = _imported(file.stem if file else where, file)
     except ConfigError:
         raise
     except (Exception, SystemExit) as error:  # whatever somebody's module does
@@ -50,35 +51,26 @@ def reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}{place}"
 
 
-def _module_imported(name: str) -> ModuleType:
+def _imported(name: str, file: Path | None) -> ModuleType:
+    """A file's module, or one of this name that is found here or on PYTHONPATH."""
+    if file and not file.is_file():
+        raise ConfigError(f"there is no file {file}")
+    if file and not name.isidentifier():
+        raise ConfigError(f"{file.name} cannot be the name of a module: call it as a variable could be called")
     if not all(part.isidentifier() for part in name.split(".")):
         raise ConfigError(f"{name!r} is no module: {ACCEPTED}")
-    _search(Path())
+    if (folder := str(file.parent if file else Path().absolute())) not in sys.path:
+        sys.path.append(folder)  # after all others: no file in it takes the place of a library
+    importlib.invalidate_caches()
+    spec = importlib.util.find_spec(name) if file else None
+    if file and not (spec and spec.origin and Path(spec.origin).resolve() == file.resolve()):
+        raise ConfigError(f"{file}: there is another module {name!r}; call the file otherwise")
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise  # a module that this one imports
         raise ConfigError(f"there is no module {error.name!r} here or on PYTHONPATH: {ACCEPTED}") from None
-
-
-def _file_imported(path: Path) -> ModuleType:
-    if not path.is_file():
-        raise ConfigError(f"there is no file {path}")
-    if not path.stem.isidentifier():
-        raise ConfigError(f"{path.name} cannot be the name of a module: call it as a variable could be called")
-    _search(path.parent)  # where what it imports may lie, too
-    spec = importlib.util.find_spec(path.stem)
-    if not (spec and spec.origin and Path(spec.origin).resolve() == path.resolve()):
-        raise ConfigError(f"{path}: there is another module {path.stem!r}; call the file otherwise")
-    return importlib.import_module(path.stem)
-
-
-def _search(folder: Path) -> None:
-    """Have Python look into a folder, after all others: no file in it takes the place of a library."""
-    if (where := str(folder.absolute())) not in sys.path:
-        sys.path.append(where)
-    importlib.invalidate_caches()
 
 
 def read_page(file: Path, preset: str) -> tuple[Mapping[str, Any] | None, Mapping[str, Any]]:
