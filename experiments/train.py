@@ -11,7 +11,7 @@ from experiments.ask.flags import TrainFlags
 from experiments.ask.modes import EXTEND, RESUME, require_counted, typed
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.draws import require_fits, with_seeds
-from experiments.plan.learners import LEARNERS, Learner, learner_typed
+from experiments.plan.learners import LEARNERS, Learner, learner_typed, typed_as
 from experiments.read.restored import RestoredTrial
 from experiments.record.spec import ExperimentSpec
 from experiments.run.task import Task, beginning, begun, changed, continuation, forked, resources_for
@@ -81,8 +81,8 @@ def prepare(learner: Learner, words: Sequence[str]) -> Task:
     settings = origin[0].config if origin else learner.preset(run.preset)
     arguments = parse(
         Arguments[learner.config_class],  # type: ignore[name-defined]
-        HELP.format(learner=learner.word, doc=_summary(learner), presets=", ".join(learner.space.PRESETS)),
-        prog=f"{program()} {learner.word}",
+        HELP.format(learner=typed_as(learner.name), doc=_summary(learner), presets=", ".join(learner.space.PRESETS)),
+        prog=f"{program()} {typed_as(learner.name)}",
         args=words,
         default=Arguments(learner.config_class.from_dict(settings)),
     )

@@ -41,16 +41,6 @@ class Learner:
         """Its class for Tune."""
         return self.load()
 
-    @property
-    def word(self) -> str:
-        """How a command line names it."""
-        return self.typed or self.name
-
-    @property
-    def module(self) -> str:
-        """One's own module, by its name among those that are imported; empty for ours."""
-        return self.name.rpartition(".")[0]
-
     def seconds(self, config: Config, budget: Budget) -> float:
         """Seconds of one core for a trial at an untrained policy's pace, measured in a real game.
 
@@ -129,7 +119,7 @@ def config_class_of(name: str) -> type[Config]:
 def typed_as(name: str) -> str:
     """A learner's name as a command line has it: ``module:Class`` for one's own, or as the user typed that."""
     found = LEARNERS.get(name) or IMPORTED.get(name)
-    return found.word if found else ":".join(name.rsplit(".", 1))
+    return (found and found.typed) or ":".join(name.rsplit(".", 1))
 
 
 def learner_typed(text: str) -> Learner:

@@ -65,8 +65,8 @@ def cluster_resources() -> ClusterResources:
 
 def ship(learner: Learner) -> None:
     """Have Ray send the code of a learner of one's own: what runs anywhere is what was imported here."""
-    if learner.module:
-        cloudpickle.register_pickle_by_value(sys.modules[learner.module])
+    if learner.typed:
+        cloudpickle.register_pickle_by_value(sys.modules[learner.name.rpartition(".")[0]])
 
 
 def start_local(cpus: int, **options: Any) -> None:
