@@ -174,8 +174,8 @@ def same_again(folder: Path) -> bool:
 
 def next_seed(last_n: np.ndarray) -> tuple[float, float]:
     """Within which a further seed's return is in 95 of 100 cases, by Student's t: published ones' returns (n,)."""
-    reach = stats.t.ppf(0.975, len(last_n) - 1) * last_n.std(ddof=1) * math.sqrt(1 + 1 / len(last_n))
-    return float(last_n.mean() - reach), float(last_n.mean() + reach)
+    spread = last_n.std(ddof=1) * math.sqrt(1 + 1 / len(last_n))
+    return stats.t.interval(0.95, len(last_n) - 1, last_n.mean(), spread)
 
 
 def main(*words: str) -> int:

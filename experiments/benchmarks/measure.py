@@ -129,9 +129,9 @@ def shares(rates: Mapping[str, Sequence[float]], unit: str) -> list[dict[str, An
     ]
 
 
-def emulate(console: PongConsole) -> float:
-    """Frames per second of a bare loop of ``ALEInterface.act``: the physical limit of one core."""
-    ale = console.ale
+def emulate(process: int = 0) -> float:
+    """Frames per second of a bare loop of ``ALEInterface.act``, in whichever process: the physical limit of a core."""
+    ale = _console().ale
     ale.reset_game()
     start = time.perf_counter()
     for _ in range(FRAMES):
@@ -147,14 +147,10 @@ def bare_emulators(count: int) -> Iterator[Callable[[], float]]:
     with ProcessPoolExecutor(count, multiprocessing.get_context("spawn")) as pool:
 
         def measure() -> float:
-            return sum(pool.map(_bare_loop, range(count)))
+            return sum(pool.map(emulate, range(count)))
 
         measure()  # starts everything up
         yield measure
-
-
-def _bare_loop(_: int) -> float:
-    return emulate(_console())
 
 
 @cache

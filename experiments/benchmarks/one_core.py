@@ -52,7 +52,7 @@ def benchmark_rollout(flags: Rollout) -> Iterator[Table]:
     (worker, theta), policy = _worker(CONFIG), BernoulliPolicy(NUM_PIXELS, CONFIG.hidden_size)
     console = PongConsole(CONFIG.env_id)
     sides = {
-        "emulator": lambda: emulate(console),
+        "emulator": emulate,
         "REINFORCE": _timed(lambda game: worker.play_block(theta, [GameNumber(0, 0, game)]).steps),
         "PPO": _timed(_segment_player(PGConfig())),
         "TRPO": _timed(_segment_player(TRPOConfig(coarse_coding=False))),
@@ -163,7 +163,7 @@ def _parts_of_a_game(worker: Worker, theta: np.ndarray, number: GameNumber) -> d
         "sampling": lambda: worker.play(theta, number),
         "gradient": lambda: worker.play_block(theta, [number]),
     }
-    ends = [FRAME_SKIP / emulate(env.console)]
+    ends = [FRAME_SKIP / emulate()]
     for run in parts.values():
         start = time.perf_counter()
         run()

@@ -102,7 +102,16 @@ def benchmark_simulate(flags: Simulate) -> Iterator[Table]:
         figures = {"s/update, real": Spread.of(real_s), "s/update, model": Spread.of(model_s)}
         rows.append({"workers": workers, **figures, "model/real": float(np.mean(model_s) / np.mean(real_s))})
     yield Table(f"The model against {flags.updates} real updates of 10 games", rows)
-    yield Table("Measured costs", _cost_rows(costs))
+    measured = [
+        ("a game, on its worker", Spread.of(costs.game_s), "s"),
+        ("the longest of them", float(costs.game_s.max()), "s"),
+        ("a game's gradient", costs.game_bytes / 1e6, "MB"),
+        ("theta", costs.theta_bytes / 1e6, "MB"),
+        ("sending out theta and the first game", 1e3 * costs.start_s, "ms"),
+        ("the learner, for each result", 1e3 * costs.result_s, "ms"),
+        ("the learner, once an update", 1e3 * costs.update_s, "ms"),
+    ]
+    yield Table("Measured costs", [dict(zip(("what", "is", "unit"), row, strict=True)) for row in measured])
     network = flags.network_gbit * 1e9 / 8, flags.latency_ms / 1000
     one = Cluster(flags.nodes, flags.cores, *(network if flags.nodes > 1 else ()))  # within a node nothing crosses it
     ten = Cluster(10 * flags.nodes, flags.cores, *network)
@@ -162,19 +171,6 @@ def _echo(worker: Worker, weights: Any, block: Any) -> PlayedBlock:
     if worker not in _FIRST:
         _FIRST[worker] = worker.play_block(weights, block)
     return _FIRST[worker]
-
-
-def _cost_rows(costs: Costs) -> list[dict[str, Any]]:
-    rows = [
-        ("a game, on its worker", Spread.of(costs.game_s), "s"),
-        ("the longest of them", float(costs.game_s.max()), "s"),
-        ("a game's gradient", costs.game_bytes / 1e6, "MB"),
-        ("theta", costs.theta_bytes / 1e6, "MB"),
-        ("sending out theta and the first game", 1e3 * costs.start_s, "ms"),
-        ("the learner, for each result", 1e3 * costs.result_s, "ms"),
-        ("the learner, once an update", 1e3 * costs.update_s, "ms"),
-    ]
-    return [dict(zip(("what", "is", "unit"), row, strict=True)) for row in rows]
 
 
 def _answer(cluster: Cluster, batch_size: int, costs: Costs, rng: np.random.Generator) -> dict[str, Any]:
