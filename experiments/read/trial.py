@@ -72,18 +72,11 @@ class Trial:
         """Agent steps made."""
         return self.rows[-1]["timesteps_total"] if self.rows else 0
 
-    def made(self, total: str, each: str) -> float:
-        """What a metric that adds up has grown by in these rows, of a fork without what its origin had; ``each`` is its
-        part of an iteration."""
-        if not self.rows:
-            return 0.0
-        first, last = self.rows[0], self.rows[-1]
-        return last.get(total, 0.0) - first.get(total, 0.0) + first.get(each, 0.0)
-
     @property
     def began(self) -> int:
         """Agent steps behind it as its rows begin: 0, or of a fork its origin's."""
-        return self.steps - int(self.made("timesteps_total", "timesteps_this_iter"))
+        first = self.rows[0] if self.rows else {"timesteps_total": 0}
+        return int(first["timesteps_total"] - first.get("timesteps_this_iter", first["timesteps_total"]))
 
     def curve(self, key: str) -> np.ndarray:
         """A metric of every iteration (n,); NaN where a row lacks it."""

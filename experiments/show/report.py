@@ -78,8 +78,9 @@ def _summary(page: Page, experiments: Sequence[Experiment], trials: Sequence[Tri
         page.add(f"Trials: {counts}. There are no results yet.")
         return
     best = max((e.best for e in experiments if e.best), key=lambda trial: rank([trial]))
-    seconds = sum(trial.made("time_total_s", "time_this_iter_s") for trial in scored)
-    steps = sum(trial.steps - trial.began for trial in scored)
+    rows = [row for trial in scored for row in trial.rows]  # a fork's are without its origin's
+    seconds = sum(row.get("time_this_iter_s", 0) for row in rows)
+    steps = sum(row.get("timesteps_this_iter", 0) for row in rows)
     sums = {"agent steps": f"{steps / 1e6:.2f} M", "training": duration(seconds)}
     page.add(to_markdown([{"best return": number(best.last), "trials": str(len(trials))} | sums]))
     page.add(f"The best trial is {code(f'{best.folder.parent.name}/{best.name}')} ({best.learner}). Trials: {counts}.")
