@@ -12,7 +12,7 @@ import pytest
 from experiments.benchmark import BENCHMARKS
 from experiments.plan.learners import LEARNERS, learner_typed
 from experiments.plan.spaces import own_space
-from tests.helpers.programs import ROOT, call, refused, write_a2c
+from tests.helpers.programs import ROOT, call, write_a2c
 
 PROGRAMS = {path.name for path in (ROOT / "experiments").glob("*.py")} - {"__init__.py"}
 SUBCOMMANDS = {
@@ -188,19 +188,3 @@ def test_the_steps_that_publish_name_flags_that_there_are():
         "--format",
         "--relative-to",
     } <= every_flag()
-
-
-# Cheap commands, as a user runs them
-
-
-def test_there_is_nothing_to_list_in_an_empty_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert refused("results.py", "list").strip() == "results.py: error: no experiments in results"
-
-
-def test_a_dry_run_prints_the_plan_and_leaves_nothing(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    status, printed, _ = call("sweep_pong.py", "--dry-run")
-    assert status == 0
-    assert "to the end: at most" in printed
-    assert not [*tmp_path.iterdir()]

@@ -1,4 +1,4 @@
-"""Programs as their users run them: real Pong, real Ray, real event files."""
+"""Programs as their users call them: real Pong, real Ray, real event files."""
 
 import json
 
@@ -11,17 +11,19 @@ from tensorboard.plugins.hparams import plugin_data_pb2
 from tensorboard.plugins.hparams.backend_context import Context
 
 from experiments.run.loggers import LAYOUT, tag
-from tests.helpers.programs import SWEEPS, call, run
+from tests.helpers.programs import SWEEPS, call, done
 from tests.helpers.small_experiments import assert_tensorboard_shows, rows, trial_folders
 
 pytestmark = pytest.mark.ray
 
 
 @pytest.fixture(scope="module", params=["pg", pytest.param("trpo", marks=pytest.mark.slow)])
-def smoke(request, tmp_path_factory):
+def smoke(request, ray_cluster, tmp_path_factory):
     """The folder of a smoke test, and what it prints."""
     folder = tmp_path_factory.mktemp("elsewhere")  # any working directory will do
-    return folder, run(SWEEPS[request.param], "--smoke-test", "--name", "smoke", cwd=folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        return folder, done(SWEEPS[request.param].name, "--smoke-test", "--name", "smoke")
 
 
 def test_the_smoke_test_runs_two_trials_and_says_how_to_go_on(smoke):
@@ -31,7 +33,7 @@ def test_the_smoke_test_runs_two_trials_and_says_how_to_go_on(smoke):
     assert "tensorboard --logdir results/smoke" in output
     assert "watch.py results/smoke" in output
     assert "sweep_" in output.splitlines()[-1]
-    assert output.endswith("--extend results/smoke --iterations 4\n"), "there is nothing to resume"
+    assert output.endswith("--extend results/smoke --iterations 4 --address auto\n"), "there is nothing to resume"
     assert "Best trial: 0000" in output
     assert f"Checkpoint: results/smoke/{trials[0].name[:4]}" in output
     for trial in trials:

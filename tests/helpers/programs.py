@@ -37,6 +37,13 @@ def call(program, *words):
     return status, out.getvalue(), err.getvalue()
 
 
+def done(program, *words):
+    """What a program prints that finds its Ray running, and ends well."""
+    status, printed, complaint = call(program, *words, "--address", "auto")
+    assert status == 0, printed + complaint
+    return printed
+
+
 def refused(program, *words):
     """The one line with which a program refuses what it is asked."""
     status, _, complaint = call(program, *words)

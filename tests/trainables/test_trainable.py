@@ -5,10 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-import ray
 from ray import tune
 
-from tests.helpers.trials import CARTPOLE, SEGMENTS, assert_same, untimed, wait_until
+from tests.helpers.trials import CARTPOLE, SEGMENTS, assert_same, untimed
 from trainables.checkpoints import CheckpointError
 from trainables.checks import ConfigError
 from trainables.trainable import PongPG, PongTRPO
@@ -149,9 +148,3 @@ def test_bad_settings_are_refused_by_the_trainable_too(home, trainable, settings
     with pytest.raises(ValueError, match=message) as error:
         trainable(config=settings)
     assert isinstance(error.value, ConfigError) or "Pendulum" in str(settings)
-
-
-def test_stopping_a_trial_gives_the_cpus_back(make_trial):
-    before = ray.available_resources()["CPU"]
-    make_trial(PongTRPO, TRPO | CARTPOLE, num_workers=2).stop()
-    wait_until(lambda: ray.available_resources().get("CPU", 0) == before, "CPUs are still held")

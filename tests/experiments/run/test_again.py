@@ -13,7 +13,7 @@ from experiments.read.experiments import read_experiment
 from experiments.read.recorded import Stretch, recorded
 from experiments.run import lifecycle
 from experiments.run.again import WantedGame, draw, replay, verify
-from tests.helpers.small_experiments import PAIR, fit, flags, rows, small_spec, trial_folders
+from tests.helpers.small_experiments import fit, flags, rows, small_spec, trial_folders
 from tests.helpers.trials import CARTPOLE, SEGMENTS, arrays_of
 from tests.helpers.written_experiments import forked_from
 from trainables import checkpoints
@@ -73,10 +73,9 @@ def change_record(folder, **changes):
     (folder / "experiment.json").write_text(json.dumps(record | changes), encoding="utf-8")
 
 
-@pytest.mark.parametrize("num_workers", [1, 2])
-def test_an_experiment_that_nobody_touched_is_the_same_and_stays_as_it_is(folder, capsys, num_workers):
+def test_an_experiment_that_nobody_touched_is_the_same_on_more_workers_and_stays_as_it_is(folder, capsys):
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    same, said = verified(folder, capsys, num_workers=num_workers)
+    same, said = verified(folder, capsys, num_workers=2)
     assert same
     assert "Playing 12 of 12 iterations again" in said
     assert "The same, bit for bit: 12 rows, and the arrays of 10 checkpoints" in said
@@ -160,10 +159,8 @@ def test_a_trial_that_diverged_is_the_same_and_is_not_to_be_extended(ray_cluster
 
 
 @pytest.mark.slow
-def test_what_a_copy_took_over_is_not_verified_and_what_it_played_since_is(ray_cluster, home, tmp_path, capsys):
-    folder = tmp_path / "pair"
-    assert fit(TRPO, folder, PAIR.but(keep_checkpoints=0)).num_errors == 0
-    same, said = verified(folder, capsys)
+def test_what_a_copy_took_over_is_not_verified_and_what_it_played_since_is(pair, home, capsys):
+    same, said = verified(pair, capsys)
     assert same
     assert "iterations up to 2 cannot be played again: they are those of trial 1, which it copied" in said
     assert "Playing 4 of 4 iterations again" in said

@@ -84,25 +84,13 @@ def test_the_winner_depends_neither_on_how_many_trials_run_at_once_nor_on_what_b
     same(folder, halved)
 
 
-@pytest.fixture(scope="module")
-def one_by_one(ray_cluster, tmp_path_factory):
-    """Trials that have Ray's four CPUs for themselves."""
-    folder = tmp_path_factory.mktemp("storage") / "one by one"
-    assert fit(TRPO, folder, three(cpus_per_worker=4.0)).num_errors == 0
-    return folder
-
-
 def processes(folder):
     return {row["pid"] for trial in trial_folders(folder) for row in rows(trial)}
 
 
-def test_all_trials_and_rounds_share_one_process(one_by_one):
-    assert len(processes(one_by_one)) == 1
-
-
 @pytest.mark.parametrize("how", ["is killed", pytest.param("cannot build its workers", marks=pytest.mark.slow)])
-def test_a_trial_whose_inherited_process_fails_is_tried_again(one_by_one, tmp_path, how, capsys):
-    """Ray 2.60 alone would count it as failed for good, which would change who wins."""
+def test_trials_inherit_a_process_and_one_for_which_that_fails_is_tried_again(halved, tmp_path, how, capsys):
+    """Trials of four CPUs have Ray for themselves. Ray 2.60 alone would count this one as failed for good."""
     marker = tmp_path / "failed once"
 
     class FailsOnce(PongTRPO):
@@ -114,12 +102,12 @@ def test_a_trial_whose_inherited_process_fails_is_tried_again(one_by_one, tmp_pa
                 self.pool.renew = lambda *_: 1 / 0
             return super().reset_config(new_config)
 
-    learner = dataclasses.replace(TRPO, trainable=FailsOnce)
+    learner = dataclasses.replace(TRPO, load=lambda: FailsOnce)
     status, folder = lifecycle.start(learner, three(cpus_per_worker=4.0), flags(tmp_path, name="failed"))
     assert status == 0
     assert "Ray Tune gave up: The process that was to go on with 00001" in capsys.readouterr().err
-    assert len(processes(folder)) == 2
-    same(folder, one_by_one)
+    assert len(processes(folder)) == 2, "all trials and rounds share one, but for the failure"
+    same(folder, halved)
 
 
 def six(**changes):

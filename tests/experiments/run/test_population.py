@@ -29,13 +29,6 @@ def test_trials_meet_at_the_next_multiple_of_the_interval_beyond_the_one_that_wa
     assert alone.round_end(trial) == math.inf, "nobody waits where nobody can copy"
 
 
-@pytest.fixture(scope="module")
-def pair(ray_cluster, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("storage") / "pair"
-    assert fit(TRPO, folder, PAIR.but(keep_checkpoints=0)).num_errors == 0
-    return folder
-
-
 def test_who_copies_keeps_its_workers_and_its_seed(pair):
     (exchange,) = read_exchanges(pair)
     (copy,) = exchange.copies
