@@ -213,7 +213,7 @@ def test_segments_are_the_same_and_their_games_are_those_of_the_rows(pong, capsy
     assert same
     assert "3 rows, and the arrays of 3 checkpoints" in said
     late, film = replayed(pong, game=0)
-    whole, other = replayed(pong, game=0, since=1, num_workers=2)
+    whole, other = replayed(pong, game=0, since=1)
     assert (late.steps_before, whole.steps_before) == (ITERATION, 0)
     assert late.summary == whole.summary
     np.testing.assert_array_equal(screens(film), screens(other))

@@ -22,26 +22,29 @@ from tests.helpers.trials import assert_same, untimed, wait_until
 pytestmark = [pytest.mark.slow, pytest.mark.ray]
 
 
+TRAINING = ["pg", "--iterations", 4, "--hidden-size", 10, "--seed", 3, "--eval-interval", 0]
+TRAINING += ["--checkpoint-frequency", 1, "--slots", 6, "--segment-length", 1000, "--updates-per-iteration", 1]
+
+
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory):
-    """A sweep of two trials on this machine alone."""
-    folder = tmp_path_factory.mktemp("alone")
-    flags = ["--num-samples", 2, "--iterations", 3, "--scheduler", "fifo", "--set", "hidden_size=10", *SMALL]
-    run(SWEEPS["pg"], *flags, "--num-workers", 2, "--set", "cpus_per_worker=0.5", "--name", "s", cwd=folder)
-    return folder / "results" / "s"
+def undisturbed(tmp_path_factory):
+    """A training run on this machine alone."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    run(TRAIN, *TRAINING, "--num-workers", 2, "--cpus-per-worker", 0.5, "--name", "t", cwd=folder)
+    (trial,) = trial_folders(folder / "results" / "t")
+    return trial
 
 
-def test_two_drivers_on_three_nodes_get_what_one_machine_gets(cluster, alone, start, tmp_path):
-    flags = ["--num-samples", 2, "--iterations", 3, "--scheduler", "fifo", "--set", "hidden_size=10", *SMALL]
-    flags += ["--num-workers", 3, "--set", "placement=spread", "--address", cluster.address]
-    programs = [start(SWEEPS["pg"], *flags, "--name", name) for name in "ab"]
+def test_two_drivers_on_three_nodes_get_what_one_machine_gets(cluster, undisturbed, start, tmp_path):
+    flags = [*TRAINING, "--num-workers", 3, "--placement", "spread", "--address", cluster.address]
+    programs = [start(TRAIN, *flags, "--name", name) for name in "ab"]
     assert [program.wait(timeout=200) for program in programs] == [0, 0], (tmp_path / "log0").read_text()
     for name in "ab":
-        for trial, expected in zip(trial_folders(tmp_path / "results" / name), trial_folders(alone), strict=True):
-            assert_same(last_arrays(trial)[1], last_arrays(expected)[1])
-            for row in rows(trial):
-                assert 0 < row["perf/bytes_between_nodes"] < row["perf/bytes_received"]
-            assert all(row["perf/bytes_between_nodes"] == 0 for row in rows(expected))
+        (trial,) = trial_folders(tmp_path / "results" / name)
+        assert_same(last_arrays(trial)[1], last_arrays(undisturbed)[1])
+        for row in rows(trial):
+            assert 0 < row["perf/bytes_between_nodes"] < row["perf/bytes_received"]
+    assert all(row["perf/bytes_between_nodes"] == 0 for row in rows(undisturbed))
     wait_until(lambda: cpus(cluster) == 6, "CPUs are still held", seconds=60)
 
 
@@ -214,19 +217,6 @@ def test_a_waiting_trial_uses_a_node_that_is_added(cluster, start, tmp_path):
     finally:
         cluster.remove_node(node)
     assert len(trial_folders(folder)) == 4
-
-
-TRAINING = ["pg", "--iterations", 4, "--hidden-size", 10, "--seed", 3, "--eval-interval", 0]
-TRAINING += ["--checkpoint-frequency", 1, "--slots", 6, "--segment-length", 1000, "--updates-per-iteration", 1]
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
-    """A training run on this machine alone."""
-    folder = tmp_path_factory.mktemp("undisturbed")
-    run(TRAIN, *TRAINING, "--num-workers", 2, "--cpus-per-worker", 0.5, "--name", "t", cwd=folder)
-    (trial,) = trial_folders(folder / "results" / "t")
-    return trial
 
 
 @pytest.mark.parametrize(

@@ -86,8 +86,7 @@ def test_what_lies_there_is_extended_mirrored_and_forked(storage, undisturbed):
 
 
 @pytest.mark.parametrize("storage", ["s3"], indirect=True)
-def test_a_population_exchanges_weights_there_also_if_a_copy_is_cut_off(storage, ray_cluster, tmp_path, monkeypatch):
-    fit(TRPO, tmp_path / "here", PAIR)
+def test_a_population_exchanges_weights_there_also_if_a_copy_is_cut_off(storage, pair, monkeypatch):
     push_folder, cut = Remote.push_folder, []
 
     def breaks(self, source, target):
@@ -103,6 +102,6 @@ def test_a_population_exchanges_weights_there_also_if_a_copy_is_cut_off(storage,
     assert (status, len(cut)) == (0, 1)
     lose_the_machine()
     assert mirror.find(flags(storage), "there", "trpo") == folder
-    assert read_exchanges(folder) == read_exchanges(tmp_path / "here")
-    for trial, expected in zip(trial_folders(folder), trial_folders(tmp_path / "here"), strict=True):
+    assert read_exchanges(folder) == read_exchanges(pair)
+    for trial, expected in zip(trial_folders(folder), trial_folders(pair), strict=True):
         assert_same(newest_arrays(trial), newest_arrays(expected))
