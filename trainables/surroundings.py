@@ -9,8 +9,9 @@ import os
 import resource
 import stat
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from trainables.checks import ConfigError
 
@@ -64,39 +65,29 @@ def choose_caches() -> None:
             os.environ[variable] = str(private / "cache")
 
 
-def _current_folder() -> str | None:
+def _stands_in_a_folder() -> bool:
     try:
-        os.getcwd()
+        return bool(os.getcwd())
     except OSError:
-        return "the current folder was deleted: go to one that is there (cd)"
-    return None
+        return False
 
 
-def _sockets() -> str | None:
-    if private_folder(SOCKETS_FOLDER):
-        return None
-    return (
-        "Ray's sockets need a temporary folder that can be written and whose path is short (19 bytes), and neither"
-        " TMPDIR nor /tmp, /var/tmp and /dev/shm is one: let TMPDIR name one"
-    )
+Needs = Mapping[str, Callable[[], Any]]
+"""What has to be true, by what is said where it is not."""
+
+ANY_PROGRAM: Needs = {"the current folder was deleted: go to one that is there (cd)": _stands_in_a_folder}
+
+RAY_HERE: Needs = {
+    "Ray's sockets need a temporary folder that can be written and whose path is short (19 bytes), and neither TMPDIR"
+    " nor /tmp, /var/tmp and /dev/shm is one: let TMPDIR name one": lambda: private_folder(SOCKETS_FOLDER),
+    f"a process may map less than {ADDRESS_SPACE / 1e9:.0f} GB here (ulimit -v), which Ray's need: raise the limit, or"
+    " ask the batch system for more memory": lambda: (address_space() or ADDRESS_SPACE) >= ADDRESS_SPACE,
+}
+"""Looked at before a Ray starts on this machine; the others before a program does anything."""
 
 
-def _addresses() -> str | None:
-    if (limit := address_space() or ADDRESS_SPACE) >= ADDRESS_SPACE:
-        return None
-    return (
-        f"a process may map {limit / 1e9:.1f} GB here (ulimit -v), and Ray's need {ADDRESS_SPACE / 1e9:.0f}:"
-        " raise the limit, or ask the batch system for more memory"
-    )
-
-
-ANY_PROGRAM, RAY_HERE = (_current_folder,), (_sockets, _addresses)
-"""What is looked at before a program does anything, and before it starts a Ray on this machine: each says what is wrong
-and what helps, or nothing."""
-
-
-def require(surroundings: Sequence[Callable[[], str | None]]) -> None:
-    """Raise ConfigError with the first complaint."""
-    for look in surroundings:
-        if complaint := look():
+def require(needs: Needs) -> None:
+    """Raise ConfigError for the first that is not true."""
+    for complaint, is_true in needs.items():
+        if not is_true():
             raise ConfigError(complaint)
