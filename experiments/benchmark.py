@@ -4,7 +4,11 @@ Speed depends on the machine and on what else it does, so every figure is a rati
 """
 
 import sys
+from pathlib import Path
 from pkgutil import resolve_name
+
+if (beside := str(Path(__file__).resolve().parents[1])) not in sys.path:
+    sys.path.insert(0, beside)  # what stands beside this program runs, whatever is installed
 
 from threadpoolctl import threadpool_limits
 

@@ -1,6 +1,10 @@
 """Look at experiments, running, killed or finished: what there is, what was best, and a report with all figures."""
 
 import sys
+from pathlib import Path
+
+if (beside := str(Path(__file__).resolve().parents[1])) not in sys.path:
+    sys.path.insert(0, beside)  # what stands beside this program runs, whatever is installed
 
 from experiments.ask.command_line import clean_exit, parse, program, subcommand
 from experiments.subcommands.look import Best, Compare, Export, List, Report, Table

@@ -1,6 +1,10 @@
 """Sweep a learner of one's own (docs/own_learner.md), over the search space in its module."""
 
 import sys
+from pathlib import Path
+
+if (beside := str(Path(__file__).resolve().parents[1])) not in sys.path:
+    sys.path.insert(0, beside)  # what stands beside this program runs, whatever is installed
 
 from experiments.ask.command_line import clean_exit, first_word
 from experiments.plan.learners import LEARNERS, learner_typed

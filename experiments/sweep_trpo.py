@@ -1,5 +1,11 @@
 """Sweep TRPO on Pong's memory: trust region, baseline, hidden sizes, gamma, lambda and parallelism."""
 
+import sys
+from pathlib import Path
+
+if (beside := str(Path(__file__).resolve().parents[1])) not in sys.path:
+    sys.path.insert(0, beside)  # what stands beside this program runs, whatever is installed
+
 from experiments.plan.learners import TRPO
 from experiments.run.sweep_program import main
 

@@ -3,7 +3,11 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Generic, TypeVar
+
+if (beside := str(Path(__file__).resolve().parents[1])) not in sys.path:
+    sys.path.insert(0, beside)  # what stands beside this program runs, whatever is installed
 
 from experiments.ask.budget import Budget, duration
 from experiments.ask.command_line import clean_exit, first_word, parse, program

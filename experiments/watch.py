@@ -1,8 +1,12 @@
 """Watch a policy play: returns with their interval, and a film."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
+
+if (beside := str(Path(__file__).resolve().parents[1])) not in sys.path:
+    sys.path.insert(0, beside)  # what stands beside this program runs, whatever is installed
 
 import tyro
 from threadpoolctl import threadpool_limits

@@ -22,7 +22,7 @@ from trainables.sampling.pool import RolloutPool
 from trainables.sampling.process import set_malloc_thresholds
 from trainables.sampling.segments import Slot, slot_arrays, slots_of
 from trainables.sampling.worker import Worker
-from trainables.versions import installed_versions
+from trainables.versions import installed_versions, require_same_sources
 
 INIT_STREAM = UPDATE_STREAM = 2**32 - 1
 """Spawn key of the generator that draws the first theta, and, after the update's own key, of that for an update: no
@@ -52,8 +52,9 @@ class PongTrainable(tune.Trainable):
     def setup(self, config: dict[str, Any]) -> None:
         """Build the algorithm and its first state, then start the rollout actors, or give those that are there to it.
 
-        Raises ConfigError for bad settings and RuntimeError if the actors find no room.
+        Raises ConfigError for bad settings, and RuntimeError if the actors find no room or have other sources.
         """
+        require_same_sources()
         self._reset_state(self.config_class.from_dict(config))
         settings, make_worker = self.settings, self.worker_factory(self.settings)
         self.algorithm.num_cores = self.num_workers

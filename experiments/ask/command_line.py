@@ -30,6 +30,7 @@ def clean_exit() -> Iterator[None]:
     try:
         try:
             require(ANY_PROGRAM)
+            _require_what_stands_beside()
             yield
         except (ConfigError, CheckpointError) as error:
             fail(str(error))
@@ -120,6 +121,14 @@ def fail(message: str) -> NoReturn:
     """End the program with status 2 and one line on stderr."""
     print(printable(f"{program()}: error: {' '.join(message.splitlines())}"), file=sys.stderr)
     raise SystemExit(2)
+
+
+def _require_what_stands_beside() -> None:
+    """Raise ConfigError if this program would run packages of ours that stand elsewhere."""
+    for name in ("experiments", "search_spaces", "trainables"):
+        own, module = Path(sys.argv[0]).resolve().parent.parent / name / "__init__.py", sys.modules.get(name)
+        if module and own.is_file() and not own.samefile(found := module.__file__ or "/"):
+            raise ConfigError(f"{name} comes from {found}, and not from {own}: see PYTHONPATH, or start Python anew")
 
 
 def _one_line(box: str) -> str:

@@ -14,10 +14,12 @@ from typing import Any
 
 import grpc
 import ray
+from ray.job_config import JobConfig
 from ray.tune import Callback, Checkpoint
 from ray.tune.experiment import Trial
 
 from trainables.checks import ConfigError
+from trainables.versions import OtherSourcesError
 
 WORKS_WITH = "2.60"
 """The version of Ray that was tried; pyproject.toml asks for it."""
@@ -50,31 +52,42 @@ def _used() -> Iterator[tuple[Any, Sequence[str]]]:
     yield importlib.import_module("ray._private.services"), ["canonicalize_bootstrap_address"]
     yield importlib.import_module("ray._private.grpc_utils"), ["init_grpc_channel"]
     yield importlib.import_module("ray._private.worker"), ["_global_node"]
+    yield JobConfig, ["_runtime_env_has_working_dir"]
     yield importlib.import_module("ray._private.node"), ["Node.dead_processes"]
     yield importlib.import_module("ray.core.generated.gcs_service_pb2_grpc"), ["NodeInfoGcsServiceStub"]
     yield importlib.import_module("ray.core.generated.gcs_service_pb2"), ["CheckAliveRequest"]
 
 
 @contextmanager
-def on_loopback() -> Iterator[None]:
+def on_loopback(**environment: str) -> Iterator[None]:
     """Have a Ray that is started within listen on 127.0.0.1 alone, as it does on macOS, where it makes no clusters.
 
     Told by ``_node_ip_address``, it listens on all addresses nevertheless. A cluster's programs must know theirs, so
-    what was set before is set again in the end.
+    what was set before is set again in the end. Its processes have ``environment`` in theirs.
     """
     from ray._private import ray_constants
 
-    name = ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR
-    before, in_environment = ray_constants.ENABLE_RAY_CLUSTER, os.environ.get(name)
-    ray_constants.ENABLE_RAY_CLUSTER = False  # for this process, which read the variable as Ray was imported
-    os.environ[name] = "0"  # for those that Ray starts
+    environment[ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR] = "0"  # for the processes that Ray starts
+    before, inherited = ray_constants.ENABLE_RAY_CLUSTER, {*os.environ.items()}
+    ray_constants.ENABLE_RAY_CLUSTER = False  # for this one, which read the variable as Ray was imported
+    os.environ |= environment
     try:
         yield
     finally:
         ray_constants.ENABLE_RAY_CLUSTER = before
-        os.environ.pop(name)
-        if in_environment is not None:
-            os.environ[name] = in_environment
+        for name in environment:
+            os.environ.pop(name)
+        os.environ |= {name: value for name, value in inherited if name in environment}
+
+
+class OwnPath(JobConfig):
+    """Keeps workers from looking for modules in the driver's present folder, or in its program's, before all others.
+
+    Ray leaves both out of a job whose working directory it makes itself.
+    """
+
+    def _runtime_env_has_working_dir(self) -> bool:
+        return True
 
 
 def token_refused(address: str) -> bool:
@@ -109,10 +122,16 @@ def takes_over(tune_controller: Any, trial: Trial) -> bool:
 
 
 class ErrorText(Callback):
-    """Has trials forget the name of their ``error.pkl``, which Tune would open at its end to make a ResultGrid.
+    """Reads trials' ``error.txt``, and has them forget ``error.pkl``, which Tune would open to make a ResultGrid.
 
     Somebody else may have put it there, and to open a pickle is to run it; ``error.txt`` says the same.
     """
+
+    def on_trial_recover(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
+        """Raise OtherSourcesError where a worker did: all trials that begin from now on would fail, one by one."""
+        _, other_sources, text = Path(trial.error_file).read_text("utf-8").rpartition(f"{OtherSourcesError.__name__}: ")
+        if other_sources:
+            raise OtherSourcesError(text.strip())
 
     def on_experiment_end(self, trials: list[Trial], **info: Any) -> None:
         for trial in trials:

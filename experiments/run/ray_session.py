@@ -25,19 +25,19 @@ import trainables
 from experiments.ask.storage import locate
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources, local_cpus
-from experiments.run.ray_internals import on_loopback, require_internals, token_refused
+from experiments.run.ray_internals import OwnPath, on_loopback, require_internals, token_refused
 from trainables.checks import ConfigError
 from trainables.processor import KERNELS
 from trainables.surroundings import RAY_HERE, SOCKETS_FOLDER, address_space, private_folder, require
-from trainables.versions import installed_versions
+from trainables.versions import SOURCES, installed_versions, sources_digest
 
 CODE = {
     "py_modules": [experiments, search_spaces, trainables],
     "excludes": ["__pycache__/", "*.html"],
-    "env_vars": {name: os.environ[name] for name in (KERNELS,) if name in os.environ},
+    "env_vars": {name: os.environ[name] for name in (KERNELS,) if name in os.environ} | {SOURCES: sources_digest()},
 }
-"""Runtime environment of everything that runs on the nodes: the driver's code, whatever they have installed, and its
-kernels of BLAS, which a process reads as it starts."""
+"""Runtime environment of everything that runs on the nodes: the driver's code, whatever they have installed, its
+digest, which they compare, and its kernels of BLAS, which a process reads as it starts."""
 
 PROBE_TIMEOUT_S = 120.0
 """For an answer of every node. The first on a node waits for the code, and may meet busy cores."""
@@ -72,18 +72,21 @@ def ship(learner: Learner) -> None:
 def start_local(cpus: int, **options: Any) -> None:
     """Start a Ray of this program's own, which listens on loopback alone; ``options`` are those of ``ray.init``.
 
-    Raises ConfigError where the surroundings do not allow it.
+    Its workers look for modules where this program does, in the same order, and nowhere else. Raises ConfigError where
+    the surroundings do not allow it.
     """
     require(RAY_HERE)
     _guard_token()
     if limit := address_space():
         options["object_store_memory"] = limit // 10  # which each process maps
-    with on_loopback(), ignored(signal.SIGHUP, signal.SIGUSR1):
+    environment = {"PYTHONPATH": os.pathsep.join(sys.path), SOURCES: sources_digest()}
+    with on_loopback(**environment), ignored(signal.SIGHUP, signal.SIGUSR1):
         # Without "local" Ray would join a cluster that runs on this machine.
         ray.init(
             address="local",
             num_cpus=cpus,
             include_dashboard=False,
+            job_config=OwnPath(),
             _temp_dir=f"{private_folder(SOCKETS_FOLDER)}/ray",  # opened by Ray for all, within a folder that is not
             **options,
         )
@@ -131,7 +134,7 @@ def attach(address: str, **options: Any) -> None:
                 f"--address {address}: the cluster does not accept the token of this machine (RAY_AUTH_TOKEN, or else"
                 " ~/.ray/auth_token); copy ~/.ray/auth_token of the cluster's head to here"
             )
-        ray.init(address=address, runtime_env=CODE, **options)
+        ray.init(address=address, runtime_env=CODE, job_config=OwnPath(), **options)
     except ConfigError:
         raise
     except (ConnectionError, RuntimeError, ValueError, RayError) as error:

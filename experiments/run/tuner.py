@@ -26,6 +26,7 @@ from experiments.run.stop_signals import StopSignals
 from experiments.run.stopping import Stop, stoppable
 from experiments.run.tune_trials import PlannedTrials, TrialName
 from trainables.metrics import METRIC, MODE
+from trainables.versions import OtherSourcesError
 
 RESTARTS = 3
 """Times that an experiment goes on by itself after Tune gave up, as it does when Ray's memory monitor kills a trial."""
@@ -59,7 +60,7 @@ def fit(
         except (RuntimeError, tune.TuneError, ray.exceptions.RayError) as error:
             reason = str(error).strip().splitlines()[-1:] or [type(error).__name__]
             print(f"Ray Tune gave up: {reason[0]}", file=sys.stderr, flush=True)
-            if signals.received:
+            if signals.received or isinstance(error, OtherSourcesError):
                 break
     return False
 

@@ -12,6 +12,7 @@ from trainables.sampling.process import freeze_imported_objects, set_malloc_thre
 from trainables.sampling.rollout import GameNumber
 from trainables.sampling.segments import Segment
 from trainables.sampling.worker import Worker
+from trainables.versions import require_same_sources
 
 Block = tuple[GameNumber | Segment, ...]
 """What is played by one worker, one after the other, and makes one answer: games, or one segment."""
@@ -22,6 +23,7 @@ class RolloutActor:
     """A process with a worker in it, which does what a pool asks for, in turn."""
 
     def __init__(self, make_worker: Callable[[], Worker]) -> None:
+        require_same_sources()
         set_malloc_thresholds()
         self._worker = make_worker()
         freeze_imported_objects()

@@ -163,7 +163,7 @@ class RolloutPool:
         except RayError as error:
             self.close()
             # Tune takes a RayActorError for the death of the trial's own actor and skips cleanup().
-            raise RuntimeError(f"a rollout worker could not be built: {error}") from None
+            raise RuntimeError(f"a rollout worker could not be built: {str(error).splitlines()[-1]}") from error
 
     def _new_actor(self) -> ActorHandle:
         options = {"num_cpus": self._cpus, "runtime_env": {"env_vars": ONE_THREAD}}
