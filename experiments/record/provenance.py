@@ -1,7 +1,6 @@
-"""Where results come from: the code's revision, the versions of its libraries, and the machine."""
+"""Where results come from: the code and its revision, the versions of its libraries, and the machine."""
 
 import datetime
-import importlib.metadata
 import os
 import platform
 import subprocess
@@ -10,18 +9,24 @@ from pathlib import Path
 from typing import Any
 
 from trainables.processor import KERNELS
-from trainables.versions import installed_versions
+from trainables.versions import installed_versions, sources_digest
 
 IN_WORDS = {"python": "Python {}", "platform": "{}", "blas_kernels": "BLAS kernels {}"}
 """How the entries of an origin that can differ are said."""
 
 
+def sources() -> dict[str, str]:
+    """The digest of each of our packages' sources."""
+    return {package: sources_digest(package) for package in ("experiments", "search_spaces", "trainables")}
+
+
 def provenance() -> dict[str, Any]:
     """The origin of what runs here and now; ``git`` is None without git or outside of a checkout."""
-    versions = {"pong-experiments": importlib.metadata.version("pong-experiments"), **installed_versions()}
+    versions = {**installed_versions()}
     python = versions.pop("python")
     return {
         "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "sources": [sources()],
         "git": git_revision(Path(__file__)),
         "versions": versions,
         "python": python,
@@ -59,11 +64,16 @@ def changes_since(origin: Mapping[str, Any]) -> list[str]:
         for text, old, new in pairs
         if old not in (None, "unknown", new)
     ]
-    git, git_here = origin["git"], now["git"]
-    if git and git["revision"] != (revision := git_here["revision"] if git_here else "none"):
-        found.append(f"git revision {git['revision'][:12]} ({revision[:12]} here)")
-    if git and git["dirty"]:
-        found.append("uncommitted changes of the code there")
-    if git and git_here and git_here["dirty"]:
-        found.append("uncommitted changes of the code here")
-    return found
+    code = [
+        f"{name} of SHA-256 {ran.get(name, 'unknown')[:12]} ({digest[:12]} here)"
+        for ran in origin["sources"] or [{}]
+        for name, digest in sources().items()
+        if ran.get(name) != digest
+    ]
+    if code and origin["git"]:
+        code.append(f"git revision {_revision(origin['git'])} ({_revision(now['git'])} here)")
+    return found + code
+
+
+def _revision(git: Mapping[str, Any] | None) -> str:
+    return f"{git['revision'][:12]}{' and uncommitted changes' if git['dirty'] else ''}" if git else "none"

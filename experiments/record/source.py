@@ -6,16 +6,20 @@ from pathlib import Path
 
 from experiments.record.folders import display
 from experiments.record.mirror import Remote
+from experiments.record.provenance import sources
 from experiments.record.spec import ExperimentSpec
 from trainables.checks import ConfigError
 from trainables.files import replacing
 
 
 def with_source(spec: ExperimentSpec, source: Path | None) -> ExperimentSpec:
-    """The specification with the SHA-256 of the learner's file, if that is another one than it ran with last.
+    """The specification with the digests of our sources and of the learner's file, if it ran with others last.
 
     Raises ConfigError if the file cannot be read.
     """
+    ran = spec.origin.sources or [{}]
+    if ran[-1] != (now := sources()):
+        spec = spec.but(origin=spec.origin.model_copy(update={"sources": [*ran, now]}))
     if source is None:
         return spec
     try:

@@ -38,6 +38,7 @@ class Origin(Model):
     """Where results come from: the code, its libraries, the machine."""
 
     started: str = "unknown"
+    sources: list[dict[str, str]] = Field(default_factory=list)  # our packages' digests; one more for each other code
     git: Git | None = None  # None without git, or outside of a checkout
     versions: dict[str, str] = Field(default_factory=dict)
     python: str = "unknown"

@@ -28,6 +28,7 @@ from experiments.record.decisions import dropped
 from experiments.record.folders import RECORD, display
 from experiments.record.lock import exclusive
 from experiments.record.mirror import Remote
+from experiments.record.provenance import changes_since
 from experiments.record.source import keep_changed_source, keep_source, with_source
 from experiments.record.spec import ALL_DONE, GAVE_UP, INTERRUPTED, TIME_BUDGET, ExperimentSpec, create
 from experiments.run.after_sweep import (
@@ -47,6 +48,7 @@ from experiments.run.tuner import fit
 from experiments.show.summary import summarise
 from trainables.checks import ConfigError
 from trainables.surroundings import RAY_HERE, require
+from trainables.texts import printable
 
 STAY_SO = "its trials diverged or were stopped early, and stay so; --fork starts anew from their best checkpoints"
 
@@ -160,6 +162,8 @@ def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) ->
             raise ConfigError(f"--extend {folder.name}: {_why_over(restored, spec)}")
         print(f"Going on with {display(folder)}, {spec.budget} a trial")
         print("\n".join(describe(restored, spec.fork_of)))
+        if changes := changes_since(before.origin.model_dump()):
+            print(printable(f"Made by something else than runs here: {', '.join(changes)}"), file=sys.stderr)
         if over:
             print("Every trial has come to its end.")
         home = Remote.of(folder)

@@ -24,6 +24,7 @@ def origin(experiment: Experiment) -> str:
     spec, found = experiment.spec, experiment.spec.origin
     revision = code(found.git.revision[:12]) if found.git else "unknown"
     revision += " and uncommitted changes" if found.git and found.git.dirty else ""
+    digests = ", then ".join(ran.get("trainables", "unknown")[:12] for ran in found.sources) or "unknown"
     versions = found.versions | {"python": found.python}
     configs = [trial.config for trial in experiment.trials] or [{}]
     same = {k: v for k, v in configs[0].items() if k != "seed" and all(c.get(k) == v for c in configs)}
@@ -31,7 +32,7 @@ def origin(experiment: Experiment) -> str:
     seeds = sorted({config.get("seed", 0) for config in configs})
     lines = [
         f"- Started: {code(found.started)}; state: {experiment.state}",
-        f"- Code: git revision {revision}",
+        f"- Code: git revision {revision}; SHA-256 of trainables {code(digests)}",
         f"- Machine: {code(found.platform)}, {found.cpus or '?'} CPUs",
         f"- Versions: {code(', '.join(f'{name} {version}' for name, version in versions.items()))}",
         f"- Environment: {' and '.join(code(environment(env_id)) for env_id in played)}, actions sampled",

@@ -39,16 +39,17 @@ def test_there_is_no_revision_of_untracked_code_outside_of_a_checkout_or_without
     assert git_revision(checkout / "code.py") is None
 
 
-def test_what_has_changed_since_is_named(checkout):
-    there = provenance()
-    assert [text for text in changes_since(there) if "uncommitted" not in text] == []
+def test_what_has_changed_since_is_named_and_of_the_code_its_digests_decide():
+    there = provenance() | {"git": {"revision": "0" * 40, "dirty": True}}
+    assert changes_since(there) == [], "another commit with the same sources, or a change elsewhere"
+    assert changes_since(there | {"sources": []})[0].startswith("experiments of SHA-256 unknown (")
     there |= {
         "python": "2.7",
         "versions": there["versions"] | {"numpy": "1.0"},
-        "git": {"revision": "0" * 40, "dirty": True},
+        "sources": [there["sources"][0] | {"trainables": "f" * 64}, *there["sources"]],
     }
     found = changes_since(there)
+    assert [text.split()[0] for text in found if "SHA-256" in text] == ["trainables"]
     assert any(text.startswith("numpy 1.0 (") for text in found)
     assert any(text.startswith("Python 2.7 (") for text in found)
-    assert any(text.startswith("git revision 000000000000 (") for text in found)
-    assert "uncommitted changes of the code there" in found
+    assert any(text.startswith("git revision 000000000000 and uncommitted changes (") for text in found)

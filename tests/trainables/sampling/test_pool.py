@@ -22,6 +22,7 @@ from trainables.sampling import pool as pool_module
 from trainables.sampling.console import PongConsole
 from trainables.sampling.pool import RolloutPool
 from trainables.sampling.rollout import GameNumber
+from trainables.versions import SOURCES
 
 PIXELS = make_algorithm(PGConfig(method="reinforce", slots=0, batch_size=2, hidden_size=10)).worker_factory()
 ALGORITHM = make_algorithm(TRPOConfig.from_dict(trials.CARTPOLE | {"hidden_sizes": (4,)}))
@@ -101,8 +102,14 @@ def test_a_renewed_pool_plays_with_other_workers_in_the_same_processes(make_pool
     assert [result.block for result in results] == [(number,) for number in NUMBERS]
     assert ({result.weights_sum for result in results}, {result.pid for result in results}) == ({21.0}, before)
     assert pool.counts["worker_restarts"] == 0
-    with pytest.raises(RuntimeError, match=r"(?s)a rollout worker could not be built: .*ZeroDivisionError"):
+    with pytest.raises(RuntimeError, match=r"a rollout worker could not be built: ZeroDivisionError"):
         pool.renew(faults.fail, 600.0)
+
+
+def test_a_worker_with_other_sources_than_the_drivers_is_refused_in_one_line(ray_cluster, monkeypatch):
+    monkeypatch.setitem(pool_module.ONE_THREAD, SOURCES, "0" * 64)  # goes into the environment of its process
+    with pytest.raises(RuntimeError, match=r"^a rollout worker could not be built: .*\(000000000000\).*edited.*\?$"):
+        RolloutPool(EchoWorker, 1)
 
 
 def test_a_pool_is_renewed_also_where_games_under_way_take_longer_than_a_start_may(renewed, monkeypatch):
