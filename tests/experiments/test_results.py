@@ -12,6 +12,7 @@ import pytest
 from experiments import train
 from experiments.plan.learners import LEARNERS
 from experiments.record.lock import exclusive
+from experiments.record.spec import ExperimentSpec
 from tests.helpers.programs import refused
 from tests.helpers.written_experiments import write_experiment
 
@@ -116,6 +117,8 @@ def test_the_list_shows_every_experiments_state_and_how_to_go_on(tmp_path, monke
     write_experiment(store, "cut", "pg", [({}, [-20], "cut")])
     write_experiment(store, "early", "pg", [one], planned=3, command=["sweep_pong.py", "--seed", "1"])
     running = write_experiment(store, "goes-on", "pg", [({}, [-20], "running")])
+    spec = ExperimentSpec.read(store / "cut")  # begun before the clock was set back
+    spec.but(origin=spec.origin.model_copy(update={"started": "2999-01-01T00:00:00+00:00"})).write(store / "cut")
     with exclusive(running):
         status, output, _ = run_results("list", "--storage-path", "some store")
     assert status == 0
@@ -128,6 +131,7 @@ def test_the_list_shows_every_experiments_state_and_how_to_go_on(tmp_path, monke
     assert rows["done"][2:5] == ["pg", "2/2", "-12.5"]
     assert rows["broken"][2:6] == ["trpo", "1/2,", "1", "failed"]
     assert rows["early"][3] == "1/3"
+    assert " ".join(rows["cut"]).endswith("in the future: is the clock right?")
     commands = dict(re.findall(r"Resume (\S+):  (.*)", output))
     assert set(commands) == {"broken", "cut", "early"}
     assert shlex.split(commands["cut"])[2:] == ["pg", "--resume", "some store/cut"]

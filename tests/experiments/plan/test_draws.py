@@ -95,6 +95,7 @@ def test_a_worker_needs_its_cpus_on_one_node():
     twos, ones = ([PGConfig(num_workers=2, cpus_per_worker=cpus)] * 9 for cpus in (2, 1))
     assert (resources.trials(twos), resources.trials(ones)) == (1, 3)
     assert ClusterResources((0.3,)).workers(0.1) == 3
+    assert [str(ClusterResources((cpus,))) for cpus in (1, 2)] == ["1 CPU", "2 CPUs"]
     assert ClusterResources((4,)).trials([PGConfig(num_workers=count) for count in (1, 1, 2, 2)]) == 3
 
 

@@ -88,11 +88,13 @@ def test_restarts_share_the_time_budget(begun, clock, monkeypatch, capsys):
         (3, ["running", None], 60, signal.SIGINT, "interrupted", 130),
     ],
 )
-def test_why_an_experiment_ended_is_noted(planned, endings, seconds, received, ended, status, tmp_path, monkeypatch):
+def test_why_an_experiment_ended_is_noted(
+    planned, endings, seconds, received, ended, status, tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     trials = [({"seed": seed}, [-20] * 10, ending) for seed, ending in enumerate(endings)]
     asked = {"planned": planned, "iterations": 20, "time_budget_s": seconds}
-    folder = write_experiment(tmp_path, "sweep", "pg", trials, **asked)
+    folder = write_experiment(tmp_path / "r r", "sweep", "pg", trials, **asked)
 
     def fit(learner, folder, spec, signals, callbacks, verbose):
         signals.received = received
@@ -101,6 +103,7 @@ def test_why_an_experiment_ended_is_noted(planned, endings, seconds, received, e
     spec = ExperimentSpec.read(folder)
     assert lifecycle._run(PG, folder, spec, [], RunFlags()) == status
     assert ExperimentSpec.read(folder) == spec.but(ended=ended)
+    assert capsys.readouterr().out.startswith("Look:    tensorboard --logdir 'r r/sweep'\n"), "it can be pasted"
 
 
 @pytest.mark.parametrize("what", ["no cluster", "no bucket"])
