@@ -37,7 +37,7 @@ def assert_all_cpus_are_back():
     [
         (PongTRPO, CARTPOLE, faults.die),
         (PongTRPO, MEMORY, faults.die),
-        pytest.param(PongTRPO, CARTPOLE | {"game_timeout_s": 15.0}, faults.freeze, marks=pytest.mark.slow),
+        pytest.param(PongTRPO, CARTPOLE | {"game_timeout_s": 8.0}, faults.freeze, marks=pytest.mark.slow),
     ],
     ids=["dies", "dies in a segment", "freezes"],
 )

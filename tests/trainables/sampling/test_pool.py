@@ -146,7 +146,7 @@ def test_a_pool_plays_as_one_worker_does(renewed):
     ],
 )
 def test_a_worker_that_dies_or_freezes_is_replaced_and_its_game_replayed(renewed, tmp_path, fault, num_workers):
-    pool = renewed(partial(FaultyWorker, CARTPOLE, fault, (0, 1), tmp_path / "happened"), num_workers, 15.0)
+    pool = renewed(partial(FaultyWorker, CARTPOLE, fault, (0, 1), tmp_path / "happened"), num_workers, 8.0)
     results = list(pool.play(WEIGHTS, NUMBERS))
     assert pool.counts["worker_restarts"] == 1
     pid = int((tmp_path / "happened").read_text())
