@@ -4,8 +4,9 @@ Ray's CSV header is fixed by the first result, and nested keys break checkpoint 
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
@@ -123,6 +124,11 @@ def diverged_metrics(metrics: dict[str, float]) -> dict[str, float]:
     """
     finite = {name: value if math.isfinite(value) else 0.0 for name, value in metrics.items()}
     return finite | {METRIC: min(WORST_RETURN, finite["episode_reward_min"])}
+
+
+def score_of(row: Mapping[str, Any]) -> float:
+    """What a trial's row counts in every comparison: its mean return, or if it diverged the lowest that there is."""
+    return min(WORST_RETURN, float(row[METRIC])) if row.get("diverged") else float(row[METRIC])
 
 
 def pause(waited: float, played_s: float, num_workers: int) -> float:

@@ -184,7 +184,8 @@ def _name(experiments: Sequence[Experiment]) -> str:
 
 def _sides(found: Sequence[Configuration], experiments: Sequence[Experiment], size: int) -> list[Side]:
     names = varied(found)
-    labels = [f"{_name(experiments)}: {c.label(names)}" if names else _name(experiments) for c in found]
+    told = bool(names) or len(found) > 1  # by settings, or by where they came from
+    labels = [f"{_name(experiments)}: {c.label(names)}" if told or c.origin else _name(experiments) for c in found]
     return [side(label, c, size) for label, c in zip(labels, found, strict=True)]
 
 

@@ -68,6 +68,13 @@ class Configuration:
         """Mean over seeds; minus infinity without results, so that it ranks last."""
         return float(self.scores.mean()) if len(self.scores) else -np.inf
 
+    @property
+    def remarks(self) -> str:
+        """What its mean does not say of its trials: how many diverged, failed or have no results, were stopped."""
+        counts = {"diverged": sum(trial.diverged for trial in self.arrived)}
+        counts |= {"without": len(self.trials) - len(self.arrived), "stopped earlier": len(self.stopped)}
+        return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+
     def label(self, varied: Sequence[str]) -> str:
         """The configuration by the settings in which it differs from others: ``lr=2e-3 h=200``."""
         words = [f"{SHORT.get(name, name)}={short(self.config.get(name))}" for name in varied]

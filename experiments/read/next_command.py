@@ -44,6 +44,7 @@ def next_command(folder: Path, spec: ExperimentSpec, over: bool, again: Sequence
 def best_command(experiment: Experiment) -> tuple[str, dict[str, Any]]:
     """The command that trains an experiment's best configuration, and what is known of it, in plain types.
 
+    Of a fork by ``train.py`` it forks, too; what is forked otherwise, or copied another trial, it trains from scratch.
     Raises ConfigError if there are no results yet.
     """
     best = next(iter(best_configurations(experiment, 1)), None)
@@ -51,12 +52,18 @@ def best_command(experiment: Experiment) -> tuple[str, dict[str, Any]]:
         raise ConfigError(f"{experiment.name} has no results yet")
     trial = max(best.arrived, key=lambda trial: trial.last)
     config = learner_named(experiment.learner).config_class.from_dict(trial.config)
-    budget, seeds = experiment.spec.budget, sorted(best.seeds)
+    budget, seeds, fork_of = experiment.spec.budget, sorted(best.seeds), experiment.spec.fork_of
+    forks = bool(fork_of and experiment.spec.command[:1] == ["train.py"] and trial.number < len(fork_of.starts))
     command = train_command(experiment.learner, config, budget)
-    if experiment.spec.configuration_of and seeds == [*range(seeds[0], seeds[0] + len(seeds))]:
+    if fork_of and forks:
+        before = type(config).from_dict(fork_of.starts[trial.number][-1].config)
+        origin = display(experiment.folder.with_name(fork_of.name))
+        command = f"{train_command(experiment.learner, config, budget, before)} {shlex.join(['--fork', origin])}"
+    elif experiment.spec.configuration_of and seeds == [*range(seeds[0], seeds[0] + len(seeds))]:
         command = train_command(experiment.learner, dataclasses.replace(config, seed=seeds[0]), budget)
         command += f" --seeds {len(seeds)}"
-    scores = {"score": best.score, "seeds": best.seeds, "iterations": trial.iterations}
+    scores = {"score": best.score, "seeds": best.seeds, "iterations": trial.iterations, "state": trial.state}
+    scores |= {"stopped_earlier": len(best.stopped), "origin": best.origin, "from_scratch": not forks}
     return command, {"config": config.to_dict()} | scores
 
 
@@ -115,13 +122,13 @@ def _with_space(words: Sequence[str], spec: ExperimentSpec) -> list[str]:
     return kept
 
 
-def train_command(learner: str, config: Config, budget: Budget) -> str:
+def train_command(learner: str, config: Config, budget: Budget, defaults: Config | None = None) -> str:
     """The command that trains a configuration; it names only what counts and differs from train.py's defaults."""
     words: list[str] = []
-    for settings, defaults in ((config, type(config)()), (budget, Budget(None))):
+    for settings, default in ((config, defaults or type(config)()), (budget, Budget(None))):
         for field in dataclasses.fields(settings):
             value, flag = getattr(settings, field.name), field.name.replace("_", "-")
-            if value == getattr(defaults, field.name) or ignored(settings, field.name):
+            if value == getattr(default, field.name) or ignored(settings, field.name):
                 continue
             if isinstance(value, bool):
                 words.append(f"--{flag}" if value else f"--no-{flag}")

@@ -20,7 +20,7 @@ from experiments.record.models import Settings
 from experiments.record.spec import TIME_BUDGET, ExperimentSpec
 from trainables import checkpoints
 from trainables.checks import ConfigError, check_settings
-from trainables.metrics import METRIC
+from trainables.metrics import METRIC, score_of
 
 OVER = ("TERMINATED", "ERROR")
 """What Tune calls trials that it will not touch again unless it is told to."""
@@ -89,8 +89,8 @@ class Trial:
 
     @property
     def last(self) -> float:
-        """The latest mean return of the last 100 games."""
-        return float(self.rows[-1][METRIC]) if self.rows else math.nan
+        """The latest mean return of the last 100 games; the lowest that there is if it diverged."""
+        return score_of(self.rows[-1]) if self.rows else math.nan
 
     @property
     def area(self) -> float:
@@ -105,12 +105,12 @@ class Trial:
     @property
     def diverged(self) -> bool:
         """Whether an update gave up on figures that were not finite."""
-        return self.state == "diverged"
+        return bool(self.rows and self.rows[-1].get("diverged"))
 
     def score_at(self, time_attr: str, value: float) -> float:
         """The mean return of the last 100 games in the last row whose ``time_attr`` (iterations, steps) is at most
         ``value``; NaN if there is none."""
-        return next((float(row[METRIC]) for row in self.rows[::-1] if row[time_attr] <= value), math.nan)
+        return next((score_of(row) for row in self.rows[::-1] if row[time_attr] <= value), math.nan)
 
 
 def read_trial(

@@ -7,9 +7,9 @@ population based training (``exchanges.json``), and how the winner played (``win
 import itertools
 import json
 import math
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
@@ -22,7 +22,7 @@ class Decision(Model):
     """What was decided at a rung of successive halving."""
 
     at: Count  # the rung, in the budget's time_attr
-    scores: list[float | None]  # of each trial there; None if it was stopped before, failed or diverged
+    scores: list[float | None]  # of each trial there; None if it was stopped before, failed, or all its seeds diverged
     kept: list[Count]  # the trials that go on, the best first
 
     @model_validator(mode="after")
@@ -68,6 +68,7 @@ class WinnerGames(Model):
     iteration: Count
     games: Count  # with actions sampled, and as many with the most probable one
     metrics: dict[str, float]  # of the eval/ family
+    ended: Literal["diverged", "failed"] | None = None  # what became of its last round; None if it came to its end
 
 
 def read_decisions(folder: Path) -> list[Decision]:
@@ -119,19 +120,18 @@ def passed(decisions: Sequence[Decision], number: int) -> int:
 
 
 def with_diverged(
-    scores: Sequence[float | None], diverged: Set[int], configurations: Sequence[Sequence[int]]
+    scores: Sequence[float | None], diverged: Mapping[int, float], configurations: Sequence[Sequence[int]]
 ) -> list[float | None]:
-    """Trials' scores, where a seed that diverged counts as much as the worst of all trials.
+    """Trials' scores, with those of seeds that ``diverged``, which are the same at a rung and at the end.
 
-    To leave it out would favour settings that diverge now and then. Of a configuration none of whose seeds has a score
-    nothing changes: it has none.
+    To leave them out would favour settings that diverge now and then. A configuration without any other seed has none,
+    since nobody is left to go on.
     """
     found = [*scores]
-    worst = min((score for score in scores if score is not None), default=None)
     for trials in configurations:
         if any(scores[trial] is not None for trial in trials):
-            for trial in diverged & {*trials}:
-                found[trial] = worst
+            for trial in diverged.keys() & {*trials}:
+                found[trial] = diverged[trial]
     return found
 
 

@@ -113,8 +113,10 @@ class ExperimentSpec(Model):
             raise ValueError(unknown("scheduler", self.scheduler, SCHEDULERS))
         if SCHEDULERS[self.scheduler].has_rungs and not self._rungs_lead_to_the_end:
             raise ValueError(f"rungs={self.rungs} do not lead to {self.budget}")
-        if self.confirms is not None and not is_name(self.confirms):
-            raise ValueError(f"confirms={self.confirms!r} is no name")
+        names = {"confirms": self.confirms, "fork_of": self.fork_of.name if self.fork_of else None}
+        for entry, name in names.items():
+            if name is not None and not is_name(name):
+                raise ValueError(f"{entry}={name!r} is no name")
         if self.storage_uri and not is_uri(self.storage_uri):
             raise ValueError(f"storage_uri={self.storage_uri[:60]!r} is no URI")
         if self.configuration_of is not None and not counts_from_0(self.configuration_of, len(self.configs)):

@@ -42,6 +42,7 @@ def play_winner(experiment: Experiment) -> None:
     print(f"The winner plays {GAMES} games with actions sampled, {GAMES} with the most probable action.", flush=True)
     try:
         games, film = _play(found[-1], best.number)
+        games = games.model_copy(update={"ended": best.state if best.state in ("diverged", "failed") else None})
         write_winner(folder, games)
         if film:
             (folder / WINNER_FILM).write_bytes(film)

@@ -26,7 +26,7 @@ from experiments.run.lending import Lending
 from experiments.run.ray_session import cluster_resources
 from experiments.run.rounds import Rounds, playing
 from experiments.run.tune_trials import trial_number
-from trainables.metrics import METRIC
+from trainables.metrics import METRIC, score_of
 
 
 class Halving(Rounds):
@@ -99,7 +99,8 @@ class Halving(Rounds):
     def _scores(self, trials: Mapping[int, Trial]) -> list[float | None]:
         """Every trial's score at the present rung; a seed that diverged has one if another one of its settings has."""
         scores = [self._score(trials[index]) for index in range(len(self.spec.configs))]
-        diverged = {i for i in trials if trials[i].last_result.get("diverged") and not dropped(self._decisions, i)}
+        ended = {i: trial.last_result for i, trial in trials.items() if not dropped(self._decisions, i)}
+        diverged = {i: score_of(result) for i, result in ended.items() if result.get("diverged")}
         return with_diverged(scores, diverged, self.spec.configurations)
 
     def _score(self, trial: Trial) -> float | None:

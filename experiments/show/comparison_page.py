@@ -141,12 +141,12 @@ def side_table(comparison: Comparison) -> Rows:
     rows = []
     for side in comparison.sides:
         scores = side.at(comparison.steps)
-        values = np.array([*scores.values()])
+        values, configuration = np.array([*scores.values()]), side.configuration
         rows.append(
             {
                 "configuration": side.label,
-                "learner": side.configuration.learner,
-                "seeds": ", ".join(map(str, scores)),
+                "learner": configuration.learner,
+                "seeds": ", ".join(map(str, scores)) + (f" ({remarks})" if (remarks := configuration.remarks) else ""),
                 "mean return": number(float(values.mean()), 2),
                 "interquartile mean": number(interquartile_mean(values), 2),
                 "lowest": number(float(values.min()), 2),

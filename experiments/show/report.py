@@ -25,7 +25,7 @@ from experiments.show.settings import (
     importance_figure,
     importance_lines,
 )
-from experiments.show.summary import winner_lines
+from experiments.show.summary import ending, winner_lines
 from experiments.show.text import block, code, number, to_markdown, without
 from trainables.checkpoints import FILM
 from trainables.sampling.console import agent_step
@@ -83,7 +83,8 @@ def _summary(page: Page, experiments: Sequence[Experiment], trials: Sequence[Tri
     steps = sum(row.get("timesteps_this_iter", 0) for row in rows)
     sums = {"agent steps": f"{steps / 1e6:.2f} M", "training": duration(seconds)}
     page.add(to_markdown([{"best return": number(best.last), "trials": str(len(trials))} | sums]))
-    page.add(f"The best trial is {code(f'{best.folder.parent.name}/{best.name}')} ({best.learner}). Trials: {counts}.")
+    named = f"The best trial is {code(f'{best.folder.parent.name}/{best.name}')} ({best.learner})"
+    page.add(f"{named}: {ending(best)}. Trials: {counts}.")
     if filmed := [found for found in saved_policies.of_trial(best.folder) if (found.folder / FILM).is_file()]:
         chosen = saved_policies.best_of(filmed)
         with open_regular(chosen.folder / FILM) as file:

@@ -19,6 +19,7 @@ from experiments.read.trial import AT_END, Trial, arrived, mean_last
 from experiments.record.folders import WINNER_FILM, display
 from experiments.show.tables import configuration_table, rung_table, span, trial_table, unit
 from experiments.show.text import line, number, print_table, say, without
+from trainables.metrics import METRIC
 from trainables.sampling.console import pong_settings
 from trainables.texts import printable
 
@@ -55,12 +56,22 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
 def seeds_in_words(trials: Sequence[Trial]) -> str:
     """How each seed of a configuration plays by its training games, and their mean with its interval."""
     seeds = arrived(trials)
-    each = ", ".join(f"{trial.last:.1f} with seed {trial.seed}" for trial in seeds)
+    said = {"diverged": " (diverged)", "failed": " (failed)"}
+    each = ", ".join(f"{t.last:.1f} with seed {t.seed}{said.get(t.state, '')}" for t in seeds)
     text = f"After {span([trial.steps for trial in seeds])} agent steps the last 100 training games returned {each}"
     if len(seeds) < 2:
         return f"{text}."
     low, high = mean_interval(np.array([trial.last for trial in seeds]))
     return f"{text}: {mean_last(seeds):.1f} on average (95% interval {low:.1f} to {high:.1f})."
+
+
+def ending(trial: Trial) -> str:
+    """How a trial plays by its last training games, and whether it diverged or failed then."""
+    if not trial.diverged:
+        then = ", and then it failed" if trial.state == "failed" else ""
+        return f"its last 100 training games returned {trial.last:.1f}{then}"
+    before = f"; its last 100 training games before returned {trial.rows[-2][METRIC]:.1f}" if trial.rows[1:] else ""
+    return f"it diverged, which counts as {trial.last:.1f}{before}"
 
 
 def _play(experiment: Experiment, best: Trial, mark: Callable[[str], str]) -> str:
@@ -69,7 +80,7 @@ def _play(experiment: Experiment, best: Trial, mark: Callable[[str], str]) -> st
     Of several seeds the best one has played.
     """
     row, played = best.rows[-1], experiment.played
-    text = f"After {row['timesteps_total']:,} agent steps its last 100 training games returned {best.last:.1f}."
+    text = f"After {row['timesteps_total']:,} agent steps {ending(best)}."
     it, its = "it", "Its"
     if experiment.spec.configuration_of:
         text, it, its = seeds_in_words(experiment.best_seeds), mark(best.name), f"The best seed's ({mark(best.name)})"
@@ -132,7 +143,7 @@ def summarise(experiment: Experiment) -> int:
         if not found:
             if len(experiment.spec.rungs or []) > 1:
                 line("Not all trials came to the first rung, so they are not compared at equal steps yet.")
-            line(f"Best trial: {best.name}, mean return of its last 100 games {best.last:.1f}")
+            line(f"Best trial: {best.name}; {ending(best)}")
         if checkpoints := saved_policies.of_trial(best.folder):
             newest = checkpoints[-1]
             later = (

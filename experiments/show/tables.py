@@ -69,10 +69,9 @@ def _interval(scores: np.ndarray) -> str:
 
 
 def _seeds(configuration: Configuration) -> str:
-    """The seeds that have results, and how many have none."""
-    seeds = sorted(trial.seed for trial in configuration.arrived)
-    missing = len(configuration.trials) - len(seeds)
-    return ", ".join(map(str, seeds)) + (f" ({missing} without)" if missing else "")
+    """The seeds that have results, and what the mean over them does not say."""
+    seeds = ", ".join(map(str, sorted(trial.seed for trial in configuration.arrived)))
+    return f"{seeds} ({configuration.remarks})" if configuration.remarks else seeds
 
 
 def span(values: Sequence[int]) -> str:

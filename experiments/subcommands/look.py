@@ -1,9 +1,11 @@
 """Subcommands of results.py that look at experiments: lists, reports, comparisons, tables, and what was best."""
 
 import json
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 from rich import filesize
@@ -21,6 +23,7 @@ from experiments.show.tables import age, experiment_table
 from experiments.show.text import line, print_table
 from experiments.subcommands.arguments import One, OwnCode, Several, Storage
 from trainables.checks import Bounds, ConfigError, check_fields
+from trainables.texts import printable
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,9 @@ class Compare(Several):
         publish(page, self.out, groups[0][0].folder, "comparison.html")
         for pair in found.pairs:
             line(verdict(pair, found.steps))
+        for side in found.sides:
+            if side.configuration.remarks:
+                line(f"{side.label}: of its trials {side.configuration.remarks}.")
 
 
 @dataclass(frozen=True)
@@ -161,6 +167,19 @@ class Best(One, OwnCode):
             print(json.dumps({"learner": experiment.learner} | best | {"command": command}))
         else:
             line(command)
+            for text in notes(best):
+                print(printable(text), file=sys.stderr)
+
+
+def notes(best: Mapping[str, Any]) -> list[str]:
+    """What ``best_command`` knows that its command and score do not say."""
+    found = []
+    if best["state"] in ("diverged", "failed"):
+        found.append(f"Note: its best trial {best['state']} after iteration {best['iterations']}.")
+    if best["origin"]:
+        scratch = "The command trains from scratch, which is another thing: the score is not its own."
+        found.append(f"Note: this is {best['origin']}. {scratch if best['from_scratch'] else ''}".rstrip())
+    return found
 
 
 @dataclass(frozen=True)

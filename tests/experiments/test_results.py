@@ -14,7 +14,7 @@ from experiments.plan.learners import LEARNERS
 from experiments.record.lock import exclusive
 from experiments.record.spec import ExperimentSpec
 from tests.helpers.programs import refused
-from tests.helpers.written_experiments import write_experiment
+from tests.helpers.written_experiments import forked_from, write_experiment
 
 
 def test_an_experiment_is_found_by_name_and_by_any_path(store, tmp_path, monkeypatch, run_results):
@@ -106,6 +106,25 @@ def test_the_best_configurations_command_trains_it_also_where_the_preset_differs
     assert answer["config"] == config_class.from_dict(best).to_dict()
     assert answer["command"] == output.strip()
     assert answer["score"] == (-10 if settings else -1)
+
+
+@pytest.mark.usefixtures("four_cpus")
+def test_best_of_a_fork_forks_or_says_that_it_trains_from_scratch(tmp_path, monkeypatch, run_results):
+    monkeypatch.chdir(tmp_path)
+    trials = [({"gamma": 0.9, "learning_rate": 0.01, "seed": 3}, [-20, -10], None)]
+    origin = forked_from("org", ({"gamma": 0.8, "learning_rate": 0.01, "seed": 3}, 4)).model_dump()
+    for name, command in (
+        ("fork", ["train.py", "pg", "--fork", "org"]),
+        ("halved", ["sweep_pong.py", "--fork", "org"]),
+    ):
+        write_experiment(tmp_path / "results", name, "pg", trials, fork_of=origin, command=command)
+    _, output, said = run_results("best", "fork")
+    assert shlex.split(output)[2:] == ["pg", "--gamma", "0.9", "--iterations", "10", "--fork", "results/org"]
+    assert said == "Note: this is forked from org at 4,000 steps.\n"
+    _, output, said = run_results("best", "halved")
+    assert "--fork" not in output
+    assert "forked from org at 4,000 steps. The command trains from scratch, which is another thing" in said
+    assert json.loads(run_results("best", "halved", "--json")[1])["from_scratch"] is True
 
 
 def test_the_list_shows_every_experiments_state_and_how_to_go_on(tmp_path, monkeypatch, run_results):

@@ -23,6 +23,7 @@ from experiments.record.decisions import (
 )
 from experiments.record.folders import DECISIONS, EXCHANGES, WINNER
 from trainables.checks import ConfigError
+from trainables.metrics import METRIC, score_of
 
 TWO = [
     Decision(at=2, scores=[1.0, 3.0, None, 2.0], kept=[1, 3]),
@@ -87,11 +88,15 @@ def test_the_score_of_a_configuration_is_the_mean_of_the_seeds_that_arrived():
     assert means([0.1, 0.2, 0.7], [[0, 1, 2]]) == means([0.7, 0.1, 0.2], [[0, 1, 2]]), "in whatever order"
 
 
-def test_a_seed_that_diverged_counts_as_the_worst_of_all_trials():
-    two_of_two = [[0, 1], [2, 3]]
-    assert with_diverged([5.0, None, 3.0, 1.0], {1}, two_of_two) == [5.0, 1.0, 3.0, 1.0]
-    assert with_diverged([None, None, 3.0, 1.0], {1}, two_of_two) == [None, None, 3.0, 1.0], "none has arrived"
-    assert with_diverged([None, 2.0], {0}, [[0], [1]]) == [None, 2.0], "of one seed nothing changes"
+def test_a_seed_that_diverged_counts_at_a_rung_as_at_the_end():
+    two_of_two, lowest = [[0, 1], [2, 3]], score_of({METRIC: 12.0, "diverged": 1.0})
+    assert (lowest, score_of({METRIC: 12.0, "diverged": 0.0})) == (-21.0, 12.0)
+    assert with_diverged([5.0, None, 3.0, 1.0], {1: lowest}, two_of_two) == [5.0, -21.0, 3.0, 1.0]
+    assert with_diverged([None, None, 3.0, 1.0], {1: lowest}, two_of_two) == [None, None, 3.0, 1.0], "nobody goes on"
+    assert with_diverged([None, 2.0], {0: lowest}, [[0], [1]]) == [None, 2.0], "of one seed nothing changes"
+    two, steady = [None, None, 12.0], [7.0] * 3
+    scores = with_diverged([*two, *steady], {0: lowest, 1: lowest}, [[0, 1, 2], [3, 4, 5]])
+    assert best(scores, [[0, 1, 2], [3, 4, 5]], 1) == [[3, 4, 5]], "two of three seeds that diverge win no rung"
 
 
 def test_the_best_go_on_and_of_equals_the_first():

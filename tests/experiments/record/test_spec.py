@@ -69,6 +69,7 @@ def test_what_is_written_is_read_back_with_its_origin(tmp_path):
         {"stranger": 1},
         {"fork_of": {"name": "other", "starts": [[]]}},
         {"fork_of": {"name": "other", "starts": []}},
+        {"fork_of": forked_from("../elsewhere", ({}, 1), ({}, 1)).model_dump()},
     ],
 )
 def test_an_entry_of_a_wrong_type_is_named_in_one_line(change, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.read.configurations import best_configurations
 from experiments.read.experiments import read_experiment
-from experiments.record.decisions import Decision, WinnerGames, write_decisions, write_winner
+from experiments.record.decisions import Decision, WinnerGames, read_winner, write_decisions, write_winner
 from experiments.show.page import publish
 from experiments.show.report import report
 from experiments.show.summary import summarise, winner_lines
@@ -104,6 +104,33 @@ def test_a_winner_that_was_behind_one_that_failed_later_is_said_to_have_been(tmp
     assert experiment.best is experiment.trials[1]
     sure = next(line for line in winner_lines(experiment) if line.startswith("How sure"))
     assert "it was 3.0 points behind 00000_seed=0, which has come to no later result" in sure
+
+
+@pytest.mark.parametrize(
+    ("last", "ending", "said"),
+    [
+        ({"episode_reward_mean": -21.0, "diverged": 1.0, "done": True}, "running", "diverged, which counts as -21.0;"),
+        ({}, "RuntimeError: no luck", "returned -16.0, and then it failed"),
+    ],
+)
+def test_a_winner_that_diverged_or_failed_is_said_to_have_wherever_it_is_named(
+    last, ending, said, tmp_path, capsys, run_results
+):
+    trials = [({"seed": 0}, [-20, -17.0], "running"), ({"seed": 1}, [-20, 15.8, -16.0], ending)]
+    record = {"scheduler": "halving", "rungs": [2, 10], "swept": ["seed"]}
+    folder = write_experiment(tmp_path / "results", "halved", "pg", trials, **record)
+    write_decisions(folder, [Decision(at=2, scores=[-17.0, 15.8], kept=[1])])
+    result = folder / "00001_seed=1" / "result.json"
+    rows = [json.loads(line) for line in result.read_text().splitlines()]
+    result.write_text("".join(json.dumps(row) + "\n" for row in [*rows[:-1], rows[-1] | last]))
+    experiment = read_experiment(folder, running=False)
+    assert said in winner_lines(experiment)[1]
+    assert report([experiment]).text.count(said) == 2, "where it is the best trial, and where it won"
+    assert said in (summarise(experiment), capsys.readouterr().out)[1].replace("\n", " ")
+    state = experiment.trials[1].state
+    assert run_results("best", folder)[2] == f"Note: its best trial {state} after iteration 3.\n"
+    write_winner(folder, WinnerGames(trial=1, iteration=3, games=10, metrics={}, ended=state))
+    assert read_winner(folder).ended == state
 
 
 def test_a_page_is_not_written_over_its_own_markdown(halved, tmp_path):
