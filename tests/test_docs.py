@@ -11,7 +11,7 @@ import pytest
 
 from experiments.benchmark import BENCHMARKS
 from experiments.plan.learners import LEARNERS, learner_typed
-from experiments.plan.spaces import own_space
+from experiments.plan.spaces import space_of
 from tests.helpers.programs import ROOT, call, write_a2c
 
 PROGRAMS = {path.name for path in (ROOT / "experiments").glob("*.py")} - {"__init__.py"}
@@ -157,7 +157,7 @@ def check_values(program, words):
         if flag == "--set":
             learner.config_class.from_dict({value.partition("=")[0]: ast.literal_eval(value.partition("=")[2])})
         if flag == "--sweep":
-            own_space(learner, "default", {}, None, [value], None)
+            space_of(learner, "default", {}, None, sweeps=[value])
 
 
 def test_commands_parse():

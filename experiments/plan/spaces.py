@@ -36,30 +36,17 @@ class Space(NamedTuple):
         return {name: in_words(domain) for name, domain in self.domains.items()}
 
 
-def space_around(learner: Learner, preset: str, fixed: Mapping[str, Any], resources: ClusterResources) -> Space:
-    """The space around a preset, without settings that are ``fixed``, or that mean nothing with these.
-
-    Parallelism that the machine has no room for is left out, too.
-    """
-    settings = learner.preset(preset) | dict(fixed)
-    base = learner.config_class.from_dict(settings)
-    around = learner.space.SPACES[preset]
-    used = [name for name in around if name not in fixed and not ignored(base, name)]
-    domains = {name: _domain(learner, f"SPACES[{preset!r}]: {name}", name, around[name]) for name in used}
-    return Space(settings, *_fitting(domains, base.cpus_per_worker, resources))
-
-
-def own_space(
+def space_of(
     learner: Learner,
     preset: str,
     fixed: Mapping[str, Any],
-    file: Path | None,
-    sweeps: Sequence[str],
     resources: ClusterResources | None,
+    file: Path | None = None,
+    sweeps: Sequence[str] = (),
 ) -> Space:
-    """The space of a file, to which ``--sweep`` flags add, or that of these flags alone, around a preset.
+    """The space around a preset, or the user's own: a file's, to which ``--sweep`` flags add, or that of these alone.
 
-    Settings that are ``fixed`` are left out of a file's space, as of a preset's, and so is parallelism that the machine
+    Left out are settings that are ``fixed``, those that mean nothing around a preset, and parallelism that the machine
     has no room for. Without ``resources`` that stays: a grid would be another one on another machine.
     """
     own_preset, page = read_page(file, preset) if file else (None, {})
@@ -67,9 +54,11 @@ def own_space(
         given = {name: value(f"--space {file}: {name}", it, kind_of(learner, name)) for name, it in own_preset.items()}
         own_preset = {name: it for name, it in given.items() if name not in fixed}
     settings = (learner.preset(preset) if own_preset is None else own_preset) | dict(fixed)
-    domains = {
-        name: _domain(learner, f"--space {file}: {name}", name, page[name]) for name in page if name not in fixed
-    }
+    if not (own := bool(file or sweeps)):
+        base = learner.config_class.from_dict(settings)
+        page = {name: it for name, it in learner.space.SPACES[preset].items() if not ignored(base, name)}
+    where = f"--space {file}" if file else f"SPACES[{preset!r}]"
+    domains = {name: _domain(learner, f"{where}: {name}", name, page[name]) for name in page if name not in fixed}
     flags: dict[str, Any] = {}
     for text in sweeps:
         name, _, words = text.partition("=")
@@ -84,15 +73,15 @@ def own_space(
         flags[name] = _domain(learner, f"--sweep {name}", name, words)
     domains |= flags
     notes = []
-    left = [] if file else [name for name in learner.space.SPACES.get(preset, {}) if name not in {*flags, *fixed}]
-    if left:
+    around = learner.space.SPACES.get(preset, {}) if sweeps and not file else ()
+    if left := [name for name in around if name not in {*flags, *fixed}]:
         notes.append(f"--sweep takes the place of the space around {preset}; no longer swept: {', '.join(left)}.")
     if resources and "cpus_per_worker" not in domains:
         cpus = settings.get("cpus_per_worker", learner.config_class().cpus_per_worker)
         check_settings(learner.config_class, {"cpus_per_worker": cpus})
         domains, cut = _fitting(domains, cpus, resources)
         notes += cut
-    return Space(settings, domains, notes, True, own_preset)
+    return Space(settings, domains, notes, own, own_preset)
 
 
 def grid(domains: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from experiments.plan.capacity import Capacity, rungs
 from experiments.plan.draws import draw, require_fits, require_means, typical, with_seeds
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
-from experiments.plan.spaces import own_space, space_around
+from experiments.plan.spaces import space_of
 from experiments.plan.trial_names import number_in_name
 from experiments.record.spec import Confirm, ExperimentSpec, members, of_some
 from experiments.run.planning import Plan, rounds, show
@@ -115,11 +115,8 @@ def _forked(
 
 def _drawn(learner: Learner, sweep: SweepFlags, settings: dict[str, Any], resources: ClusterResources) -> Plan:
     """Trials drawn from the sweep's space: as many, and as long, as the flags say or time allows."""
-    if sweep.space or sweep.sweep:
-        room = None if sweep.grid else resources
-        space = own_space(learner, sweep.preset, settings, sweep.space, sweep.sweep, room)
-    else:
-        space = space_around(learner, sweep.preset, settings, resources)
+    room = None if sweep.grid and (sweep.space or sweep.sweep) else resources
+    space = space_of(learner, sweep.preset, settings, room, sweep.space, sweep.sweep)
     parallel = {"num_workers", "cpus_per_worker"}
     if parallel.isdisjoint(space.domains):  # before anything is drawn or played
         fixed = {name: space.settings[name] for name in parallel & space.settings.keys()}

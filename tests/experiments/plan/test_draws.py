@@ -9,7 +9,7 @@ from ray import tune
 from experiments.plan.draws import EVAL_INTERVAL, draw, require_means, with_seeds
 from experiments.plan.learners import LEARNERS, PG
 from experiments.plan.resources import ClusterResources
-from experiments.plan.spaces import space_around
+from experiments.plan.spaces import space_of
 from trainables.checks import ConfigError
 from trainables.config import PGConfig
 
@@ -19,7 +19,7 @@ EACH = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
 
 def drawn(learner=PG, count=20, fixed=None, preset="default", seed=0, resources=EIGHT):
     """From the space around a preset."""
-    return draw(learner, space_around(learner, preset, fixed or {}, resources), count, seed, resources)
+    return draw(learner, space_of(learner, preset, fixed or {}, resources), count, seed, resources)
 
 
 @EACH
@@ -45,7 +45,7 @@ def test_a_few_trials_cover_every_setting_evenly():
         values = [getattr(config, name) for config in configs]
         assert [values.count(value) for value in {*values}] == [6, 6, 6]
     rates = sorted(config.learning_rate for config in configs)
-    domain = space_around(PG, "default", {}, EIGHT).domains["learning_rate"]
+    domain = space_of(PG, "default", {}, EIGHT).domains["learning_rate"]
     edges = np.geomspace(domain.low, domain.high, 19)
     assert all(low <= rate <= high for low, rate, high in zip(edges[:-1], rates, edges[1:], strict=True))
 
@@ -76,7 +76,7 @@ def test_rows_come_equally_often_and_evaluations_seldom_unless_they_are_asked_fo
 
 def test_parallelism_beyond_the_cluster_is_cut_with_a_note():
     assert {config.num_workers for config in drawn(count=30, resources=TWO)[0]} == {1, 2}
-    notes = space_around(PG, "default", {}, TWO).notes
+    notes = space_of(PG, "default", {}, TWO).notes
     assert notes == ["num_workers 4, 8 left out of the space: too many for 2 CPUs."]
     with pytest.raises(ConfigError, match="up to 2"):
         drawn(fixed={"num_workers": 3}, resources=TWO)

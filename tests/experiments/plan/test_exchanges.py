@@ -8,7 +8,7 @@ from experiments.plan.exchanges import groups, losers, mutated, mutations, notes
 from experiments.plan.learners import LEARNERS, PG, TRPO
 from experiments.plan.ranges import Choices, ends_of, parse
 from experiments.plan.resources import ClusterResources
-from experiments.plan.spaces import own_space, space_around
+from experiments.plan.spaces import space_of
 from trainables.checks import ConfigError
 from trainables.config import PGConfig
 
@@ -16,7 +16,7 @@ EIGHT = ClusterResources((8,))
 
 
 def changing(learner, preset, fixed):
-    space = space_around(learner, preset, fixed, EIGHT)
+    space = space_of(learner, preset, fixed, EIGHT)
     _, swept = draw(learner, space, 4, 0, EIGHT)
     return mutations(learner, swept, space.words)
 
@@ -38,7 +38,7 @@ def test_a_setting_stays_within_the_range_that_was_swept():
 
 
 def test_a_space_of_ones_own_can_be_swept_by_pbt_if_it_has_words():
-    space = own_space(PG, "default", {}, None, ["minibatch_size=256..2048:log", "gamma=0.9,0.95"], None)
+    space = space_of(PG, "default", {}, None, sweeps=["minibatch_size=256..2048:log", "gamma=0.9,0.95"])
     found = mutations(PG, ["minibatch_size", "gamma"], space.words)
     assert {*drawn(found["gamma"], 0.9)} == {0.9, 0.95}
     sizes = drawn(found["minibatch_size"], 1000)

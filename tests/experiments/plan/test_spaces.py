@@ -8,7 +8,7 @@ import pytest
 from experiments.plan.draws import draw, typical
 from experiments.plan.learners import PG, TRPO
 from experiments.plan.resources import ClusterResources
-from experiments.plan.spaces import grid, own_space
+from experiments.plan.spaces import grid, space_of
 from trainables.checks import ConfigError
 
 FOUR = ClusterResources((4,))
@@ -16,7 +16,7 @@ GAMES = {"slots": 0}
 
 
 def own(*sweeps, learner=PG, fixed=None, file=None, preset="default", resources=None):
-    return own_space(learner, preset, fixed or {}, file, sweeps, resources)
+    return space_of(learner, preset, fixed or {}, resources, file, sweeps)
 
 
 def test_what_is_named_is_swept_and_nothing_else():
