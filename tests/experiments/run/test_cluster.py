@@ -86,8 +86,12 @@ print(json.dumps(ray.get(ray.remote(files).remote())))
 
 
 def test_the_nodes_share_the_drivers_code_and_nothing_else(cluster, tmp_path):
-    look = [sys.executable, "-c", LOOK.format(cluster.address)]
-    done = subprocess.run(look, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    (tmp_path / "here").mkdir()
+    (tmp_path / "look.py").write_text(LOOK.format(cluster.address), encoding="utf-8")
+    for name in ("numpy", "trainables"):
+        (tmp_path / "here" / f"{name}.py").write_text("raise SystemExit('of the present folder')", encoding="utf-8")
+    look = command(tmp_path / "look.py")
+    done = subprocess.run(look, cwd=tmp_path / "here", capture_output=True, text=True, timeout=60, check=True)
     files = json.loads(done.stdout.splitlines()[0])
     assert len(files) > 40
     assert all("py_modules_files" in file and file.endswith(".py") for file in files)
