@@ -18,6 +18,7 @@ from ray.job_config import JobConfig
 from ray.tune import Callback, Checkpoint
 from ray.tune.experiment import Trial
 
+from experiments.read.rows import lines
 from trainables.checks import ConfigError
 from trainables.versions import OtherSourcesError
 
@@ -129,9 +130,10 @@ class ErrorText(Callback):
 
     def on_trial_recover(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
         """Raise OtherSourcesError where a worker did: all trials that begin from now on would fail, one by one."""
-        _, other_sources, text = Path(trial.error_file).read_text("utf-8").rpartition(f"{OtherSourcesError.__name__}: ")
+        *_, last = ["", *lines(Path(trial.error_file))]  # earlier ones may be of an earlier program
+        _, other_sources, text = last.rpartition(f"{OtherSourcesError.__name__}: ")
         if other_sources:
-            raise OtherSourcesError(text.strip())
+            raise OtherSourcesError(text)
 
     def on_experiment_end(self, trials: list[Trial], **info: Any) -> None:
         for trial in trials:
