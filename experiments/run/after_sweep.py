@@ -113,6 +113,8 @@ def show_confirmation(sweep: Experiment, confirm: Experiment) -> None:
     found = confirmations(sweep, confirm)
     print("Mean return of the last 100 games: the sweep's, and fresh seeds' there and at their end")
     print_table(confirmation_table(found))
+    if origin := sweep.spec.fork_of:
+        say(f"The sweep was forked from {origin.name}; fresh seeds train from scratch, which is another thing.")
     if text := verdict(found):
         say(text)
     where = shlex.join(display(experiment.folder) for experiment in (sweep, confirm))
