@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 from experiments.ask.budget import duration
 from experiments.plan.learners import learner_named
 from experiments.plan.resources import local_cpus
+from experiments.read.contradictions import contradictions
 from experiments.read.experiments import Experiment
 from experiments.read.recorded import Recorded, Stretch, compare_arrays, compare_rows, compare_states, recorded
 from experiments.read.saved_policies import load, parameters
@@ -48,12 +49,14 @@ def verify(experiment: Experiment, iterations: int, seed: int, num_workers: int)
         changes.append("the learner's own file")
     if changes:
         line(f"Made by something else than runs here: {', '.join(changes)}")
-    wrong = [f"{each.trial.name}: {text}" for each in found for text in each.wrong]
+    wrong = contradictions(experiment) + [f"{each.trial.name}: {text}" for each in found for text in each.wrong]
     for text in wrong:
         line(f"Different: {text}")
     whole = [stretch for each in found if not each.wrong for stretch in each.stretches]
     chosen = draw(whole, iterations, seed)
-    if not chosen and not wrong:
+    if wrong and not chosen:
+        return False
+    if not chosen:
         raise ConfigError(f"{experiment.name} has no iteration that can be played again")
     rows = [row for stretch in chosen for row in stretch.rows]
     seconds = sum(row.get("time_this_iter_s", 0.0) * row.get("perf/workers", 1.0) for row in rows) / num_workers

@@ -41,8 +41,9 @@ class Verify(Again):
     """Play random iterations again, from the checkpoints beside them, and compare rows and arrays bit for bit.
 
     A stretch goes from a checkpoint of a trial, or its beginning, to the next one that is kept; a run with
-    --keep-checkpoints all has short ones. The first difference is named, and the exit status is then 1. Times, and
-    what tells where and how often a trial ran, are not compared. The experiment's files stay as they are.
+    --keep-checkpoints all has short ones. Before that, all files of the experiment are compared with each other. Each
+    trial's first difference is named, and the exit status is then 1. Times, and what tells where and how often a trial
+    ran, are not compared. The experiment's files stay as they are.
 
     Example: python experiments/results.py verify first --iterations 20
     """

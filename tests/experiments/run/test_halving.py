@@ -11,6 +11,7 @@ from ray import tune
 
 from experiments.ask.budget import Budget
 from experiments.plan.learners import PG, TRPO
+from experiments.read.contradictions import contradictions
 from experiments.read.experiments import read_experiment
 from experiments.record.decisions import read_decisions
 from experiments.record.spec import ExperimentSpec
@@ -45,6 +46,7 @@ def test_one_of_three_goes_on_and_the_others_are_stopped(halved):
     scores = [rows(trial)[1]["episode_reward_mean"] for trial in trial_folders(halved)]
     assert (decision.at, decision.scores) == (2, scores)
     assert scores[winner] == max(scores)
+    assert contradictions(read_experiment(halved, running=False)) == []
     assert [iterations(trial)[-1] for trial in trial_folders(halved)] == [4 if i == winner else 2 for i in range(3)]
     experiment = read_experiment(halved)
     assert [trial.state for trial in experiment.trials] == ["finished" if i == winner else "stopped" for i in range(3)]

@@ -9,6 +9,8 @@ import pytest
 from ray.tune.experiment import Trial
 
 from experiments.plan.learners import TRPO
+from experiments.read.contradictions import contradictions
+from experiments.read.experiments import read_experiment
 from experiments.record.decisions import Exchange, read_exchanges, write_exchanges
 from experiments.run.population import Population
 from tests.helpers.small_experiments import PAIR, fit, iterations, newest_arrays, rows, trial_folders
@@ -42,6 +44,7 @@ def test_who_copies_keeps_its_workers_and_its_seed(pair):
     kept = PAIR.configs[0] | copy.settings
     assert state.config == json.loads((trial / "params.json").read_text(encoding="utf-8")) == kept
     assert origin.config == PAIR.configs[1]
+    assert contradictions(read_experiment(pair, running=False)) == []
 
     assert iterations(trial) == iterations(donor) == [1, 2, 3]
     for mine, its in zip(rows(trial)[:2], rows(donor)[:2], strict=True):

@@ -1,0 +1,154 @@
+"""What an experiment's files say against each other: all that can be verified without playing anything again.
+
+Each check gives a line for each finding.
+"""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from experiments.ask.schedulers import SCHEDULERS
+from experiments.plan.capacity import trials_of_round
+from experiments.plan.exchanges import drawn, groups, losers, mutations
+from experiments.plan.learners import learner_named
+from experiments.plan.trial_names import number_of
+from experiments.read.experiments import Experiment
+from experiments.read.rows import lines
+from experiments.read.trial import ENDED, Trial, saved_iteration
+from experiments.record.decisions import best, dropped
+from experiments.record.folders import DECISIONS, ERROR, EXCHANGES, PARAMS, RECORD, RESULTS, WINNER
+from experiments.record.spec import ALL_DONE
+from trainables.metrics import score_of
+
+
+def contradictions(experiment: Experiment) -> list[str]:
+    """All findings. Raises ConfigError for a population's space without words."""
+    compared = [each.scores for each in experiment.decisions] + [each.scores for each in experiment.exchanges]
+    if any(len(scores) != len(experiment.spec.configs) for scores in compared):
+        return [f"{DECISIONS} or {EXCHANGES} has scores of other trials than {RECORD}"]
+    checks = [_trials, _rows, _settings, _rungs, _exchanges, _winner]
+    return [finding for check in checks for finding in check(experiment)]
+
+
+def _trials(experiment: Experiment) -> Iterator[str]:
+    """Trials that are not there, that nobody planned, or that have more to do than the record says."""
+    spec, have = experiment.spec, {trial.number: trial for trial in experiment.trials}
+    planned = {*range(len(spec.configs))}
+    compared = [each.scores for each in (experiment.decisions or experiment.exchanges)]
+    due = {number for scores in compared for number, score in enumerate(scores) if score is not None}
+    for number in sorted((planned if spec.ended == ALL_DONE else due) - have.keys()):
+        yield f"trial {number_of(number)} has no folder, and it has played"
+    for number in sorted(have.keys() - planned):
+        yield f"{have[number].name} is no trial of {RECORD}"
+    for trial in experiment.trials:
+        if spec.ended == ALL_DONE and trial.state not in ENDED:
+            yield f"{trial.name}: {RECORD} says that all is done, and it has more to play"
+
+
+def _rows(experiment: Experiment) -> Iterator[str]:
+    """Rows that are missing, that stand there twice, or whose counters do not add up."""
+    for trial in experiment.trials:
+        iterations = [row["training_iteration"] for row in trial.rows]
+        begin = iterations[0] if experiment.spec.fork_of and iterations else 1
+        end = saved_iteration(trial.folder) if experiment.spec.ended and begin == 1 else 0
+        for last, after in itertools.pairwise([begin - 1, *iterations, max([end, *iterations]) + 1]):
+            if after - last > 1:
+                yield f"{trial.name}: {RESULTS} lacks iterations {last + 1} to {after - 1}"
+        cut_off = trial.state not in ENDED
+        if (others := len(lines(trial.folder / RESULTS)) - len(trial.rows)) > cut_off:
+            yield f"{trial.name}: {RESULTS} has {others} lines that repeat an iteration, or are no row"
+        for before, row in itertools.pairwise([*([] if experiment.spec.fork_of else [{}]), *trial.rows]):
+            follows = row["training_iteration"] == before.get("training_iteration", 0) + 1
+            steps, more = row["timesteps_total"], row.get("timesteps_this_iter", 0)
+            if follows and steps != before.get("timesteps_total", 0) + more:
+                where = f"iteration {row['training_iteration']}"
+                yield f"{trial.name}: {where} has timesteps_total={steps}, which does not add up"
+
+
+def _settings(experiment: Experiment) -> Iterator[str]:
+    """Settings that are not those that were planned, or that exchanges have made of them."""
+    configs = [{**config} for config in experiment.spec.configs]
+    before: dict[int, dict[str, Any]] = {}
+    for copy in (copy for exchange in experiment.exchanges for copy in exchange.copies):
+        before[copy.trial] = {**configs[copy.trial]}  # a kill may have prevented the last copy
+        configs[copy.trial] |= copy.settings
+    for trial in experiment.trials:
+        if trial.number < len(configs) and trial.config != before.get(trial.number):
+            for name, value in configs[trial.number].items():
+                if (found := trial.config.get(name)) != value:
+                    yield f"{trial.name}: {PARAMS} has {name}={found!r}, planned is {name}={value!r}"
+
+
+def _row_at(trial: Trial, time_attr: str, at: float) -> dict[str, Any] | None:
+    """The row with which a trial came to a rung, or at which its end was before; None if it did not, or began there."""
+    rows = trial.rows
+    step = 1 if time_attr == "training_iteration" else rows[0].get("timesteps_this_iter", 0) if rows else 0
+    if not rows or rows[0][time_attr] - step >= at:
+        return None
+    return next((row for row in rows if row[time_attr] >= at), rows[-1] if rows[-1].get("done") else None)
+
+
+def _rungs(experiment: Experiment) -> Iterator[str]:
+    """Scores at rungs that are not those of the rows there, and trials that went on although others were better."""
+    spec, decisions = experiment.spec, experiment.decisions
+    for index, decision in enumerate(decisions):
+        at, scores = decision.at, decision.scores
+        if [at] != (spec.rungs or [])[index : index + 1]:
+            yield f"{DECISIONS}: its rung {index + 1} is none of {RECORD}"
+            continue
+        for trial in experiment.trials:
+            score, row = decision.score(trial.number), _row_at(trial, spec.budget.time_attr, at)
+            if row is None or dropped(decisions[:index], trial.number):
+                continue
+            without = score is None and (row.get("diverged") or (trial.folder / ERROR).is_file())
+            if score != score_of(row) and not without:
+                yield f"{trial.name}: {DECISIONS} has a score of {score} at {at}, {RESULTS} {score_of(row)}"
+        count = trials_of_round(len(spec.configurations), index + 1)
+        if decision.kept != (kept := [*itertools.chain(*best(scores, spec.configurations, count))]):
+            yield f"{DECISIONS}: at {at} trials {decision.kept} went on, and by the scores there {kept} had to"
+
+
+def _exchanges(experiment: Experiment) -> Iterator[str]:
+    """Scores at exchanges that are not those of the rows there, and copies that are not those that they had to be."""
+    spec, at = experiment.spec, 0
+    if not SCHEDULERS[spec.scheduler].changes_settings:
+        return
+    learner = learner_named(experiment.learner)
+    configs = [learner.config_class.from_dict(config).to_dict() for config in spec.configs]
+    domains, grouped = mutations(learner, spec.swept, spec.space), groups(learner, configs)
+    for number, exchange in enumerate(experiment.exchanges):
+        at = (at // (spec.interval or 1) + 1) * spec.interval
+        later = {copy.trial for other in experiment.exchanges[number:] for copy in other.copies}  # have others' rows
+        for trial in experiment.trials:
+            if trial.number in later or trial.number >= len(configs):
+                continue
+            score, row = exchange.scores[trial.number], _row_at(trial, spec.budget.time_attr, at)
+            if score is not None and row and score != score_of(row):
+                yield f"{trial.name}: {EXCHANGES} has a score of {score} at {at}, {RESULTS} {score_of(row)}"
+        right = []
+        for copying, ahead in losers(exchange.scores, grouped):
+            donor, settings = drawn(spec.seeds[0], number, copying, {other: configs[other] for other in ahead}, domains)
+            right.append((copying, donor, {name: configs[copying][name] for name in settings}, settings))
+        if [(copy.trial, copy.donor, copy.before, copy.settings) for copy in exchange.copies] != right:
+            who = ", ".join(f"{copying} of {donor}" for copying, donor, *_ in right) or "none"
+            yield f"{EXCHANGES}: the copies at {at} are not those of its scores and the sweep's seed ({who})"
+        for copy in exchange.copies:
+            configs[copy.trial] |= copy.settings
+        at = exchange.at
+
+
+def _winner(experiment: Experiment) -> Iterator[str]:
+    """Games of a winner that did not win, of an iteration that it did not make, or whose means are impossible."""
+    played, winner = experiment.played, experiment.winner
+    if not played:
+        return
+    if experiment.settled and winner and winner.number != played.trial:
+        yield f"{WINNER} is of trial {number_of(played.trial)}, and the winner is {winner.name}"
+    rows = (row for trial in experiment.trials if trial.number == played.trial for row in trial.rows)
+    if all(row["training_iteration"] != played.iteration for row in rows):
+        yield f"{WINNER} is of iteration {played.iteration}, which trial {number_of(played.trial)} has no row of"
+    for how in ("sampled", "greedy"):
+        keys = (f"eval/return_{how}_{key}" for key in ("ci95_low", "mean", "ci95_high"))
+        low, mean, high = (played.metrics.get(key, 0.0) for key in keys)
+        if not low <= mean <= high:
+            yield f"{WINNER}: eval/return_{how}_mean={mean} is not between {low} and {high}"

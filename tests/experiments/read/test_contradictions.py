@@ -1,0 +1,175 @@
+"""What can be verified of an experiment without playing: every file that is changed by hand contradicts another."""
+
+import json
+import shutil
+
+import pytest
+
+from experiments.plan.exchanges import drawn, mutations
+from experiments.plan.learners import TRPO
+from experiments.read.contradictions import contradictions
+from experiments.read.experiments import read_experiment
+from experiments.record.decisions import (
+    Copy,
+    Decision,
+    Exchange,
+    WinnerGames,
+    write_decisions,
+    write_exchanges,
+    write_winner,
+)
+from tests.helpers.small_experiments import trial_folders
+from tests.helpers.written_experiments import write_experiment, write_policies
+
+PLAYED = {f"eval/return_sampled_{key}": x for key, x in (("mean", -16.0), ("ci95_low", -17.0), ("ci95_high", -15.0))}
+
+
+@pytest.fixture(scope="module")
+def halved(tmp_path_factory):
+    """Three trials, of which the second went on after two iterations, to the fourth, and won."""
+    curves = [[-20, -19], [-20, -18, -17, -16], [-21, -20]]
+    trials = [({"seed": i}, curve, None if i == 1 else "running") for i, curve in enumerate(curves)]
+    record = {"iterations": 4, "rungs": [2, 4], "scheduler": "halving", "ended": "all done"}
+    folder = write_experiment(tmp_path_factory.mktemp("storage"), "halved", "pg", trials, **record)
+    write_decisions(folder, [Decision(at=2, scores=[-19.0, -18.0, -20.0], kept=[1])])
+    write_winner(folder, WinnerGames(trial=1, iteration=4, games=10, metrics=PLAYED))
+    write_policies(trial_folders(folder)[1], "pg", {4: -16})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def population(tmp_path_factory):
+    """Two trials that were compared after two iterations: the first copied the second, and has its rows since."""
+    trials = [({"seed": seed, "max_kl": 0.02}, [10, 20 + seed], "running") for seed in (0, 1)]
+    space = {"max_kl": "0.01..0.1:log"}
+    record = {"iterations": 4, "interval": 2, "scheduler": "pbt", "swept": ["max_kl"], "space": space}
+    folder = write_experiment(tmp_path_factory.mktemp("storage"), "population", "trpo", trials, **record)
+    domains = mutations(TRPO, ["max_kl"], space)
+    donor, settings = drawn(0, 0, 0, {1: {"max_kl": 0.02}}, domains)
+    before = dict.fromkeys(settings, 0.02)
+    copy = Copy(trial=0, donor=donor, source=1, target=2, before=before, settings=settings)
+    write_exchanges(folder, [Exchange(at=2, scores=[20.0, 21.0], copies=[copy])])
+    return folder
+
+
+def change(path, edit):
+    content = json.loads(path.read_text(encoding="utf-8"))
+    edit(content)
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def change_rows(trial, edit):
+    """Let ``edit`` change a list of the rows' lines."""
+    lines = (trial / "result.json").read_text(encoding="utf-8").splitlines()
+    edit(lines)
+    (trial / "result.json").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def decide(**entries):
+    return lambda folder, trials: change(folder / "rungs.json", lambda rungs: rungs[0].update(entries))
+
+
+def win(**entries):
+    return lambda folder, trials: change(folder / "winner.json", lambda games: games[0].update(entries))
+
+
+OTHER_TRIALS = "rungs.json or exchanges.json has scores of other trials than experiment.json"
+DAMAGES = {
+    "a trial is deleted": (
+        lambda folder, trials: shutil.rmtree(trials[2]),
+        "trial 00002 has no folder, and it has played",
+    ),
+    "a trial is added": (
+        lambda folder, trials: shutil.copytree(trials[2], folder / "00003_seed=3"),
+        "00003_seed=3 is no trial of experiment.json",
+    ),
+    "a row is deleted": (
+        lambda folder, trials: change_rows(trials[1], lambda rows: rows.pop(2)),
+        "00001_seed=1: result.json lacks iterations 3 to 3",
+    ),
+    "the last rows are deleted": (
+        lambda folder, trials: change_rows(trials[1], lambda rows: rows.__delitem__(slice(2, 4))),
+        "00001_seed=1: result.json lacks iterations 3 to 4",
+    ),
+    "a row stands there twice": (
+        lambda folder, trials: change_rows(trials[1], lambda rows: rows.append(rows[2].replace("-17", "-1"))),
+        "00001_seed=1: result.json has 1 lines that repeat an iteration, or are no row",
+    ),
+    "a counter is changed": (
+        lambda folder, trials: change_rows(
+            trials[0], lambda rows: rows.append(rows.pop().replace(": 2000,", ": 9000,"))
+        ),
+        "00000_seed=0: iteration 2 has timesteps_total=9000, which does not add up",
+    ),
+    "a planned setting is changed": (
+        lambda folder, trials: change(
+            folder / "experiment.json", lambda spec: spec["configs"][0].update(learning_rate=0.5)
+        ),
+        "00000_seed=0: params.json has learning_rate=0.0025, planned is learning_rate=0.5",
+    ),
+    "a seed is changed": (
+        lambda folder, trials: change(trials[0] / "params.json", lambda config: config.update(seed=7)),
+        "00000_seed=0: params.json has seed=7, planned is seed=0",
+    ),
+    "a score at a rung is changed": (
+        decide(scores=[-19.0, -17.5, -20.0]),
+        "00001_seed=1: rungs.json has a score of -17.5 at 2, result.json -18.0",
+    ),
+    "a score at a rung is left out": (
+        decide(scores=[None, -18.0, -20.0]),
+        "00000_seed=0: rungs.json has a score of None at 2, result.json -19.0",
+    ),
+    "a trial's row at a rung diverged": (
+        lambda folder, trials: change_rows(
+            trials[1], lambda rows: rows.insert(1, rows.pop(1).replace('"done"', '"diverged": 1, "done"'))
+        ),
+        "00001_seed=1: rungs.json has a score of -18.0 at 2, result.json -21.0",
+    ),
+    "another trial went on": (
+        decide(kept=[0]),
+        "rungs.json: at 2 trials [0] went on, and by the scores there [1] had to",
+    ),
+    "a trial has no score": (decide(scores=[-19.0, -18.0]), OTHER_TRIALS),
+    "a rung is moved": (decide(at=3), "rungs.json: its rung 1 is none of experiment.json"),
+    "another trial won": (win(trial=0, iteration=2), "winner.json is of trial 00000, and the winner is 00001_seed=1"),
+    "the winner is of no row": (win(iteration=9), "winner.json is of iteration 9, which trial 00001 has no row of"),
+    "the winner's mean is changed": (
+        win(metrics=PLAYED | {"eval/return_sampled_mean": 20.0}),
+        "winner.json: eval/return_sampled_mean=20.0 is not between -17.0 and -15.0",
+    ),
+}
+
+
+def found_after(damage, whole, folder):
+    shutil.copytree(whole, folder)
+    damage(folder, trial_folders(folder))
+    return contradictions(read_experiment(folder, running=False))
+
+
+def test_an_experiment_that_nobody_touched_has_no_contradictions(halved, population):
+    for folder in (halved, population):
+        assert contradictions(read_experiment(folder, running=False)) == []
+
+
+@pytest.mark.parametrize("what", [*DAMAGES])
+def test_what_is_changed_by_hand_contradicts_another_file(what, halved, tmp_path):
+    damage, line = DAMAGES[what]
+    assert line in found_after(damage, halved, tmp_path / "altered")
+
+
+COPIES = "exchanges.json: the copies at 2 are not those of its scores and the sweep's seed"
+
+
+@pytest.mark.parametrize(
+    ("entries", "line"),
+    [
+        ({"scores": [20.0, 22.0]}, "00001_seed=1: exchanges.json has a score of 22.0 at 2, result.json 21.0"),
+        ({"scores": [22.0, 21.0]}, f"{COPIES} (1 of 0)"),
+        ({"copies": []}, f"{COPIES} (0 of 1)"),
+    ],
+)
+def test_an_exchange_is_that_of_its_scores_and_the_sweeps_seed(entries, line, population, tmp_path):
+    def damage(folder, trials):
+        change(folder / "exchanges.json", lambda exchanges: exchanges[0].update(entries))
+
+    assert line in found_after(damage, population, tmp_path / "altered")
