@@ -8,8 +8,7 @@ import socket
 import sys
 import uuid
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -80,27 +79,21 @@ def start_local(cpus: int, **options: Any) -> None:
     if limit := address_space():
         options["object_store_memory"] = limit // 10  # which each process maps
     environment = {"PYTHONPATH": os.pathsep.join(sys.path), SOURCES: sources_digest()}
-    with on_loopback(**environment), ignored(signal.SIGHUP, signal.SIGUSR1):
-        # Without "local" Ray would join a cluster that runs on this machine.
-        ray.init(
-            address="local",
-            num_cpus=cpus,
-            include_dashboard=False,
-            job_config=OwnPath(),
-            _temp_dir=f"{private_folder(SOCKETS_FOLDER)}/ray",  # opened by Ray for all, within a folder that is not
-            **options,
-        )
-
-
-@contextmanager
-def ignored(*numbers: int) -> Iterator[None]:
-    """Have processes that are started within ignore these signals, which terminals and batch systems send to all."""
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    # Processes that are started now never get these signals, which a terminal or a batch system sends to all of them.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP, signal.SIGUSR1})
     try:
-        yield
+        with on_loopback(**environment):
+            # Without "local" Ray would join a cluster that runs on this machine.
+            ray.init(
+                address="local",
+                num_cpus=cpus,
+                include_dashboard=False,
+                job_config=OwnPath(),
+                _temp_dir=f"{private_folder(SOCKETS_FOLDER)}/ray",  # Ray opens it for all, in a folder that is not
+                **options,
+            )
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _guard_token() -> None:
