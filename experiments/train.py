@@ -98,7 +98,7 @@ def prepare(learner: Learner, words: Sequence[str]) -> Task:
         return task
     require_used(config, typed(words, config.to_dict()))
     require_fits(config, resources_for(run))
-    configs, configuration_of, _ = with_seeds([config], run.seeds)
+    configs, configuration_of, _ = with_seeds([config], range(config.seed, config.seed + run.seeds))
     if origin:
         configs, configuration_of = _changed(origin, config), [0] * len(origin)
     spec = ExperimentSpec(

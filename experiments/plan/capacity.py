@@ -8,6 +8,7 @@ Where configurations have several seeds, these go on together, and "trials" stan
 import dataclasses
 import functools
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
@@ -58,9 +59,22 @@ class Round(NamedTuple):
     """A round of halving."""
 
     trials: int
-    begin: int  # steps of each
+    begin: float  # steps of each; where trials of a fork stand apart, their mean
     end: int
     seconds: float  # of all, about
+
+
+class Way(NamedTuple):
+    """A trial's way, in the budget's unit."""
+
+    start: int  # 0, or where its origin's checkpoint stands
+    iteration: float  # how long an iteration is, about
+    end: float  # where its budget ends it
+
+    def reached(self, rung: float) -> float:
+        """Where it stands as it waits at a rung: after whole iterations, and not beyond its end."""
+        iterations = math.ceil(max(0.0, rung - self.start) / self.iteration - 1e-9)
+        return min(self.start + iterations * self.iteration, self.end)
 
 
 def rungs(num_trials: int, limit: int, start: int = 0) -> list[int]:
@@ -72,6 +86,15 @@ def rungs(num_trials: int, limit: int, start: int = 0) -> list[int]:
     count = next(count for count in range(MAX_RUNGS, 0, -1) if num_trials >= ETA ** (count - 1))
     parts = [sum(ETA**round_ for round_ in range(last + 1)) for last in range(count)]
     return sorted({start + max(1, round((limit - start) * part / parts[-1])) for part in parts})
+
+
+def reachable(rungs: Sequence[int], ways: Sequence[Way]) -> list[int]:
+    """Of ascending rungs the last one, and those at which some trial waits with more to play before the next one."""
+    kept = [rungs[-1]]
+    for rung in reversed(rungs[:-1]):
+        if any(way.reached(rung) < way.reached(kept[0]) for way in ways):
+            kept.insert(0, rung)
+    return kept
 
 
 def trials_of_round(num_trials: int, round_: int) -> int:
@@ -115,12 +138,12 @@ class Capacity:
             max_concurrent,
         )
 
-    def rounds(self, configurations: int, at: Sequence[int]) -> list[Round]:
-        """The rounds of a sweep; ``at`` is where its trials begin, and then its rungs, in steps."""
+    def rounds(self, configurations: int, at: Sequence[float]) -> list[Round]:
+        """The rounds of a sweep; ``at`` is where its trials begin, in the mean, and then its rungs, in steps."""
         found = []
         for index, (begin, end) in enumerate(itertools.pairwise(at)):
             trials = trials_of_round(configurations, index) * self.seeds
-            found.append(Round(trials, begin, end, self._seconds(trials, end - begin)))
+            found.append(Round(trials, begin, round(end), self._seconds(trials, end - begin)))
         return found
 
     def seconds(self, configurations: int, steps: int) -> float:
@@ -154,13 +177,13 @@ class Capacity:
                 chosen = count
         return chosen, steps or self.steps(chosen, seconds)
 
-    def _seconds(self, num_trials: int, steps: int) -> float:
+    def _seconds(self, num_trials: int, steps: float) -> float:
         """Of a round: as many trials at once as can be, then those that are left over; they share the cores."""
         most = min(self.cores, self.max_concurrent or self.cores)
         waves, rest = divmod(num_trials, most)
         return waves * self._seconds_at_once(most, steps) + (self._seconds_at_once(rest, steps) if rest else 0)
 
-    def _seconds_at_once(self, trials: int, steps: int) -> float:
+    def _seconds_at_once(self, trials: int, steps: float) -> float:
         workers = min(self.cores // trials, self.most_workers)
         return START_S + steps / (PACE * self.steps_per_s * (1 + LENT * (workers - 1)))
 

@@ -30,15 +30,15 @@ def draw(
     probability as there are trials, and each part is drawn once. Independent draws of the few trials that a laptop has
     time for leave gaps; of the first sixteen, none had 8 of the four batch sizes.
 
-    Trial i has seed ``seed + i``, rows of results about as often as the others, and few evaluations. Returns
+    Trial i has the i-th of ``trial_seeds``, rows of results about as often as the others, and few evaluations. Returns
     configurations and swept names. Raises ConfigError for an impossible setting, for one that the cluster cannot hold,
     and for one of the user's own space that means nothing in a configuration.
     """
     domains = space.domains
     drawn = grid(domains) if num_samples is None else _samples(domains, num_samples, seed)
     configs = []
-    for index, values in enumerate(drawn):
-        sweep_values = {"seed": seed + index, "eval_interval": EVAL_INTERVAL}
+    for own_seed, values in zip(trial_seeds(seed, len(drawn)), drawn, strict=True):
+        sweep_values = {"seed": own_seed, "eval_interval": EVAL_INTERVAL}
         config = learner.config_class.from_dict({**sweep_values, **space.settings, **values})
         if "updates_per_iteration" not in {*space.settings, *values}:
             config = _with_even_rows(config, space.settings)
@@ -46,6 +46,16 @@ def draw(
         require_used(config, domains if space.own else ())
         configs.append(config)
     return configs, [name for name, domain in domains.items() if varies(domain)]
+
+
+def trial_seeds(seed: int, count: int) -> list[int]:
+    """The seeds of a sweep's first ``count`` trials, of 32 bits each, spawned from the sweep's ``seed``.
+
+    With ``seed + i`` in their place, trials of neighbouring sweeps would have equal first weights and games, and so
+    would not be independent.
+    """
+    spawned = np.random.SeedSequence(seed).spawn(count)
+    return [int(each.generate_state(1)[0]) for each in spawned]
 
 
 def typical(learner: Learner, space: Space) -> Config:
@@ -82,8 +92,8 @@ def require_means(seeds: int, scheduler: str, settings: Mapping[str, Any]) -> No
         raise ConfigError(f"--set seed={settings['seed']} would make {seeds} seeds of a configuration the same")
 
 
-def with_seeds(configs: Sequence[Config], seeds: int) -> tuple[list[Config], list[int], list[str]]:
-    """Each configuration with as many seeds; all have the same ones, from that of the first one on.
+def with_seeds(configs: Sequence[Config], seeds: Sequence[int]) -> tuple[list[Config], list[int], list[str]]:
+    """Each configuration with each of the seeds.
 
     Returns the trials' configurations, which of these each is a seed of, and notes. What was drawn more than once,
     but for settings of speed, runs once, since its trials would be the same.
@@ -91,10 +101,10 @@ def with_seeds(configs: Sequence[Config], seeds: int) -> tuple[list[Config], lis
     found: dict[ConfigurationKey, Config] = {}
     for config in configs:
         found.setdefault(configuration_key("", config.to_dict()), config)
-    first, again = configs[0].seed, len(configs) - len(found)
-    trials = [dataclasses.replace(config, seed=first + index) for config in found.values() for index in range(seeds)]
+    again = len(configs) - len(found)
+    trials = [dataclasses.replace(config, seed=seed) for config in found.values() for seed in seeds]
     note = f"{again} of {len(configs)} configurations were drawn before, and run once: they would have the same seeds."
-    return trials, [index // seeds for index in range(len(trials))], [note] if again else []
+    return trials, [index // len(seeds) for index in range(len(trials))], [note] if again else []
 
 
 def _with_even_rows(config: Config, settings: Mapping[str, Any]) -> Config:

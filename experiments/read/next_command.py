@@ -85,7 +85,7 @@ def plan_command(spec: ExperimentSpec) -> str:
     typed = [word for word in spec.command[first:] if word != "--resume-or-start"]
     words = _with_space(_without({"--time-budget-s", "--name"}, typed), spec)
     given = {word.partition("=")[0] for word in words}
-    flags = ["--num-samples", str(len(spec.configurations))] if "--grid" not in given else []
+    flags = ["--num-samples", str(spec.drawn or len(spec.configurations))] if "--grid" not in given else []
     flags += spec.budget.flags
     for flag, value in zip(flags[::2], flags[1::2], strict=True):
         words += [] if flag in given else [flag, value]

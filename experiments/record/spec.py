@@ -100,6 +100,7 @@ class ExperimentSpec(Model):
     learner_sha256: list[str] = Field(default_factory=list)  # of the files of a learner of one's own that it ran with
     fork_of: ForkOf | None = None
     configuration_of: list[Count] | None = None  # each trial's, counted from 0, where configurations have several seeds
+    drawn: Count | None = None  # --num-samples of a sweep, before what was drawn twice was left out
     space: dict[str, str] | None = None  # each swept setting's values in words, where they were drawn from a space
     preset: Settings | None = None  # settings of a preset that came with the space, in a file of the user's own
     origin: Origin = Origin()

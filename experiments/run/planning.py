@@ -1,19 +1,20 @@
 """The plan of a new sweep, and its words: what will run, where, and for how long."""
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from experiments.ask.budget import duration
 from experiments.ask.sweep_flags import SweepFlags
-from experiments.plan.capacity import Capacity, Round, trials_of_round
-from experiments.plan.learners import Learner
+from experiments.plan.capacity import Capacity, Round, Way, trials_of_round
+from experiments.plan.learners import GAME_STEPS, Learner
 from experiments.plan.resources import ClusterResources
 from experiments.plan.trial_names import in_words, short
 from experiments.read.restored import RestoredTrial
 from experiments.record.spec import ExperimentSpec
-from experiments.run.task import Task
+from experiments.run.task import Task, best_checkpoint
 from experiments.show.text import Rows, print_table, say
 from trainables.config import Config
 from trainables.sampling.console import agent_step
@@ -53,12 +54,26 @@ class Plan:
         each_busy = max(config.num_workers * min(1, config.cpus_per_worker) for config in self.configs)
         return len(self.configs) * each / min(self.resources.cpus, self.concurrent * each_busy)
 
+    def ways(self, learner: Learner) -> list[Way]:
+        """Each trial's way, in the unit of the budget."""
+        budget = self.sweep.budget
+        rows = [best_checkpoint(trial)[1] for trial in self.origin] or [{}] * len(self.configs)
+        found = []
+        for config, row in zip(self.configs, rows, strict=True):
+            length = learner.iteration_steps(config, GAME_STEPS) if budget.unit == "timesteps" else 1
+            start, limit = row.get(budget.time_attr, 0), budget.limits[budget.time_attr]
+            iterations = (budget.iterations or math.inf) - row.get("training_iteration", 0)
+            to_limit = math.ceil(max(0, limit - start) / length - 1e-9)
+            found.append(Way(start, length, start + length * min(iterations, to_limit)))
+        return found
 
-def rounds(capacity: Capacity, spec: ExperimentSpec, start: int) -> list[Round]:
-    """The rounds of halving, in the unit of the budget, of which trials have ``start`` behind them."""
+
+def rounds(capacity: Capacity, spec: ExperimentSpec, ways: Sequence[Way]) -> list[Round]:
+    """The rounds of halving, in the unit of the budget."""
     steps = capacity.iteration_steps if spec.budget.unit == "iterations" else 1
-    found = capacity.rounds(len(spec.configurations), [round(rung * steps) for rung in (start, *(spec.rungs or ()))])
-    return [each._replace(begin=round(each.begin / steps), end=round(each.end / steps)) for each in found]
+    start = sum(way.start for way in ways) / len(ways)
+    found = capacity.rounds(len(spec.configurations), [rung * steps for rung in (start, *(spec.rungs or ()))])
+    return [each._replace(begin=each.begin / steps, end=round(each.end / steps)) for each in found]
 
 
 def show(task: Task, plan: Plan) -> None:
@@ -83,7 +98,7 @@ def show(task: Task, plan: Plan) -> None:
     say("An agent step is " + ", ".join(f"{agent_step(env_id)} in {env_id}" for env_id in played) + ".")
     for note in plan.notes:
         say(f"Note: {note}")
-    say(_time_of_rounds(plan) if plan.rounds else _time_of_all(plan, task.learner))
+    say(_time_of_rounds(plan) if plan.rounds else _time_of_all(plan, task.learner, task.left))
     if sweep.confirm:
         say(_confirmation(plan, task.learner, min(sweep.confirm, len(spec.configurations))))
     where = f"{task.run.storage_path}/{task.run.name or f'{task.learner.name}-DATE-TIME'}"
@@ -120,7 +135,7 @@ def _round_table(rounds: Sequence[Round], unit: str) -> Rows:
         {
             "round": str(index),
             "trials": str(each.trials),
-            f"{unit} of each": f"{each.begin:,} to {each.end:,}",
+            f"{unit} of each": f"{each.begin:,.0f} to {each.end:,}",
             "about": duration(each.seconds),
         }
         for index, each in enumerate(rounds, 1)
@@ -152,13 +167,13 @@ def _time_of_rounds(plan: Plan) -> str:
     )
 
 
-def _time_of_all(plan: Plan, learner: Learner) -> str:
+def _time_of_all(plan: Plan, learner: Learner, left: float) -> str:
     needs = sorted(config.num_workers * config.cpus_per_worker for config in plan.configs)  # small ones run first
     idle = plan.resources.cpus - sum(needs[: plan.concurrent])
     return (
         f"{plan.concurrent} at once on {plan.resources}, which leaves {idle:g} idle."
-        f" About {duration(plan.seconds(learner))} at an untrained policy's pace if no trial is stopped early; games"
-        " grow two- to fivefold as play improves."
+        f" About {duration(left * plan.seconds(learner))} at an untrained policy's pace if no trial is stopped early;"
+        " games grow two- to fivefold as play improves."
         f" Ends after {duration(plan.sweep.time_budget_s)} in any case (--time-budget-s)."
     )
 

@@ -13,8 +13,8 @@ from experiments.ask.modes import EXTEND, FORK, RESUME, require_counted
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.ask.sweep_flags import SAMPLES, SweepFlags
 from experiments.plan import exchanges
-from experiments.plan.capacity import Capacity, rungs
-from experiments.plan.draws import draw, require_fits, require_means, typical, with_seeds
+from experiments.plan.capacity import Capacity, Way, reachable, rungs
+from experiments.plan.draws import draw, require_fits, require_means, trial_seeds, typical, with_seeds
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import space_of
@@ -25,7 +25,6 @@ from experiments.run.task import (
     Task,
     beginning,
     begun,
-    best_checkpoint,
     changed,
     continuation,
     forked,
@@ -81,13 +80,13 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
     if SCHEDULERS[sweep.scheduler].changes_settings:
         notes = [*plan.notes, *exchanges.notes(learner, plan.configs, plan.swept, plan.space)]
         plan = dataclasses.replace(plan, notes=notes)
-    start = max((int(best_checkpoint(trial)[1][sweep.budget.time_attr]) for trial in plan.origin), default=0)
-    task = beginning(learner, run, _spec(learner, plan, run, start), plan.origin)
+    ways = plan.ways(learner)
+    task = beginning(learner, run, _spec(learner, plan, run, ways), plan.origin)
     if not task.spec.rungs:
         return task, plan
     seeds = max(map(len, task.spec.configurations))
     capacity = plan.capacity or Capacity.of(learner, plan.configs[0], resources, seeds, sweep.max_concurrent)
-    return task, dataclasses.replace(plan, rounds=rounds(capacity, task.spec, start))
+    return task, dataclasses.replace(plan, rounds=rounds(capacity, task.spec, ways))
 
 
 def _forked(
@@ -135,7 +134,7 @@ def _drawn(learner: Learner, sweep: SweepFlags, settings: dict[str, Any], resour
     plan = Plan(sweep, resources, configs, swept, space.words, space.preset, space.notes, capacity=capacity)
     if sweep.seeds == 1:
         return plan
-    configs, configuration_of, notes = with_seeds(configs, sweep.seeds)
+    configs, configuration_of, notes = with_seeds(configs, trial_seeds(sweep.seed, sweep.seeds))
     swept, notes = [*swept, "seed"], [*space.notes, *notes]
     return dataclasses.replace(plan, configs=configs, swept=swept, notes=notes, configuration_of=configuration_of)
 
@@ -144,14 +143,15 @@ def _confirm(sweep: SweepFlags) -> Confirm | None:
     return Confirm(best=sweep.confirm, seeds=sweep.confirm_seeds) if sweep.confirm else None
 
 
-def _spec(learner: Learner, plan: Plan, run: RunFlags, start: int) -> ExperimentSpec:
-    """What is written down of a new sweep; ``start`` is where the furthest trial of a fork begins."""
+def _spec(learner: Learner, plan: Plan, run: RunFlags, ways: Sequence[Way]) -> ExperimentSpec:
+    """What is written down of a new sweep, whose rungs lie beyond the furthest trial of a fork."""
     sweep, budget = plan.sweep, plan.sweep.budget
     halved = None
     if SCHEDULERS[sweep.scheduler].has_rungs:
         limit = budget.limits[budget.time_attr]
         configurations = members(plan.configuration_of, len(plan.configs))
-        halved = rungs(len(configurations), limit, min(start, limit - 1))
+        start = min(max(way.start for way in ways), limit - 1)
+        halved = reachable(rungs(len(configurations), limit, start), ways)
     return ExperimentSpec(
         learner=learner.name,
         command=[program(), *sys.argv[1:]],
@@ -169,6 +169,7 @@ def _spec(learner: Learner, plan: Plan, run: RunFlags, start: int) -> Experiment
         storage_uri=run.uri,
         confirm=_confirm(sweep),
         configuration_of=plan.configuration_of,
+        drawn=sweep.num_samples,
         space=dict(plan.space) or None,
         preset=plan.preset,
     )

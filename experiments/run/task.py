@@ -45,6 +45,12 @@ class Task:
     origin: Sequence[RestoredTrial] = ()  # the trials from which those of a fork start
     checkpoint_bytes: int = 0  # at most; of a new experiment
 
+    @property
+    def left(self) -> float:
+        """The share of the trials' budget, in the mean, that is still to be played; less than 1 for a fork."""
+        shares = [1 - self.spec.budget.share(best_checkpoint(trial)[1]) for trial in self.origin]
+        return sum(shares) / len(shares) if shares else 1.0
+
 
 def resources_for(run: RunFlags) -> ClusterResources:
     """What a new experiment can run on. A cluster is attached to; on this machine alone, nothing is started yet."""

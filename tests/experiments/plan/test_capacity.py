@@ -11,6 +11,8 @@ from experiments.plan.capacity import (
     MOST_TRIALS,
     USED,
     Capacity,
+    Way,
+    reachable,
     rungs,
     trials_of_round,
 )
@@ -27,6 +29,19 @@ def test_workers_that_share_a_core_have_their_part_of_it_and_a_second_core_makes
     for cpus, cores, speed in ((1.0, 2, 5000), (0.5, 4, 2500), (2.0, 1, 5000)):
         found = Capacity.of(PG, PGConfig(cpus_per_worker=cpus), ClusterResources((2,)))
         assert (found.cores, found.steps_per_s) == (cores, speed)
+
+
+def test_rungs_at_which_nobody_waits_with_more_to_play_are_not_planned():
+    """A trial waits after whole iterations: these of 4,000 steps."""
+    for rung, limit, iterations, left in (
+        (rungs(9, 3000), 3000, None, [3000]),
+        (rungs(9, 24_000), 24_000, 1, [24_000]),
+        (rungs(9, 24_000), 24_000, None, [1846, 7385, 24_000]),
+        (rungs(9, 13_000), 13_000, None, [4000, 13_000]),  # both rungs would be after one iteration
+    ):
+        end = 4000 * min(iterations or 100, -(-limit // 4000))
+        assert reachable(rung, [Way(0, 4000, end)] * 9) == left
+    assert reachable([1000, 4000, 13_000], [Way(0, 4000, 16_000), Way(2000, 500, 13_000)]) == [1000, 4000, 13_000]
 
 
 def test_each_round_costs_as_much_as_the_others():

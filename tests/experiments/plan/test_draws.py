@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from ray import tune
 
-from experiments.plan.draws import EVAL_INTERVAL, draw, require_means, with_seeds
+from experiments.plan.draws import EVAL_INTERVAL, draw, require_means, trial_seeds, with_seeds
 from experiments.plan.learners import LEARNERS, PG
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import space_of
@@ -36,7 +36,8 @@ def test_every_preset_has_a_space_that_draws_valid_configurations(learner):
 def test_drawing_repeats_with_the_seed_and_trials_have_seeds_of_their_own():
     first, again, other = drawn(seed=3)[0], drawn(seed=3)[0], drawn(seed=4)[0]
     assert first == again != other
-    assert [config.seed for config in first] == [*range(3, 23)]
+    assert [config.seed for config in first] == trial_seeds(3, 20) == trial_seeds(3, 30)[:20]
+    assert len({seed for sweep in range(100) for seed in trial_seeds(sweep, 20)}) == 2000, "no other sweep has them"
 
 
 def test_a_few_trials_cover_every_setting_evenly():
@@ -101,13 +102,13 @@ def test_a_worker_needs_its_cpus_on_one_node():
 
 def test_all_configurations_have_the_same_seeds_side_by_side_and_run_once():
     configs = [PGConfig(seed=5, gamma=0.9), PGConfig(seed=6, gamma=0.8), PGConfig(seed=7, gamma=0.9)]
-    trials, configuration_of, (note,) = with_seeds(configs, 3)
+    trials, configuration_of, (note,) = with_seeds(configs, (5, 6, 7))
     assert [(config.gamma, config.seed) for config in trials] == [(g, s) for g in (0.9, 0.8) for s in (5, 6, 7)]
     assert configuration_of == [0, 0, 0, 1, 1, 1]
     assert note.startswith("1 of 3 configurations were drawn before")
-    assert with_seeds(configs[:1], 1) == (configs[:1], [0], [])
+    assert with_seeds(configs[:1], [5]) == (configs[:1], [0], [])
     parallel = [dataclasses.replace(config, num_workers=n) for n in (1, 2, 4) for config in configs]
-    assert with_seeds(parallel, 2)[1] == [0, 0, 1, 1], "workers change nothing, so they make no configuration"
+    assert with_seeds(parallel, (0, 1))[1] == [0, 0, 1, 1], "workers change nothing, so they make no configuration"
 
 
 def test_schedulers_that_decide_about_each_trial_alone_take_one_seed():

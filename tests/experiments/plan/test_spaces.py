@@ -78,7 +78,7 @@ def test_a_grid_has_all_combinations_in_order():
     configs, swept = draw(TRPO, space, None, 5, FOUR)
     expected = [((n, n), gamma) for n in (32, 64) for gamma in (0.96, 0.97, 0.98)]
     found = [(config.hidden_sizes, config.gamma, config.seed) for config in configs]
-    assert found == [(*each, 5 + index) for index, each in enumerate(expected)]
+    assert found == [(*each, seed) for each, seed in zip(expected, trial_seeds(5, 6), strict=True)]
     assert swept == ["hidden_sizes", "gamma"]
 
 
