@@ -59,7 +59,7 @@ class Round(NamedTuple):
     """A round of halving."""
 
     trials: int
-    begin: float  # steps of each; where trials of a fork stand apart, their mean
+    begin: int  # steps of each; where trials of a fork stand apart, their mean
     end: int
     seconds: float  # of all, about
 
@@ -143,7 +143,7 @@ class Capacity:
         found = []
         for index, (begin, end) in enumerate(itertools.pairwise(at)):
             trials = trials_of_round(configurations, index) * self.seeds
-            found.append(Round(trials, begin, round(end), self._seconds(trials, end - begin)))
+            found.append(Round(trials, round(begin), round(end), self._seconds(trials, end - begin)))
         return found
 
     def seconds(self, configurations: int, steps: int) -> float:

@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from experiments.ask.budget import duration
@@ -69,11 +70,13 @@ class Plan:
 
 
 def rounds(capacity: Capacity, spec: ExperimentSpec, ways: Sequence[Way]) -> list[Round]:
-    """The rounds of halving, in the unit of the budget."""
+    """The rounds of halving, in the unit of the budget; their seconds are of whole iterations."""
     steps = capacity.iteration_steps if spec.budget.unit == "iterations" else 1
-    start = sum(way.start for way in ways) / len(ways)
-    found = capacity.rounds(len(spec.configurations), [rung * steps for rung in (start, *(spec.rungs or ()))])
-    return [each._replace(begin=each.begin / steps, end=round(each.end / steps)) for each in found]
+    start, rungs = fmean(way.start for way in ways), spec.rungs or []
+    at = [start, *(fmean(way.reached(rung) for way in ways) for rung in rungs)]
+    found = capacity.rounds(len(spec.configurations), [each * steps for each in at])
+    begins = zip(found, [round(start), *rungs], rungs, strict=False)
+    return [each._replace(begin=begin, end=end) for each, begin, end in begins]
 
 
 def show(task: Task, plan: Plan) -> None:
@@ -135,7 +138,7 @@ def _round_table(rounds: Sequence[Round], unit: str) -> Rows:
         {
             "round": str(index),
             "trials": str(each.trials),
-            f"{unit} of each": f"{each.begin:,.0f} to {each.end:,}",
+            f"{unit} of each": f"{each.begin:,} to {each.end:,}",
             "about": duration(each.seconds),
         }
         for index, each in enumerate(rounds, 1)

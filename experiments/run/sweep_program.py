@@ -106,7 +106,10 @@ def _forked(
         swept=[name for name in forked_from.swept if name not in settings],
         space={name: words for name, words in (forked_from.space or {}).items() if name not in settings},
         preset=forked_from.preset,
-        notes=["Trials start from the best checkpoints of their origin, whose steps count towards the limit."],
+        notes=[
+            "Trials start from the best checkpoints of their origin, whose steps count towards the limit; rounds begin"
+            " where these stand in the mean."
+        ],
         configuration_of=configuration_of,
         origin=origin,
     )

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from experiments.ask.budget import Budget
@@ -48,8 +49,7 @@ class Task:
     @property
     def left(self) -> float:
         """The share of the trials' budget, in the mean, that is still to be played; less than 1 for a fork."""
-        shares = [1 - self.spec.budget.share(best_checkpoint(trial)[1]) for trial in self.origin]
-        return sum(shares) / len(shares) if shares else 1.0
+        return fmean([1 - self.spec.budget.share(best_checkpoint(trial)[1]) for trial in self.origin] or [1.0])
 
 
 def resources_for(run: RunFlags) -> ClusterResources:

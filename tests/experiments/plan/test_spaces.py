@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.plan.draws import draw, typical
+from experiments.plan.draws import draw, trial_seeds, typical
 from experiments.plan.learners import PG, TRPO
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import grid, space_of
