@@ -187,14 +187,6 @@ def members(configuration_of: Sequence[int] | None, trials: int) -> list[list[in
     return list(found.values())
 
 
-def of_some(configuration_of: Sequence[int] | None, trials: Sequence[int]) -> list[int] | None:
-    """The configurations of some of the trials, counted anew from 0; None where each trial is one."""
-    if configuration_of is None:
-        return None
-    kept = [configuration_of[trial] for trial in trials]
-    return [sorted({*kept}).index(configuration) for configuration in kept]
-
-
 def create(storage_path: Path, name: str | None, spec: ExperimentSpec) -> Path:
     """Make a new experiment's folder with its specification and its origin; return its absolute path.
 

@@ -19,7 +19,7 @@ from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import space_of
 from experiments.plan.trial_names import number_in_name
-from experiments.record.spec import Confirm, ExperimentSpec, members, of_some
+from experiments.record.spec import Confirm, ExperimentSpec, members
 from experiments.run.planning import Plan, rounds, show
 from experiments.run.task import (
     Task,
@@ -94,7 +94,7 @@ def _forked(
 ) -> Plan:
     """The trials of the experiment that ``--fork`` names, with the settings changed."""
     forked_from, origin = forked(learner, run)
-    configuration_of = of_some(forked_from.configuration_of, [int(number_in_name(trial.name)) for trial in origin])
+    configuration_of = _of_some(forked_from.configuration_of, [int(number_in_name(trial.name)) for trial in origin])
     require_means(max(map(len, members(configuration_of, len(origin)))), sweep.scheduler, settings)
     configs = [changed(trial, settings, learner.config_class) for trial in origin]
     for config in configs:
@@ -113,6 +113,14 @@ def _forked(
         configuration_of=configuration_of,
         origin=origin,
     )
+
+
+def _of_some(configuration_of: Sequence[int] | None, trials: Sequence[int]) -> list[int] | None:
+    """The configurations of some of the trials, counted anew from 0; None where each trial is one."""
+    if configuration_of is None:
+        return None
+    kept = [configuration_of[trial] for trial in trials]
+    return [sorted({*kept}).index(configuration) for configuration in kept]
 
 
 def _drawn(learner: Learner, sweep: SweepFlags, settings: dict[str, Any], resources: ClusterResources) -> Plan:
