@@ -94,7 +94,7 @@ def _forked(
 ) -> Plan:
     """The trials of the experiment that ``--fork`` names, with the settings changed."""
     forked_from, origin = forked(learner, run)
-    configuration_of = _of_some(forked_from.configuration_of, [int(number_in_name(trial.name)) for trial in origin])
+    configuration_of = of_some(forked_from.configuration_of, [int(number_in_name(trial.name)) for trial in origin])
     require_means(max(map(len, members(configuration_of, len(origin)))), sweep.scheduler, settings)
     configs = [changed(trial, settings, learner.config_class) for trial in origin]
     for config in configs:
@@ -115,7 +115,7 @@ def _forked(
     )
 
 
-def _of_some(configuration_of: Sequence[int] | None, trials: Sequence[int]) -> list[int] | None:
+def of_some(configuration_of: Sequence[int] | None, trials: Sequence[int]) -> list[int] | None:
     """The configurations of some of the trials, counted anew from 0; None where each trial is one."""
     if configuration_of is None:
         return None

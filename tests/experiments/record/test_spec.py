@@ -11,7 +11,7 @@ import pytest
 from experiments.ask.budget import Budget
 from experiments.record import spec
 from experiments.record.folders import RECORD, existing
-from experiments.record.spec import ExperimentSpec, Limits, counts_from_0, create, find, members, of_some
+from experiments.record.spec import ExperimentSpec, Limits, counts_from_0, create, find, members
 from tests.helpers.written_experiments import forked_from
 from trainables.checks import ConfigError
 
@@ -139,5 +139,3 @@ def test_configurations_are_counted_from_0_in_the_order_of_the_trials():
     assert not any(counts_from_0(wrong, 2) for wrong in ([0], [0, 0, 0], [1, 1], [0, 2], [1, 0], []))
     assert members([0, 0, 1], 3) == [[0, 1], [2]]
     assert members(None, 2) == [[0], [1]]
-    assert of_some([0, 0, 1, 2], [1, 3]) == [0, 1]
-    assert of_some(None, [1, 3]) is None
