@@ -12,7 +12,7 @@ from experiments.plan.resources import ClusterResources
 from experiments.read.next_command import plan_command, train_command
 from experiments.record.spec import ExperimentSpec
 from experiments.run import sweep_program
-from tests.helpers.programs import SWEEPS, TRAIN, call, run
+from tests.helpers.programs import call, done
 from tests.helpers.small_experiments import rows, trial_folders
 
 SWEPT = {"learning_rate": "0.0001..0.01:log", "gamma": "0.98,0.99", "epochs": "1,2,3"}
@@ -115,24 +115,22 @@ def test_every_configuration_can_be_trained_by_the_command_that_best_prints(lear
 
 
 @pytest.mark.slow
-@pytest.mark.ray
-@pytest.mark.timeout(600)
-def test_a_grid_on_real_pong_goes_on_without_its_file_and_its_best_is_trained_again(tmp_path):
+def test_a_grid_on_real_pong_goes_on_without_its_file_and_its_best_is_trained_again(ray_cluster, tmp_path):
     (tmp_path / "mine.py").write_text("SPACES = {'default': {'gamma': [0.98, 0.99], 'hidden_size': [8]}}\n")
     flags = ["--set=slots=2", "--set=segment_length=200", "--set=updates_per_iteration=1", "--set=eval_interval=0"]
     given = ["--space", "mine.py", "--grid", "--scheduler", "fifo", "--iterations", 2, "--num-workers", 1]
-    run(SWEEPS["pg"], *flags, *given, "--name", "grid", cwd=tmp_path)
+    done("sweep_pong.py", *flags, *given, "--name", "grid")
     folder = tmp_path / "results" / "grid"
     before = ExperimentSpec.read(folder)
     assert before.space == {"gamma": "0.98,0.99", "hidden_size": "8"}
     (tmp_path / "mine.py").unlink()
-    run(SWEEPS["pg"], "--extend", "grid", "--iterations", 3, cwd=tmp_path)
-    run(SWEEPS["pg"], "--fork", "grid", "--iterations", 4, "--name", "forked", "--set=clip=0.1", cwd=tmp_path)
+    done("sweep_pong.py", "--extend", "grid", "--iterations", 3)
+    done("sweep_pong.py", "--fork", "grid", "--iterations", 4, "--name", "forked", "--set=clip=0.1")
     extended, forked = ExperimentSpec.read(folder), ExperimentSpec.read(folder.with_name("forked"))
     assert extended == before.but(iterations=3, extended=extended.extended)
     assert forked.space == before.space
     assert [len(rows(trial)) for trial in trial_folders(folder)] == [3, 3]
     best = json.loads(call("results.py", "best", "grid", "--json")[1])
     _, _, *words = shlex.split(best["command"])
-    run(TRAIN, *words, "--name", "again", cwd=tmp_path)
+    done("train.py", *words, "--name", "again")
     assert ExperimentSpec.read(folder.with_name("again")).configs == [best["config"]]

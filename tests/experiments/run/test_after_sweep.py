@@ -1,11 +1,7 @@
 """A sweep's best are run again with fresh seeds, and what that says is right: on real Pong, through real Tune."""
 
 import json
-import os
 import re
-import signal
-import subprocess
-import time
 
 import numpy as np
 import pytest
@@ -13,8 +9,9 @@ import pytest
 from experiments.read.experiments import read_experiment
 from experiments.record.spec import ExperimentSpec
 from experiments.run.after_sweep import fresh_seeds
-from tests.helpers.programs import ROOT, SWEEPS, command, run
-from tests.helpers.small_experiments import rows, trial_folders
+from tests.helpers.programs import ROOT, SWEEPS, begin, call, run
+from tests.helpers.small_experiments import iterations, rows, trial_folders
+from tests.helpers.trials import wait_until
 from tests.helpers.written_experiments import forked_from, write_experiment
 
 RESULTS = ROOT / "experiments" / "results.py"
@@ -26,14 +23,28 @@ FLAGS += ["--confirm", 1, "--confirm-seeds", 2, "--name", "real"]
 
 @pytest.fixture(scope="module")
 def confirmed(tmp_path_factory):
+    """A sweep that was killed in its confirmation and went on; what was printed before, in the list, and then."""
     folder = tmp_path_factory.mktemp("confirmed")
-    return folder / "results", run(SWEEPS["pg"], *FLAGS, cwd=folder)
+    program = begin(SWEEPS["pg"], *FLAGS, "--checkpoint-frequency", 1, cwd=folder)
+    results = folder / "results"
+
+    def a_checkpoint():
+        assert program.poll() is None, (folder / "log").read_text(encoding="utf-8")
+        return [*results.glob("real-confirm/*/checkpoint_*/state.json")]
+
+    wait_until(a_checkpoint, "no confirmation", seconds=120)
+    program.kill()
+    program.wait()
+    listed = run(RESULTS, "list", cwd=folder)
+    resume = re.search(r"Resume real-confirm:  python \S+ --resume (\S+)", listed)
+    went_on = run(SWEEPS["pg"], "--resume", resume[1], cwd=folder)
+    return results, (folder / "log").read_text(encoding="utf-8"), listed, went_on
 
 
 @pytest.mark.ray
 @pytest.mark.slow
 def test_the_best_configuration_runs_again_with_seeds_that_the_sweep_did_not_use(confirmed):
-    results, output = confirmed
+    results, output, *_ = confirmed
     assert "Then the best 1 again, 2 fresh seeds each: 2 trials of 2 iterations, about" in output
     sweep = {
         trial: json.loads((trial / "params.json").read_text(encoding="utf-8"))
@@ -46,13 +57,21 @@ def test_the_best_configuration_runs_again_with_seeds_that_the_sweep_did_not_use
     assert sorted(config["seed"] for config in sweep.values()) == [7, 8]
     for config in configs:
         assert config | {"seed": 0} == sweep[best] | {"seed": 0}
-    assert [len(rows(trial)) for trial in again] == [2, 2]
+
+
+@pytest.mark.ray
+@pytest.mark.slow
+def test_a_confirmation_that_was_killed_goes_on_with_its_sweep(confirmed):
+    results, _, listed, output = confirmed
+    assert re.search(r"^real-confirm\s+interrupted", listed, re.MULTILINE)
+    assert "the sweep's, and fresh seeds' there" in output
+    assert [iterations(trial) for trial in trial_folders(results / "real-confirm")] == [[1, 2]] * 2
 
 
 @pytest.mark.ray
 @pytest.mark.slow
 def test_the_table_compares_the_sweeps_score_with_the_mean_of_the_fresh_seeds(confirmed):
-    results, output = confirmed
+    results, *_, output = confirmed
     before = max(rows(trial)[-1]["episode_reward_mean"] for trial in trial_folders(results / "real"))
     after = np.mean([rows(trial)[-1]["episode_reward_mean"] for trial in trial_folders(results / "real-confirm")])
     *_, last = (line for line in output.splitlines() if line.startswith("pg") and " to " in line)
@@ -64,11 +83,12 @@ def test_the_table_compares_the_sweeps_score_with_the_mean_of_the_fresh_seeds(co
 
 @pytest.mark.ray
 @pytest.mark.slow
-def test_results_reads_what_the_real_sweep_wrote(confirmed):
-    results, _ = confirmed
-    output = run(RESULTS, "list", cwd=results.parent)
+def test_results_reads_what_the_real_sweep_wrote(confirmed, monkeypatch):
+    results, *_ = confirmed
+    monkeypatch.chdir(results.parent)
+    output = call("results.py", "list")[1]
     assert len(re.findall(r"^real(?:-confirm)?\s+finished\s+pg\s+2/2", output, re.MULTILINE)) == 2
-    run(RESULTS, "report", "real", "real-confirm", cwd=results.parent)
+    assert call("results.py", "report", "real", "real-confirm")[0] == 0
     markdown = (results / "real" / "report.md").read_text(encoding="utf-8")
     assert "Was `real` lucky?" in markdown
     assert "(fresh seeds)" in markdown
@@ -87,45 +107,21 @@ def test_the_confirmation_of_a_fork_begins_untrained(tmp_path):
     assert again.fork_of is None
 
 
-@pytest.mark.ray
 @pytest.mark.slow
-def test_a_confirmation_that_was_killed_goes_on_with_its_sweep(tmp_path):
-    with (tmp_path / "log").open("w") as log:
-        program = subprocess.Popen(
-            command(SWEEPS["pg"], *FLAGS, "--checkpoint-frequency", 1),
-            cwd=tmp_path,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-        again = tmp_path / "results" / "real-confirm"
-        deadline = time.monotonic() + 120
-        while not list(again.glob("*/checkpoint_*/state.json")):
-            assert program.poll() is None, (tmp_path / "log").read_text(encoding="utf-8")
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        os.kill(program.pid, signal.SIGKILL)
-        program.wait()
-    listed = run(RESULTS, "list", cwd=tmp_path)
-    assert re.search(r"^real-confirm\s+interrupted", listed, re.MULTILINE)
-    resume = re.search(r"Resume real-confirm:  python \S+ --resume (\S+)", listed)
-    output = run(SWEEPS["pg"], "--resume", resume[1], cwd=tmp_path)
-    assert "the sweep's, and fresh seeds' there" in output
-    assert [len({row["training_iteration"] for row in rows(trial)}) for trial in trial_folders(again)] == [2, 2]
-
-
-@pytest.mark.ray
-@pytest.mark.slow
-def test_the_confirmation_comes_where_a_time_budget_ended_the_sweep_before_all_trials_were_made(tmp_path):
-    settings = ["--preset", "cartpole", "--set", "hidden_sizes=8", "--set", "max_kl=0.02"]
+def test_the_confirmation_comes_where_a_time_budget_ended_the_sweep_before_all_trials_were_made(
+    ray_cluster, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    settings = ["--preset", "cartpole", "--set", "hidden_sizes=8", "--set", "max_kl=0.02", "--address", "auto"]
     length = ["--iterations", 40, "--batch-size", 300, "--num-samples", 200, "--max-concurrent", 1, "--num-workers", 1]
-    promise = ["--scheduler", "fifo", "--time-budget-s", 25, "--confirm", 1, "--confirm-seeds", 2, "--name", "short"]
-    output = run(SWEEPS["trpo"], *settings, *length, *promise, cwd=tmp_path)
+    promise = ["--scheduler", "fifo", "--time-budget-s", 20, "--confirm", 1, "--confirm-seeds", 2, "--name", "short"]
+    status, output, complaint = call("sweep_trpo.py", *settings, *length, *promise)
+    assert status == 0, complaint
     sweep, again = (tmp_path / "results" / name for name in ("short", "short-confirm"))
     assert ExperimentSpec.read(sweep).ended == "time budget"
-    assert 1 <= len(trial_folders(sweep)) < 200, "a trial's Ray actors alone take longer than 25 s / 200"
+    assert 1 <= len(trial_folders(sweep)) < 200, "a trial's Ray actors alone take longer than 20 s / 200"
     assert [len(rows(trial)) for trial in trial_folders(again)] == [40, 40]
     assert "the sweep's, and fresh seeds' there" in output
-    listed = run(RESULTS, "list", cwd=tmp_path)
+    listed = call("results.py", "list")[1]
     assert re.search(r"^short\s+finished", listed, re.MULTILINE)
     assert "Resume" not in listed

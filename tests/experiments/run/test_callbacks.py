@@ -14,12 +14,12 @@ from experiments.run import callbacks
 from experiments.run.callbacks import DiskGuard, Guarded, made
 from experiments.run.stop_signals import StopSignals
 from experiments.run.task import RESERVE_BYTES
-from tests.helpers.programs import TRAIN, run
+from tests.helpers.programs import done
 from tests.helpers.small_experiments import SIX_ITERATIONS, fit, iterations, trial_folders
 from trainables.checks import ConfigError
 
 FILE = """
-import json, os
+import json
 from ray import tune
 
 class Rows(tune.Callback):
@@ -32,7 +32,6 @@ class Broken(tune.Callback):
         raise OSError("no\\nroute")
 
 def mlflow():
-    os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"
     from ray.air.integrations.mlflow import MLflowLoggerCallback
     return MLflowLoggerCallback(tracking_uri="file:./mlruns", experiment_name="pong")
 
@@ -90,21 +89,21 @@ def test_a_callback_that_fails_is_left_out_from_then_on(folder, capsys):
 
 
 @pytest.mark.slow
-def test_a_callback_of_ones_own_hears_of_every_iteration_and_must_be_typed_again_to_resume(folder):
+def test_a_callback_of_ones_own_hears_of_every_iteration_and_must_be_typed_again_to_resume(ray_cluster, folder):
     flags = ("--callback", "heard_of:Rows", "--callback", "heard_of:Broken")
-    said = run(TRAIN, *SMALL, "--iterations", "3", "--name", "first", *flags, cwd=folder)
-    assert f"--extend results/first --iterations 6 {' '.join(flags)}\n" in said
+    said = done("train.py", *SMALL, "--iterations", "3", "--name", "first", *flags)
+    assert f"--extend results/first --iterations 6 --address auto {' '.join(flags)}\n" in said
     assert [json.loads(row) for row in (folder / "heard").read_text().splitlines()] == [["00000", n] for n in (1, 2, 3)]
-    run(TRAIN, "pg", "--extend", "first", "--iterations", "4", cwd=folder)
-    run(TRAIN, "pg", "--extend", "first", "--iterations", "5", "--callback", "heard_of:Rows", cwd=folder)
+    done("train.py", "pg", "--extend", "first", "--iterations", "4")
+    done("train.py", "pg", "--extend", "first", "--iterations", "5", "--callback", "heard_of:Rows")
     assert [json.loads(row)[1] for row in (folder / "heard").read_text().splitlines()] == [1, 2, 3, 5]
 
 
 @pytest.mark.slow
-def test_mlflow_has_settings_and_rows_in_its_file_store(folder, monkeypatch):
+def test_mlflow_has_settings_and_rows_in_its_file_store(ray_cluster, folder, monkeypatch):
     pytest.importorskip("mlflow")
-    run(TRAIN, *SMALL, "--iterations", "2", "--name", "first", "--callback", "heard_of:mlflow", cwd=folder)
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    done("train.py", *SMALL, "--iterations", "2", "--name", "first", "--callback", "heard_of:mlflow")
     from mlflow.tracking import MlflowClient
 
     client = MlflowClient(f"file:{folder}/mlruns")

@@ -9,7 +9,7 @@ from experiments.read.experiments import read_experiment
 from experiments.record.decisions import means, read_decisions
 from experiments.record.spec import Confirm, ExperimentSpec
 from experiments.run.after_sweep import fresh_seeds
-from tests.helpers.programs import SWEEPS, TRAIN, command, run
+from tests.helpers.programs import SWEEPS, call, command, done
 from tests.helpers.small_experiments import iterations, newest_arrays, rows, same, trial_folders
 from tests.helpers.trials import assert_same, untimed
 
@@ -22,7 +22,7 @@ PONG += ["--set=updates_per_iteration=1", "--num-workers", 1, "--num-samples", 3
 def on_cpus(count, program, *flags, cwd):
     """Run a program that sees so many CPUs."""
     cpus = sorted(os.sched_getaffinity(0))[:count]
-    done = subprocess.run(
+    ended = subprocess.run(
         command(program, *flags),
         cwd=cwd,
         capture_output=True,
@@ -30,12 +30,12 @@ def on_cpus(count, program, *flags, cwd):
         timeout=600,
         preexec_fn=lambda: os.sched_setaffinity(0, cpus),
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
 
 
 @pytest.mark.timeout(1500)
-def test_seeds_of_the_best_mean_go_on_together_and_the_same_on_one_cpu_and_on_two(tmp_path):
+def test_seeds_of_the_best_mean_go_on_together_and_the_same_on_one_cpu_and_on_two(tmp_path, monkeypatch):
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("there is one CPU")
     output = on_cpus(2, SWEEPS["pg"], *PONG, "--seeds", 2, "--name", "two", cwd=tmp_path)
@@ -56,25 +56,28 @@ def test_seeds_of_the_best_mean_go_on_together_and_the_same_on_one_cpu_and_on_tw
     assert [config["seed"] for config in confirm.configs] == [2, 3]
     assert confirm.configuration_of == [0, 0]
     fork = ["--fork", "two", "--iterations", 6, "--dry-run"]
-    assert "3 configurations of 2 seeds each (6 trials)" in run(SWEEPS["pg"], *fork, cwd=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert "3 configurations of 2 seeds each (6 trials)" in call("sweep_pong.py", *fork)[1]
 
 
-@pytest.mark.timeout(900)
-def test_seeds_of_train_are_those_of_single_runs_bit_for_bit_and_are_extended_and_forked_together(tmp_path):
+def test_seeds_of_train_are_those_of_single_runs_bit_for_bit_and_are_extended_and_forked_together(
+    ray_cluster, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
     words = ["trpo", "--preset", "cartpole", "--num-workers", 1, "--iterations", 3]
-    output = run(TRAIN, *words, "--seed", 4, "--seeds", 2, "--name", "both", cwd=tmp_path)
+    output = done("train.py", *words, "--seed", 4, "--seeds", 2, "--name", "both")
     both = tmp_path / "results" / "both"
     assert "with seed 4" in output
     assert " on average (95% interval " in output
     assert [trial.name for trial in trial_folders(both)] == ["00000_seed=4", "00001_seed=5"]
-    run(TRAIN, *words, "--seed", 5, "--name", "only", cwd=tmp_path)
+    done("train.py", *words, "--seed", 5, "--name", "only")
     (alone,), (_, trial) = trial_folders(tmp_path / "results" / "only"), trial_folders(both)
     assert alone.name == "00000"
     assert_same(newest_arrays(trial), newest_arrays(alone))
     assert [*map(untimed, rows(trial))] == [*map(untimed, rows(alone))]
-    run(TRAIN, "trpo", "--extend", "both", "--iterations", 4, cwd=tmp_path)
+    done("train.py", "trpo", "--extend", "both", "--iterations", 4)
     assert [iterations(trial)[-1] for trial in trial_folders(both)] == [4, 4]
-    run(TRAIN, "trpo", "--fork", "both", "--iterations", 6, "--max-kl", 0.02, "--name", "fork", cwd=tmp_path)
+    done("train.py", "trpo", "--fork", "both", "--iterations", 6, "--max-kl", 0.02, "--name", "fork")
     experiment = read_experiment(tmp_path / "results" / "fork")
     assert [(trial.config["seed"], trial.config["max_kl"]) for trial in experiment.trials] == [(4, 0.02), (5, 0.02)]
     assert experiment.spec.configuration_of == [0, 0]
