@@ -1,7 +1,6 @@
 """A Ray of a program's own is reached from this machine alone; what is used of Ray is there, or is missed in time."""
 
 import os
-import subprocess
 import sys
 
 import pytest
@@ -14,13 +13,8 @@ from experiments import train
 from experiments.run import ray_session
 from experiments.run.ray_internals import on_loopback
 from experiments.run.ray_session import start_local
-from tests.helpers.programs import SWEEPS, command, listening
-from tests.helpers.trials import wait_until
+from tests.helpers.programs import listening
 from trainables.checks import ConfigError
-
-ENDLESS = ["--preset", "cartpole"]
-ENDLESS += ["--set", "hidden_sizes=10-10", "--batch-size", 300, "--num-workers", 1, "--num-samples", 2]
-ENDLESS += ["--iterations", 100_000, "--scheduler", "fifo", "--max-concurrent", 2]
 
 
 def test_a_local_ray_listens_on_loopback_alone(ray_cluster):
@@ -28,33 +22,6 @@ def test_a_local_ray_listens_on_loopback_alone(ray_cluster):
     sockets = listening(os.getpid())
     assert {"gcs_server", "raylet"} <= {name for name, _ in sockets}
     assert all(address.is_loopback for _, address in sockets), sockets
-
-
-@pytest.mark.slow
-@pytest.mark.ray
-def test_everything_of_a_running_sweep_listens_on_loopback_alone(tmp_path):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    with (tmp_path / "log").open("w") as log:
-        program = subprocess.Popen(
-            command(SWEEPS["trpo"], *ENDLESS, "--name", "s"),
-            cwd=tmp_path,
-            stdout=log,
-            stderr=log,
-            env=environment | {"HOME": str(tmp_path)},
-        )
-    try:
-        wait_until(
-            lambda: program.poll() is not None or len([*tmp_path.glob("results/s/*/result.json")]) == 2, "no results"
-        )
-        assert program.poll() is None, (tmp_path / "log").read_text()
-        sockets = listening(program.pid)
-    finally:
-        program.kill()
-        program.wait()
-    names = {name for name, _ in sockets}
-    assert {"gcs_server", "raylet", "ray::PongTRPO.t", "ray::RolloutAct"} <= names, names  # as far as Linux keeps them
-    assert all(address.is_loopback for _, address in sockets), sockets
-    assert not (tmp_path / ".ray").exists(), "the token is in the program's environment"
 
 
 def test_a_cluster_that_is_started_later_knows_its_machines_address(monkeypatch):

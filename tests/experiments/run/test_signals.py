@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM end a program in good order, and what runs or was killed is in TensorBoard."""
+"""SIGINT and SIGTERM end a program in good order; a running sweep is in TensorBoard, and on loopback alone."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from experiments.record.spec import INTERRUPTED, ExperimentSpec
 from experiments.run.stop_signals import SIGNALS, StopSignals
-from tests.helpers.programs import ROOT, SWEEPS, TRAIN, begin
+from tests.helpers.programs import ROOT, SWEEPS, TRAIN, begin, listening
 from tests.helpers.small_experiments import assert_tensorboard_shows, iterations, last_arrays, trial_folders
 from tests.helpers.trials import wait_until
 
@@ -106,26 +106,50 @@ def test_a_batch_job_that_is_stopped_and_run_again_goes_on_by_itself(tmp_path):
     assert iterations(trial) == list(range(1, len(iterations(trial)) + 1))
 
 
-@pytest.mark.slow
-def test_tensorboard_shows_a_running_and_a_killed_sweep_too(tmp_path):
+@pytest.fixture(scope="module")
+def live(tmp_path_factory):
+    """A running sweep, and its folder: both trials had their first evaluation. Its home is a new one."""
+    folder = tmp_path_factory.mktemp("live")
     flags = ["--scheduler", "fifo", "--num-samples", 2, "--iterations", 500, "--num-workers", 1, "--set=eval_games=2"]
     flags += ["--set=slots=2", "--set=segment_length=1500", "--set=updates_per_iteration=1", "--set=hidden_size=10"]
-    process = begin(SWEEPS["pg"], *flags, "--name", "live", cwd=tmp_path)
-    live = tmp_path / "results" / "live"
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("RAY_")]:
+            patch.delenv(name)
+        patch.setenv("HOME", str(folder))
+        process = begin(SWEEPS["pg"], *flags, "--name", "live", cwd=folder)
     try:
-        wait_for_rows(live, 1, process, tmp_path)
+        live = folder / "results" / "live"
+        wait_for_rows(live, 1, process, folder)
         wait_until(
             lambda: len(trial_folders(live)) == 2 and all(map(has_pictures, trial_folders(live))),
             "no pictures",
             seconds=120,
         )
-        for trial in trial_folders(live):
-            assert_tensorboard_shows(trial)
-        assert process.poll() is None, "it still runs"
+        yield process, live
     finally:
         process.kill()
         process.wait()
-    for trial in trial_folders(live):
+
+
+@pytest.mark.slow
+def test_everything_of_a_running_sweep_listens_on_loopback_alone(live):
+    process, folder = live
+    sockets = listening(process.pid)
+    names = {name[:11] for name, _ in sockets}  # as far as Linux keeps them, without what each does now
+    assert {"gcs_server", "raylet", "ray::PongPG", "ray::Rollou"} <= names
+    assert all(address.is_loopback for _, address in sockets), sockets
+    assert not (folder.parents[1] / ".ray").exists(), "the token is in the program's environment"
+
+
+@pytest.mark.slow
+def test_tensorboard_shows_a_running_and_a_killed_sweep_too(live):
+    process, folder = live
+    for trial in trial_folders(folder):
+        assert_tensorboard_shows(trial)
+    assert process.poll() is None, "it still runs"
+    process.kill()
+    process.wait()
+    for trial in trial_folders(folder):
         assert_tensorboard_shows(trial)
 
 
