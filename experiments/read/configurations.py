@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments.plan.identity import ConfigurationKey, Left, configuration_key, decisive
+from experiments.plan.identity import ConfigurationKey
 from experiments.plan.trial_names import SHORT, number_of, short
-from experiments.read.experiments import Experiment
+from experiments.read.experiments import Experiment, starts_of
 from experiments.read.trial import Trial, arrived, rank
 from experiments.record.decisions import dropped
-from experiments.record.spec import Start
 from trainables.texts import printable
 
 ITERATION = ("slots", "segment_length", "updates_per_iteration")
@@ -93,35 +92,12 @@ def by_configuration(experiments: Iterable[Experiment]) -> list[Configuration]:
     found: dict[ConfigurationKey, dict[Hashable, tuple[Experiment, Trial]]] = {}
     for experiment in experiments:
         for trial in experiment.trials:
-            runs = found.setdefault(key_of(experiment, trial), {})
-            run = (trial.seed, *(start.steps for start in _starts(experiment, trial.number)))
+            runs = found.setdefault(trial.key, {})
+            run = (trial.seed, *(start.steps for start in starts_of(experiment.spec, trial.number)))
             if run not in runs or trial.iterations > runs[run][1].iterations:
                 runs[run] = experiment, trial
     configurations = [_configuration(key, [*runs.values()]) for key, runs in found.items()]
     return sorted(configurations, key=lambda c: rank(c.trials), reverse=True)
-
-
-def key_of(experiment: Experiment, trial: Trial) -> ConfigurationKey:
-    """The configuration of an experiment's trial."""
-    copied = any(copy.trial == trial.number for exchange in experiment.exchanges for copy in exchange.copies)
-    left = tuple(Left(decisive(start.config), steps) for start, steps in _left(experiment, trial))
-    where, fresh = str(trial.folder) if copied else "", experiment.spec.confirms is not None
-    return configuration_key(trial.learner, trial.config, left=left, copied=where, fresh=fresh)
-
-
-def _starts(experiment: Experiment, number: int) -> Sequence[Start]:
-    fork_of = experiment.spec.fork_of
-    return fork_of.starts[number] if fork_of and number < len(fork_of.starts) else ()
-
-
-def _left(experiment: Experiment, trial: Trial) -> list[tuple[Start, tuple[int, ...]]]:
-    """Where a trial left its origin, and the steps that its seeds had behind them there."""
-    seeds = next((trials for trials in experiment.spec.configurations if trial.number in trials), [])
-    others = [_starts(experiment, number) for number in seeds]
-    return [
-        (start, tuple(sorted({other[index].steps for other in others if index < len(other)})))
-        for index, start in enumerate(_starts(experiment, trial.number))
-    ]
 
 
 def _configuration(key: ConfigurationKey, runs: Sequence[tuple[Experiment, Trial]]) -> Configuration:

@@ -1,16 +1,19 @@
 """Experiments as they lie on disk, running, killed or finished: only text is read, and nothing is unpickled."""
 
+import dataclasses
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from experiments.plan.identity import ConfigurationKey, Left, configuration_key, decisive
 from experiments.plan.learners import LEARNERS, is_learner
 from experiments.read.rows import tune_statuses
 from experiments.read.trial import AT_END, ENDED, OVER, Trial, rank, read_trial, together
 from experiments.record import folders, lock
 from experiments.record.decisions import Decision, Exchange, WinnerGames, read_decisions, read_exchanges, read_winner
-from experiments.record.spec import ALL_DONE, TIME_BUDGET, ExperimentSpec, find
+from experiments.record.spec import ALL_DONE, TIME_BUDGET, ExperimentSpec, Start, find
 from trainables.checks import ConfigError, unknown
 
 
@@ -70,9 +73,13 @@ class Experiment:
         leading = self.furthest
         if self.compared_at_end or not leading[0].rung:
             return max(together(leading), key=rank, default=[])
-        kept = self.decisions[leading[0].rung - 1].kept  # the best first
-        first = min(leading, key=lambda trial: (trial.state == "failed", kept.index(trial.number)))
-        return [trial for trial in leading if trial.configuration == first.configuration]
+        scores = self.decisions[leading[0].rung - 1].scores
+
+        def there(trials: Sequence[Trial]) -> tuple[bool, float]:
+            found = [score for trial in trials if (score := scores[trial.number]) is not None]
+            return any(trial.state != "failed" for trial in trials), math.fsum(found) / len(found)
+
+        return max(together(leading), key=there)
 
     @property
     def best(self) -> Trial | None:
@@ -83,8 +90,33 @@ class Experiment:
     def winner(self) -> Trial | None:
         """The best trial of a halved sweep, once only one configuration is left, or none that is has more to play."""
         leading = [trial for trial in self.trials if self.best and trial.rung == self.best.rung]
-        over = len(together(leading)) == 1 or all(trial.state in AT_END for trial in leading)
+        numbers = {trial.number for trial in leading}
+        left = [trials for trials in self.spec.configurations if numbers & {*trials}]  # as halving decides about them
+        over = len(left) == 1 or all(trial.state in AT_END for trial in leading)
         return self.best if self.decisions and over else None
+
+
+def key_of(spec: ExperimentSpec, exchanges: Sequence[Exchange], trial: Trial) -> ConfigurationKey:
+    """The configuration of an experiment's trial."""
+    copied = any(copy.trial == trial.number for exchange in exchanges for copy in exchange.copies)
+    left = tuple(Left(decisive(start.config), steps) for start, steps in _left(spec, trial.number))
+    where, fresh = str(trial.folder) if copied else "", spec.confirms is not None
+    return configuration_key(trial.learner, trial.config, left=left, copied=where, fresh=fresh)
+
+
+def starts_of(spec: ExperimentSpec, number: int) -> Sequence[Start]:
+    """Where a trial of a fork left its origin, and before it that one its own; empty from scratch."""
+    return spec.fork_of.starts[number] if spec.fork_of and number < len(spec.fork_of.starts) else ()
+
+
+def _left(spec: ExperimentSpec, number: int) -> list[tuple[Start, tuple[int, ...]]]:
+    """Where a trial left its origin, and the steps that its seeds had behind them there."""
+    seeds = next((trials for trials in spec.configurations if number in trials), [])
+    others = [starts_of(spec, seed) for seed in seeds]
+    return [
+        (start, tuple(sorted({other[index].steps for other in others if index < len(other)})))
+        for index, start in enumerate(starts_of(spec, number))
+    ]
 
 
 def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
@@ -102,10 +134,16 @@ def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
         read_trial(path, spec, running, statuses.get(number), decisions)
         for number, path in folders.trial_folders(folder).items()
     ]
+    exchanges, numbers = read_exchanges(folder), dict[ConfigurationKey, int]()
+    keys = [key_of(spec, exchanges, trial) for trial in trials]
+    trials = [
+        dataclasses.replace(trial, key=key, configuration=numbers.setdefault(key, len(numbers)))
+        for trial, key in zip(trials, keys, strict=True)
+    ]
     planned = len(spec.configs)
     known = len(statuses) >= planned and all(status in OVER for status in statuses.values())
     over = all(trial.state in ENDED for trial in trials) and (known or len(trials) >= planned > 0)
-    return Experiment(folder, spec, trials, running, over, decisions, read_exchanges(folder), read_winner(folder))
+    return Experiment(folder, spec, trials, running, over, decisions, exchanges, read_winner(folder))
 
 
 def read_group(storage_path: Path, names: str) -> list[Experiment]:

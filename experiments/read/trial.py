@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from experiments.ask.budget import Budget
+from experiments.plan.identity import ConfigurationKey
 from experiments.plan.learners import config_class_of
 from experiments.plan.trial_names import number_in_name
 from experiments.read.rows import lines, read_json, read_rows
@@ -45,7 +46,8 @@ class Trial:
     state: str  # waiting, paused (at a rung), running, interrupted, or one of ENDED
     error: str | None  # the last line of what went wrong
     rung: int = 0  # rungs of halving at which it was among those that go on
-    configuration: int = 0  # in its experiment, counted from 0; several seeds have the same one
+    key: ConfigurationKey | None = None  # its configuration's, which its experiment knows
+    configuration: int = 0  # number of its key in the experiment, counted from 0
 
     @property
     def name(self) -> str:
@@ -134,7 +136,6 @@ def read_trial(
         state = "paused" if rows else "waiting"
     else:
         state = "running" if running else "interrupted"
-    of = spec.configuration_of or []
     return Trial(
         folder,
         spec.learner,
@@ -143,7 +144,6 @@ def read_trial(
         state,
         error if state == "failed" else None,
         passed(decisions, number),
-        of[number] if number < len(of) else number,
     )
 
 

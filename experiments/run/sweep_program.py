@@ -145,7 +145,8 @@ def _drawn(learner: Learner, sweep: SweepFlags, settings: dict[str, Any], resour
     plan = Plan(sweep, resources, configs, swept, space.words, space.preset, space.notes, capacity=capacity)
     if sweep.seeds == 1:
         return plan
-    configs, configuration_of, notes = with_seeds(configs, trial_seeds(sweep.seed, sweep.seeds))
+    (first,) = trial_seeds(sweep.seed, 1)
+    configs, configuration_of, notes = with_seeds(configs, range(first, first + sweep.seeds))  # as train.py --seeds
     swept, notes = [*swept, "seed"], [*space.notes, *notes]
     return dataclasses.replace(plan, configs=configs, swept=swept, notes=notes, configuration_of=configuration_of)
 

@@ -95,7 +95,7 @@ def test_a_failed_trial_has_no_more_to_play(tmp_path):
 
 
 def test_a_winner_that_was_behind_one_that_failed_later_is_said_to_have_been(tmp_path):
-    trials = [({"seed": 0}, [-20, -12.0], "RuntimeError: no luck"), ({"seed": 1}, [-20, -15, -14], None)]
+    trials = [({"gamma": 0.9}, [-20, -12.0], "RuntimeError: no luck"), ({"seed": 1}, [-20, -15, -14], None)]
     record = {"scheduler": "halving", "rungs": [2, 3], "swept": ["seed"], "iterations": 3}
     folder = write_experiment(tmp_path / "results", "halved", "pg", trials, **record)
     write_decisions(folder, [Decision(at=2, scores=[-12.0, -15.0], kept=[0, 1])])
@@ -141,7 +141,7 @@ def test_a_page_is_not_written_over_its_own_markdown(halved, tmp_path):
 
 def test_a_leader_is_compared_where_all_last_met(tmp_path):
     """Who leads is decided where all last met, and so is by how much; the other one had come to the end, too."""
-    trials = [({"seed": seed}, [-20, -12.0 - seed, last], None) for seed, last in enumerate((-15.0, -10.0))]
+    trials = [({"seed": i, "slots": 8 + i}, [-20, -12.0 - i, last], None) for i, last in enumerate((-15.0, -10.0))]
     trials.append(({"seed": 2}, [-20, -14.0], "running"))
     record = {"scheduler": "halving", "rungs": [2, 3], "swept": ["seed"], "iterations": 3}
     folder = write_experiment(tmp_path / "results", "halved", "pg", trials, **record)

@@ -44,7 +44,6 @@ def test_the_report_says_what_the_result_files_say(store, run_results, tmp_path)
         assert float(shown["area"]) == pytest.approx(area if len(steps) > 1 else returns[0], abs=0.051)
         assert int(shown["steps"]) == steps[-1]
         assert int(shown["iterations"]) == max(rows)
-    assert [float(shown["last"]) for shown in trials] == sorted((float(t["last"]) for t in trials), reverse=True)
     killed = next(shown for shown in trials if shown["experiment"] == "killed")
     assert (killed["state"], killed["last"], killed["iterations"]) == ("interrupted", "-14.0", "3")
     failed = [shown["trial"] for shown in trials if shown["state"] == "failed"]
