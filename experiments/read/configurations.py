@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.identity import ConfigurationKey
 from experiments.plan.trial_names import SHORT, number_of, short
 from experiments.read.experiments import Experiment, starts_of
@@ -100,13 +101,21 @@ def by_configuration(experiments: Iterable[Experiment]) -> list[Configuration]:
     return sorted(configurations, key=lambda c: rank(c.trials), reverse=True)
 
 
+def _stopped_at(experiment: Experiment, trial: Trial) -> float:
+    """Where a scheduler stopped a trial since others were better, in what the budget counts; infinity if none did."""
+    if decision := dropped(experiment.decisions, trial.number):
+        return decision.at
+    scheduler = SCHEDULERS[experiment.spec.scheduler]
+    stops_each = not (scheduler.joins_seeds or scheduler.changes_settings)  # by itself, whenever it lags behind
+    return trial.steps if stops_each and trial.state == "stopped" else math.inf
+
+
 def _configuration(key: ConfigurationKey, runs: Sequence[tuple[Experiment, Trial]]) -> Configuration:
     """Its trials apart: those that were among the last of their sweep, and those that it stopped before."""
     experiment, trial = runs[0]
     config = {name: value for name, value in trial.config.items() if name != "seed"}
-    rungs = {t.folder: math.inf if dropped(e.decisions, t.number) is None else t.rung for e, t in runs}
-    furthest = max(rungs.values())
-    stopped = [t for _, t in runs if rungs[t.folder] < furthest and t.state != "failed"]
+    ends = {trial.folder: _stopped_at(experiment, trial) for experiment, trial in runs}
+    stopped = [t for _, t in runs if ends[t.folder] < max(ends.values()) and t.state != "failed"]
     origin = f"trial {number_of(trial.number)}, which copied another" if key.copied else ""
     if key.left and (fork_of := experiment.spec.fork_of):
         *_, (_, steps) = key.left

@@ -54,6 +54,11 @@ class Experiment:
         """Whether it has come to its end: that of all its trials, or of its time budget."""
         return self.over or (not self.running and self.spec.ended in (ALL_DONE, TIME_BUDGET))
 
+    @property
+    def joined(self) -> bool:
+        """Whether several trials are seeds of one configuration."""
+        return len(together(self.trials)) < len(self.trials)
+
     @cached_property
     def furthest(self) -> list[Trial]:
         """Of the trials that have results those that went on at most rungs; all of them without halving."""

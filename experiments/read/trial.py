@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ class Trial:
     state: str  # waiting, paused (at a rung), running, interrupted, or one of ENDED
     error: str | None  # the last line of what went wrong
     rung: int = 0  # rungs of halving at which it was among those that go on
-    key: ConfigurationKey | None = None  # its configuration's, which its experiment knows
+    key: ConfigurationKey = field(default_factory=lambda: ConfigurationKey("", ()))  # which its experiment knows
     configuration: int = 0  # number of its key in the experiment, counted from 0
 
     @property

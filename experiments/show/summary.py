@@ -32,7 +32,7 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
     best = experiment.best
     if best is None or not experiment.decisions:
         return []
-    several = bool(experiment.spec.configuration_of)
+    several = experiment.joined
     leading = [trial for trial in experiment.trials if trial.rung == best.rung]
     swept = experiment.spec.swept
     hidden = {*SPEED_ONLY, "seed"} if several else SPEED_ONLY
@@ -82,7 +82,7 @@ def _play(experiment: Experiment, best: Trial, mark: Callable[[str], str]) -> st
     row, played = best.rows[-1], experiment.played
     text = f"After {row['timesteps_total']:,} agent steps {ending(best)}."
     it, its = "it", "Its"
-    if experiment.spec.configuration_of:
+    if experiment.joined:
         text, it, its = seeds_in_words(experiment.best_seeds), mark(best.name), f"The best seed's ({mark(best.name)})"
     if played and (played.trial, played.iteration) == (best.number, best.iterations):
         return f"{text} Then {it} played {played.games} games each way: {_returns(played.metrics)}; 95% intervals."
@@ -105,7 +105,7 @@ def _returns(metrics: Mapping[str, object]) -> str:
 
 
 def _certainty(found: Lead, experiment: Experiment, mark: Callable[[str], str]) -> str:
-    several = bool(experiment.spec.configuration_of)
+    several = experiment.joined
     what = f"{found.compared} {'configurations' if several else 'trials'}"
     other = in_words([trial.number for trial in found.next]) if several else found.next[0].name
     compared = f"How sure: when {what} were last compared, at {found.at:,} {unit(experiment)}, it"
@@ -132,7 +132,7 @@ def summarise(experiment: Experiment) -> int:
     print_table(without(trial_table(experiment.trials), "experiment", "steps/s", "best", "area"))
     line()
     found = winner_lines(experiment)
-    if experiment.spec.configuration_of:
+    if experiment.joined:
         _show_seeds(experiment, compared=bool(found))
     if found:
         print_table(rung_table(experiment))

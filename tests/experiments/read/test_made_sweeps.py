@@ -1,0 +1,182 @@
+"""Sweeps made by chance, against a slow and obvious definition: plain loops over what the files say.
+
+There are twins (trials that drew equal settings), seeds, forks, trials that diverged or failed, and sweeps that ended
+at a rung. ``FUZZ_MINUTES=10 pytest`` with this file makes new ones for ten minutes.
+"""
+
+import json
+import math
+import os
+import random
+import shutil
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from experiments.read.comparison import compare
+from experiments.read.configurations import best_configurations, by_configuration
+from experiments.read.experiments import read_experiment
+from experiments.read.next_command import best_command
+from experiments.record.spec import Confirm
+from experiments.run.after_sweep import fresh_seeds
+from tests.helpers.written_experiments import forked_from, write_checkpoint, write_experiment
+from trainables.checks import ConfigError
+
+FUZZ_MINUTES = float(os.environ.get("FUZZ_MINUTES", "0"))
+CASES = 60
+SPEED_ONLY = ("num_workers", "cpus_per_worker", "placement", "game_timeout_s")
+
+
+def make_sweep(rng, storage, name):
+    """A sweep of up to 9 configurations and 3 seeds of each, halved or not, played by the rules."""
+    halved, seeds = rng.random() < 0.8, rng.choice([1, 1, 2, 3])
+    settings = [{"learning_rate": rng.choice([1e-3, 2e-3, 3e-3]), "num_workers": rng.choice([1, 2])} for _ in range(9)]
+    settings = settings[: rng.randint(1, 9)]
+    if seeds > 1:
+        settings = [*{each["learning_rate"]: each for each in settings}.values()]
+    configs = [
+        each | {"seed": seed + (0 if seeds > 1 else i)} for i, each in enumerate(settings) for seed in range(seeds)
+    ]
+    units = [[*range(seeds * i, seeds * (i + 1))] for i in range(len(settings))]
+    returns = [[float(rng.randint(-21, 21)) for _ in range(6)] for _ in configs]
+    fates = [(rng.choice(["diverged", "failed"]), rng.randint(1, 6)) if rng.random() < 0.2 else None for _ in configs]
+    rungs = rng.choice([[6], [2, 6], [1, 3, 6]]) if halved else [6]
+    played, alive, failed, decisions = [0] * len(configs), {*range(len(configs))}, set(), []
+
+    def play_to(end):
+        for trial in sorted(alive):
+            fate = fates[trial]
+            played[trial] = end if not fate or fate[1] > end else fate[1] - (fate[0] == "failed")
+            if fate and fate[1] <= end:
+                alive.remove(trial)
+                failed.update([trial] if fate[0] == "failed" else [])
+
+    dropped, early = set(), False
+    for index, rung in enumerate(rungs[:-1]):
+        play_to(rung)
+        scores = [None] * len(configs)
+        for trial in {*range(len(configs))} - dropped:
+            fate = fates[trial]
+            scores[trial] = None if fate and fate[1] <= rung else returns[trial][rung - 1]
+        for unit in units:
+            if any(scores[trial] is not None for trial in unit):
+                for trial in {*unit} - dropped:
+                    if fates[trial] and fates[trial][0] == "diverged" and fates[trial][1] <= rung:
+                        scores[trial] = -21.0
+        means = []
+        for i, unit in enumerate(units):
+            found = [scores[trial] for trial in unit if scores[trial] is not None]
+            if found:
+                means.append((-math.fsum(found) / len(found), i))
+        if not alive or not means:
+            break
+        kept = [t for _, i in sorted(means)[: max(1, len(units) // 3 ** (index + 1))] for t in units[i]]
+        kept = [trial for trial in kept if scores[trial] is not None]
+        decisions.append({"at": rung, "scores": scores, "kept": kept})
+        dropped |= {*range(len(configs))} - {*kept}
+        alive &= {*kept}
+        if early := rng.random() < 0.2:
+            break
+    if not early:
+        play_to(6)
+    fork = rng.random() < 0.3
+    record = {"scheduler": "halving" if halved else "fifo", "rungs": rungs if halved else None, "iterations": 6}
+    record |= {"configuration_of": [i for i, unit in enumerate(units) for _ in unit] if seeds > 1 else None}
+    record |= {"fork_of": forked_from("org", *[({"learning_rate": 9e-3}, 1)] * len(configs)) if fork else None}
+    record |= {"ended": "time budget" if early else "all done"}
+    trials = []
+    for trial, config in enumerate(configs):
+        rows = returns[trial][: played[trial]]
+        trials.append((config, rows, "RuntimeError: no luck" if trial in failed else "running"))
+    folder = write_experiment(storage, name, "pg", trials, **record)
+    if decisions:
+        (folder / "rungs.json").write_text(json.dumps(decisions))
+    for trial, path in enumerate(sorted(folder.glob("0*"))):
+        rows = [json.loads(line) for line in (path / "result.json").read_text().splitlines()]
+        if fates[trial] and fates[trial][0] == "diverged" and fates[trial][1] == played[trial]:
+            rows[-1] |= {"episode_reward_mean": -21.0, "diverged": 1.0, "done": True}
+        elif played[trial] == 6:
+            rows[-1] |= {"done": True}
+        if played[trial] == 6:
+            write_checkpoint(path, "pg", 6, 0.0, 1)
+        (path / "result.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
+def obvious(folders):
+    """By configuration: the score, the seeds that it is of, and the seeds that were stopped before these."""
+    groups = {}
+    for folder in folders:
+        spec = json.loads((folder / "experiment.json").read_text())
+        decisions = json.loads((folder / "rungs.json").read_text()) if (folder / "rungs.json").exists() else []
+        for number, path in enumerate(sorted(folder.glob("0*"))):
+            config = json.loads((path / "params.json").read_text())
+            rows = [json.loads(line) for line in (path / "result.json").read_text().splitlines()]
+            key = str(sorted((k, v) for k, v in config.items() if k not in ("seed", *SPEED_ONLY)))
+            key += str(bool(spec["fork_of"]))  # all forks here left the same origin at the same steps
+            end = next((each["at"] for each in decisions if number not in each["kept"]), math.inf)
+            failed = (path / "error.txt").exists()
+            score = rows[-1]["episode_reward_mean"] if rows else None
+            run = groups.setdefault(key, {})
+            if config["seed"] not in run or len(rows) > run[config["seed"]][0]:
+                run[config["seed"]] = len(rows), end, failed, score
+    found = []
+    for run in groups.values():
+        furthest = max(end for _, end, _, _ in run.values())
+        there = {seed: each for seed, each in run.items() if each[1] == furthest or each[2]}
+        stopped = sorted(seed for seed in run if seed not in there)
+        scored = {seed: score for seed, (_, _, failed, score) in there.items() if score is not None and not failed}
+        if not scored:  # only failed ones have results
+            scored = {seed: score for seed, (_, _, _, score) in there.items() if score is not None}
+        if scored:
+            found.append((round(math.fsum(scored.values()) / len(scored), 9), sorted(scored), stopped))
+    return Counter(map(str, found))
+
+
+def check(rng, storage):
+    folders = [make_sweep(rng, storage, f"sweep{i}") for i in range(rng.randint(1, 3))]
+    experiments = [read_experiment(folder) for folder in folders]
+    for several in ([experiments[0]], experiments):
+        found = [c for c in by_configuration(several) if len(c.scores)]
+        have = [
+            (round(c.score, 9), sorted(t.seed for t in c.arrived), sorted(t.seed for t in c.stopped)) for c in found
+        ]
+        assert Counter(map(str, have)) == obvious([each.folder for each in several])
+    sweep = experiments[0]
+    if not (best := best_configurations(sweep, 9)):
+        return
+    there = [c for c in best if any(trial.rung == max(t.rung for t in sweep.furthest) for trial in c.trials)]
+    if sweep.compared_at_end:
+        alive = [c for c in there if any(trial.state != "failed" for trial in c.arrived)] or there
+        assert best[0].score == max(c.score for c in alive), "of those that went furthest the best mean is best"
+    command = best_command(sweep)[1]
+    assert (command["score"], sorted(command["seeds"])) == (best[0].score, sorted(best[0].seeds))
+    again = fresh_seeds(sweep, Confirm(best=2, seeds=2))
+    assert not {config["seed"] for config in again.configs} & {trial.seed for trial in sweep.trials}
+    assert [c["learning_rate"] for c in again.configs] == [
+        c.config["learning_rate"] for c in best[:2] for _ in range(2)
+    ]
+    try:
+        sides = compare([[each] for each in experiments], best=1).sides
+    except ConfigError:  # too few, or nothing in common
+        return
+    for side, each in zip(sides, experiments, strict=True):
+        compared = {curve.seed for curve in side.curves}
+        assert compared == {trial.seed for trial in by_configuration([each])[0].trials if trial.rows}
+
+
+@pytest.mark.timeout(60 * FUZZ_MINUTES + 300)
+def test_every_mean_is_of_the_trials_of_one_configuration_that_went_furthest(tmp_path):
+    until, case = time.monotonic() + 60 * FUZZ_MINUTES, time.time_ns() if FUZZ_MINUTES else 0
+    for number in range(case, case + (10**9 if FUZZ_MINUTES else CASES)):
+        if FUZZ_MINUTES and time.monotonic() > until:
+            break
+        storage = Path(tmp_path / str(number))
+        try:
+            check(random.Random(number), storage)
+        except Exception as error:
+            error.add_note(f"case {number} in {storage}")
+            raise
+        shutil.rmtree(storage)
