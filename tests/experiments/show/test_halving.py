@@ -116,7 +116,7 @@ def test_a_winner_that_was_behind_one_that_failed_later_is_said_to_have_been(tmp
 def test_a_winner_that_diverged_or_failed_is_said_to_have_wherever_it_is_named(
     last, ending, said, tmp_path, capsys, run_results
 ):
-    trials = [({"seed": 0}, [-20, -17.0], "running"), ({"seed": 1}, [-20, 15.8, -16.0], ending)]
+    trials = [({"gamma": 0.9}, [-20, -17.0], "running"), ({"seed": 1}, [-20, 15.8, -16.0], ending)]
     record = {"scheduler": "halving", "rungs": [2, 10], "swept": ["seed"]}
     folder = write_experiment(tmp_path / "results", "halved", "pg", trials, **record)
     write_decisions(folder, [Decision(at=2, scores=[-17.0, 15.8], kept=[1])])
