@@ -1,0 +1,86 @@
+"""Plans made by chance, against plain loops: what was drawn, on any machine, and where trials will wait.
+
+``FUZZ_MINUTES=10 pytest`` with this file makes new ones for ten minutes.
+"""
+
+import math
+import os
+import random
+import shlex
+import time
+
+import pytest
+
+from experiments.ask.command_line import parse
+from experiments.plan.capacity import rungs
+from experiments.plan.identity import decisive
+from experiments.plan.learners import PG
+from experiments.plan.resources import ClusterResources
+from experiments.read.next_command import plan_command
+from experiments.run import sweep_program
+
+FUZZ_MINUTES = float(os.environ.get("FUZZ_MINUTES", "0"))
+CASES = 40
+
+
+def planned(words, cpus, monkeypatch):
+    monkeypatch.setattr(sweep_program, "resources_for", lambda run: ClusterResources((cpus,)))
+    monkeypatch.setattr("sys.argv", ["experiments/sweep_pong.py", *words])
+    return sweep_program.prepare(PG, parse(sweep_program.Arguments, args=words), words)
+
+
+def trials_of(spec):
+    return [(decisive(config), config["seed"]) for config in spec.configs]
+
+
+def flags(rng):
+    """Of a halved sweep whose trials and limits are given."""
+    words = ["--preset", "smoke", "--num-samples", str(rng.randint(1, 30)), "--seed", str(rng.randint(0, 5))]
+    words += ["--seeds", str(rng.choice([1, 1, 2, 3])), "--sweep", "gamma=0.98,0.99,0.995"]
+    words += rng.choice([[], ["--sweep", "num_workers=1,2,4,64"]]) + rng.choice([[], ["--sweep", "slots=1..16"]])
+    words += rng.choice([["--timesteps", str(rng.randint(1, 60_000))], ["--iterations", str(rng.randint(1, 40))]])
+    return words + (["--iterations", str(rng.randint(1, 9))] if "--timesteps" in words and rng.random() < 0.3 else [])
+
+
+def waits(spec, config, rung):
+    """Where a trial stands as it waits at a rung, by playing its iterations one by one."""
+    steps = iterations = 0
+    while steps < (spec.timesteps or math.inf) and iterations < (spec.iterations or math.inf):
+        if (steps if spec.timesteps else iterations) >= rung:
+            break
+        steps += config["slots"] * config["segment_length"] * config["updates_per_iteration"]
+        iterations += 1
+    return iterations
+
+
+def check(rng, monkeypatch):
+    words, (one, other) = flags(rng), rng.sample([1, 2, 3, 8, 64], 2)
+    (task, plan), (again, _) = (planned(words, cpus, monkeypatch) for cpus in (one, other))
+    spec = task.spec
+    assert trials_of(spec) == trials_of(again.spec), "cores decide no trial"
+    assert len({*trials_of(spec)}) == len(spec.configs)
+    repeated, _ = planned(shlex.split(plan_command(spec))[2:], other, monkeypatch)
+    assert trials_of(repeated.spec) == trials_of(spec)
+    assert (repeated.spec.rungs, repeated.spec.budget) == (spec.rungs, spec.budget)
+    ends = [[waits(spec, config, rung) for config in spec.configs] for rung in spec.rungs]
+    assert all(ends[i] != ends[i + 1] for i in range(len(ends) - 1)), "at each rung somebody waits with more to play"
+    asked = rungs(len(spec.configurations), spec.budget.limits[spec.budget.time_attr])
+    for rung in {*asked} - {*spec.rungs}:
+        next_one = min(kept for kept in spec.rungs if kept > rung)
+        assert [waits(spec, c, rung) for c in spec.configs] == [waits(spec, c, next_one) for c in spec.configs]
+    assert [each.end for each in plan.rounds] == spec.rungs
+    assert plan.rounds[0].trials == len(spec.configs)
+
+
+@pytest.mark.usefixtures("four_cpus")
+@pytest.mark.timeout(60 * FUZZ_MINUTES + 300)
+def test_a_plan_is_the_same_on_any_machine_and_its_rungs_are_those_where_somebody_waits(monkeypatch):
+    until, case = time.monotonic() + 60 * FUZZ_MINUTES, time.time_ns() if FUZZ_MINUTES else 0
+    for number in range(case, case + (10**9 if FUZZ_MINUTES else CASES)):
+        if FUZZ_MINUTES and time.monotonic() > until:
+            break
+        try:
+            check(random.Random(number), monkeypatch)
+        except BaseException as error:
+            error.add_note(f"case {number}")
+            raise
