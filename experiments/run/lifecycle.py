@@ -131,7 +131,9 @@ def start(
         for index, (source, row) in enumerate(starts):
             name = trial_name(number_of(index), spec.configs[index], spec.swept)
             saved_policies.copy(source, folder / name / "checkpoint_000000")
-            print(f"  {name}: starts from {display(source)}, after iteration {row['training_iteration']}")
+            share = learner.config_class.from_dict(spec.configs[index]).decay(row["timesteps_total"])
+            step_size = f", with {share:.2g} of its step size (half_life)" if share < 1 else ""
+            print(f"  {name}: starts from {display(source)}, after iteration {row['training_iteration']}{step_size}")
         if home := Remote.of(folder):
             home.push_folder(folder, folder)
             home.publish()

@@ -1,4 +1,4 @@
-"""What the user sees while an experiment runs: a line for each update of a single trial, or a table of all trials."""
+"""What the user sees while an experiment runs: a line for each iteration of one trial, or a table of all trials."""
 
 import math
 import sys
@@ -26,13 +26,16 @@ PLAIN_INTERVAL_S = 10.0
 TREND_ITERATIONS = 10
 """Iterations over which the live table says how a trial's return changed."""
 
-STATES = {Trial.RUNNING: "running", Trial.ERROR: "failed", Trial.TERMINATED: "done"}
-"""What Tune's states are called here, the most telling first. A trial in another one is "paused" at a rung or
-"waiting"."""
+STATES = {Trial.RUNNING: "running", Trial.ERROR: "failed"}
+"""What Tune's states are called here. A trial in another one has ended ("finished", "stopped" before its budget was
+spent, "diverged"), or is "paused" at a rung or "waiting"."""
+
+ORDER = ("running", "failed", "finished", "diverged", "stopped", "paused", "waiting")
+"""The most telling states first."""
 
 
-class UpdateLines(tune.Callback):
-    """One line per update of a single trial, with the time left."""
+class IterationLines(tune.Callback):
+    """One line per iteration of a single trial, with the time left."""
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
@@ -41,17 +44,16 @@ class UpdateLines(tune.Callback):
     def on_trial_result(
         self, iteration: int, trials: list[Trial], trial: Trial, result: dict[str, Any], **info: Any
     ) -> None:
-        update = result["training_iteration"]
+        number = result["training_iteration"]
         steps, these = result["timesteps_total"], result["timesteps_this_iter"]
         share = self.budget.share(result)
-        before = self.budget.share({"training_iteration": update - 1, "timesteps_total": steps - these})
+        before = self.budget.share({"training_iteration": number - 1, "timesteps_total": steps - these})
         self._recent.append((share - before, result["time_this_iter_s"]))
         gained, seconds = map(sum, zip(*self._recent, strict=True))
         left = (1 - share) * seconds / max(gained, 1e-9)
         print(
-            f"update {update:4d}  games {result['episodes_total']:5d}  {result['time_this_iter_s']:5.1f} s"
-            f"  batch mean {result['episode_reward_batch_mean']:6.1f}  mean of last 100 {result[METRIC]:6.1f}"
-            f"  running mean {result['running_reward']:6.1f}  {result['perf/steps_per_s']:5.0f} steps/s"
+            f"iteration {number:4d}  games {result['episodes_total']:5d}  last 100: {result[METRIC]:5.1f}"
+            f"  {result['time_this_iter_s']:5.1f} s  {result['perf/steps_per_s']:5.0f} steps/s"
             f"  {duration(left)} left",
             flush=True,
         )
@@ -102,7 +104,7 @@ class SweepView(tune.Callback):
         scored = [trial for trial in trials if METRIC in trial.last_result]
         racing = [trial for trial in scored if not trial.is_finished()] if self._rungs else []
         best = max(racing or scored, key=lambda trial: trial.last_result[METRIC], default=None)
-        parts = [f"after {duration(time.monotonic() - self._start)}: {_counts(trials)}"]
+        parts = [f"after {duration(time.monotonic() - self._start)}: {self._counts(trials)}"]
         if best:
             parts.append(f"best {best.last_result[METRIC]:.1f} ({trial_number(best)})")
         if best and (left := self._left(trials)) is not None:
@@ -142,12 +144,12 @@ class SweepView(tune.Callback):
         lent = ["workers"] if self._rungs and wide else []  # halving gives a trial more workers than it asks for
         for column in (progress, "return", f"in {TREND_ITERATIONS} it.", *lent, "steps/s"):
             table.add_column(column, justify="right", no_wrap=True)
-        shown = _most_telling(trials, max(1, console.height - 5))  # header, rest, status, which may wrap
+        shown = self._most_telling(trials, max(1, console.height - 5))  # header, rest, status, which may wrap
         for trial in shown:
             result, recent = trial.last_result, self._recent[trial.trial_id]
             table.add_row(
                 str(trial),
-                _state(trial),
+                self._state(trial),
                 ProgressBar(1.0, self._share(trial), width=16 if wide else 4),
                 self._progress(trial),
                 _number(result, METRIC, ".1f"),
@@ -156,7 +158,7 @@ class SweepView(tune.Callback):
                 _number(result, "perf/steps_per_s", ".0f"),
             )
         hidden = [trial for trial in trials if trial not in shown]
-        more = [f"and {_counts(hidden)}"] if hidden else []
+        more = [f"and {self._counts(hidden)}"] if hidden else []
         return Group(table, *more, self._status(trials))
 
     def _progress(self, trial: Trial) -> str:
@@ -164,25 +166,26 @@ class SweepView(tune.Callback):
             return f"{trial.last_result.get('timesteps_total', 0) / 1e6:.2f}/{self.budget.timesteps / 1e6:g} M"
         return f"{trial.last_result.get('training_iteration', 0)}/{self.budget.iterations}"
 
+    def _state(self, trial: Trial) -> str:
+        if trial.status == Trial.TERMINATED:
+            early = "diverged" if trial.last_result.get("diverged") else "stopped"
+            return "finished" if self._share(trial) == 1 else early
+        paused = trial.status == Trial.PAUSED and METRIC in trial.last_result
+        return "paused" if paused else STATES.get(trial.status, "waiting")
+
+    def _counts(self, trials: Iterable[Trial]) -> str:
+        """``2 running, 1 finished, 4 stopped, 1 paused, 1 waiting``."""
+        found = Counter(map(self._state, trials))
+        return ", ".join(f"{found[state]} {state}" for state in ORDER if found[state])
+
+    def _most_telling(self, trials: list[Trial], count: int) -> list[Trial]:
+        """Those of the most telling states, and of these the best; all in their usual order."""
+        ranked = sorted(
+            trials, key=lambda trial: (ORDER.index(self._state(trial)), -trial.last_result.get(METRIC, -math.inf))
+        )
+        return sorted(ranked[:count], key=trial_number)
+
 
 def _number(result: dict[str, Any], name: str, form: str) -> str:
     """A metric as text; a trial that starts from another one's checkpoint has a return, but no speed yet."""
     return format(result[name], form) if name in result else ""
-
-
-def _state(trial: Trial) -> str:
-    paused = trial.status == Trial.PAUSED and METRIC in trial.last_result
-    return "paused" if paused else STATES.get(trial.status, "waiting")
-
-
-def _counts(trials: Iterable[Trial]) -> str:
-    """``2 running, 5 done, 1 paused, 1 waiting``."""
-    found = Counter(map(_state, trials))
-    return ", ".join(f"{found[state]} {state}" for state in (*STATES.values(), "paused", "waiting") if found[state])
-
-
-def _most_telling(trials: list[Trial], count: int) -> list[Trial]:
-    """Those that run, then those that failed, then the best of those that are done; all in their usual order."""
-    states = [*STATES, Trial.PAUSED, Trial.PENDING]
-    ranked = sorted(trials, key=lambda trial: (states.index(trial.status), -trial.last_result.get(METRIC, -math.inf)))
-    return sorted(ranked[:count], key=trial_number)

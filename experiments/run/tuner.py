@@ -18,7 +18,7 @@ from experiments.record.mirror import Remote
 from experiments.record.spec import ExperimentSpec
 from experiments.run.callbacks import DiskGuard, Flush, Uploads
 from experiments.run.loggers import JsonLogger, TensorBoard
-from experiments.run.progress import SweepView, UpdateLines
+from experiments.run.progress import IterationLines, SweepView
 from experiments.run.ray_internals import ErrorText
 from experiments.run.ray_session import ship
 from experiments.run.rounds import Rounds
@@ -77,7 +77,7 @@ def fit_once(
     restored = restore(folder, spec)
     for old in folder.glob(TUNE_STATES):
         old.unlink()  # of an earlier run: nobody reads it again
-    view = UpdateLines(spec.budget) if len(spec.configs) == 1 else SweepView(spec)
+    view = IterationLines(spec.budget) if len(spec.configs) == 1 else SweepView(spec)
     callbacks = [signals, DiskGuard(folder, signals), view, *others]
     stop = Stop(signals, spec.time_budget_s)
     if home := Remote.of(folder):

@@ -69,10 +69,12 @@ def test_every_trial_has_a_line_with_its_whole_name(frame, columns):
         make_trials(Trial.TERMINATED, Trial.RUNNING, Trial.PENDING), columns, 24
     )
     assert header.split() == ["trial", "state", "iteration", "return", "in", "10", "it.", "steps/s"]
-    assert re.fullmatch(r"00000_lr=1.77e-3_h=200_g=0.99_w=2 +done +\S+ +100/150 +-20.5 +3000", first)
+    assert re.fullmatch(r"00000_lr=1.77e-3_h=200_g=0.99_w=2 +stopped +\S+ +100/150 +-20.5 +3000", first)
     assert re.fullmatch(r"00001_lr=1.77e-3_h=200_g=0.99_w=2 +running +\S+ +101/150 +-19.5 +3000", second)
     assert re.fullmatch(r"00002_lr=1.77e-3_h=200_g=0.99_w=2 +waiting +\S+ +0/150", third)
-    assert re.fullmatch(r"after \d+ s: 1 running, 1 done, 1 waiting \| best -19.5 \(00001\) \| at most .* left", status)
+    assert re.fullmatch(
+        r"after \d+ s: 1 running, 1 stopped, 1 waiting \| best -19.5 \(00001\) \| at most .* left", status
+    )
     assert max(map(len, (header, first, status))) <= columns
 
 
@@ -107,6 +109,6 @@ def test_of_more_trials_than_lines_those_that_run_failed_or_lead_are_shown(frame
     statuses = [Trial.TERMINATED] * 20 + [Trial.ERROR] + [Trial.RUNNING] * 2 + [Trial.PENDING] * 20
     _, *lines, more, status, wrapped = frame(make_trials(*statuses), 80, 10)
     assert [line[:5] for line in lines] == ["00018", "00019", "00020", "00021", "00022"]
-    assert more == "and 18 done, 20 waiting"
+    assert more == "and 18 stopped, 20 waiting"
     assert wrapped.endswith("left")
-    assert ": 2 running, 1 failed, 20 done, 20 waiting |" in status
+    assert ": 2 running, 1 failed, 20 stopped, 20 waiting |" in status
