@@ -104,7 +104,7 @@ class SweepView(tune.Callback):
         scored = [trial for trial in trials if METRIC in trial.last_result]
         racing = [trial for trial in scored if not trial.is_finished()] if self._rungs else []
         best = max(racing or scored, key=lambda trial: trial.last_result[METRIC], default=None)
-        parts = [f"after {duration(time.monotonic() - self._start)}: {self._counts(trials)}"]
+        parts = [f"{duration(time.monotonic() - self._start)}: {self._counts(trials)}"]
         if best:
             parts.append(f"best {best.last_result[METRIC]:.1f} ({trial_number(best)})")
         if best and (left := self._left(trials)) is not None:

@@ -169,7 +169,8 @@ def signals():
 
 
 BETWEEN = """
-import atexit, os, sys
+import atexit, os, signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup has ignored
 from experiments.record.spec import INTERRUPTED, ExperimentSpec
 from experiments.run.stop_signals import StopSignals
 signals = StopSignals()
