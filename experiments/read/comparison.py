@@ -137,7 +137,7 @@ def compare(groups: Sequence[Sequence[Experiment]], window: int = 0, steps: int 
     ConfigError if there is nothing to compare.
     """
     found = [_configurations(group, best) for group in groups]
-    if not 2 <= sum(map(len, found)) <= MAX_SIDES:
+    if not (all(found) and 2 <= sum(map(len, found)) <= MAX_SIDES):
         raise ConfigError(_wrong_count(groups, found))
     if len(env_ids := dict.fromkeys(c.env_id for group in found for c in group)) > 1:
         played = " against ".join(f"{printable(env_id)} (an agent step is {agent_step(env_id)})" for env_id in env_ids)
