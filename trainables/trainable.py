@@ -19,7 +19,7 @@ from trainables.experience import Observer, Rollout
 from trainables.metrics import EpisodeStats, Played, diverged_metrics, pause, perf_metrics
 from trainables.sampling.evaluation import play_evaluation
 from trainables.sampling.pool import RolloutPool
-from trainables.sampling.process import set_malloc_thresholds
+from trainables.sampling.process import halts, set_malloc_thresholds
 from trainables.sampling.segments import Slot, slot_arrays, slots_of
 from trainables.sampling.worker import Worker
 from trainables.versions import installed_versions, require_same_sources
@@ -100,12 +100,12 @@ class PongTrainable(tune.Trainable):
 
     def cleanup(self) -> None:
         """End the rollout actors."""
-        if pool := getattr(self, "pool", None):
-            pool.close()
+        if hasattr(self, "pool"):
+            self.pool.close()
 
     def step(self) -> dict[str, Any]:
         """One iteration. It ends the trial if anything is no longer finite: the games count, arrays stay as before."""
-        before, counts = (self.arrays, self.slots), dict(self.pool.counts)
+        before, counts, halted = (self.arrays, self.slots), dict(self.pool.counts), halts().seconds
         rollout, self._ahead = self._ahead or self._begin_rollout(), None
         began, waited = rollout.began, time.perf_counter() - rollout.began
         with np.errstate(all="ignore"):  # what overflows is seen below
@@ -117,8 +117,8 @@ class PongTrainable(tune.Trainable):
         self.iterations += 1
         result |= self.evaluate()
         result |= {f"perf/{name}": float(count - counts[name]) for name, count in self.pool.counts.items()}
-        result["diverged"] = float(diverged)
-        result["time_this_iter_s"] = time.perf_counter() - began - paused  # Tune's own begins with this step
+        paused += halts().seconds - halted
+        result |= {"diverged": float(diverged), "time_this_iter_s": time.perf_counter() - began - paused}
         if diverged:
             result["done"] = True
         elif self.plays_ahead:

@@ -1,6 +1,11 @@
 """Whole trials of each learner: the same bits for any number of workers and across a restore, and what they report."""
 
 import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +15,7 @@ from ray import tune
 from tests.helpers.trials import CARTPOLE, SEGMENTS, assert_same, untimed
 from trainables.checkpoints import CheckpointError
 from trainables.checks import ConfigError
+from trainables.sampling.process import halts
 from trainables.trainable import PongPG, PongTRPO
 
 COMMON = {"num_workers": 1, "seed": 4, "eval_interval": 0}
@@ -148,3 +154,25 @@ def test_bad_settings_are_refused_by_the_trainable_too(home, trainable, settings
     with pytest.raises(ValueError, match=message) as error:
         trainable(config=settings)
     assert isinstance(error.value, ConfigError) or "Pendulum" in str(settings)
+
+
+def test_time_in_which_a_trial_is_halted_is_not_time_of_training(make_trial):
+    """As by Ctrl-Z: a process of its own is stopped here, and what it counts then is taken from a trial's time."""
+    code = "import time; from trainables.sampling.process import Halts; h = Halts(0.05, 0.5); print('up', flush=True);"
+    code += " input(); time.sleep(0.2); print(h.seconds)"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+    assert process.stdout.readline() == "up\n"
+    for number in (signal.SIGSTOP, signal.SIGCONT):
+        process.send_signal(number)
+        time.sleep(1.5)
+    halted = float(process.communicate("\n")[0])
+    assert halted > 1
+    trial = make_trial(PongTRPO, CARTPOLE, num_workers=1)
+    trial.observer = lambda *_: setattr(halts(), "seconds", halts().seconds + 1000)
+    assert trial.step()["time_this_iter_s"] < 0

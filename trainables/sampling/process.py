@@ -5,7 +5,10 @@ Nothing here imports Ray: plans are made with it, too.
 
 import atexit
 import ctypes
+import functools
 import gc
+import threading
+import time
 
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
 """Set before the actor's process starts, since the libraries read them when NumPy is first imported. Set any later,
@@ -24,6 +27,31 @@ def set_malloc_thresholds() -> None:
     if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
         for option, value in _KEEP.values():
             mallopt(option, value)
+
+
+class Halts:
+    """Counts the ``seconds`` in which this process stood still, stopped (Ctrl-Z) or asleep with its machine.
+
+    No clock knows of them, so a thread looks again and again how long it slept. Less than ``least`` more seconds than
+    it asked for is what a busy machine does.
+    """
+
+    def __init__(self, tick: float = 1.0, least: float = 5.0) -> None:
+        self.seconds = 0.0
+        threading.Thread(target=self._watch, args=[tick, least], daemon=True).start()
+
+    def _watch(self, tick: float, least: float) -> None:
+        while True:
+            before = time.perf_counter()
+            time.sleep(tick)
+            more = time.perf_counter() - before - tick
+            self.seconds += more if more > least else 0.0
+
+
+@functools.cache
+def halts() -> Halts:
+    """Those of this process, from the first call on."""
+    return Halts()
 
 
 def freeze_imported_objects() -> None:
