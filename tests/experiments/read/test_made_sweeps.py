@@ -1,7 +1,7 @@
 """Sweeps made by chance, against a slow and obvious definition: plain loops over what the files say.
 
-There are twins (trials that drew equal settings), seeds, forks, trials that diverged or failed, and sweeps that ended
-at a rung. ``FUZZ_MINUTES=10 pytest`` with this file makes new ones for ten minutes.
+There are twins (trials that drew equal settings), seeds, forks, extensions, copies, trials that diverged or failed, and
+sweeps that ended at a rung. ``FUZZ_MINUTES=10 pytest`` with this file makes new ones for ten minutes.
 """
 
 import json
@@ -21,6 +21,7 @@ from experiments.read.experiments import read_experiment
 from experiments.read.next_command import best_command
 from experiments.record.spec import Confirm
 from experiments.run.after_sweep import fresh_seeds
+from experiments.show.tables import configuration_table
 from tests.helpers.written_experiments import forked_from, write_checkpoint, write_experiment
 from trainables.checks import ConfigError
 
@@ -86,11 +87,17 @@ def make_sweep(rng, storage, name):
     record |= {"configuration_of": [i for i, unit in enumerate(units) for _ in unit] if seeds > 1 else None}
     record |= {"fork_of": forked_from("org", *[({"learning_rate": 9e-3}, 1)] * len(configs)) if fork else None}
     record |= {"ended": "time budget" if early else "all done"}
+    record |= {"extended": [{"iterations": 3}] if rng.random() < 0.2 else []}
+    copies = rng.sample(range(len(configs)), rng.randint(0, len(configs))) if not halved and rng.random() < 0.5 else []
     trials = []
     for trial, config in enumerate(configs):
         rows = returns[trial][: played[trial]]
         trials.append((config, rows, "RuntimeError: no luck" if trial in failed else "running"))
     folder = write_experiment(storage, name, "pg", trials, **record)
+    if copies:
+        entries = [{"trial": t, "donor": 0, "source": 1, "target": 2, "before": {}, "settings": {}} for t in copies]
+        exchange = {"at": 2, "scores": [0.0] * len(configs), "copies": entries}
+        (folder / "exchanges.json").write_text(json.dumps([exchange]))
     if decisions:
         (folder / "rungs.json").write_text(json.dumps(decisions))
     for trial, path in enumerate(sorted(folder.glob("0*"))):
@@ -111,11 +118,14 @@ def obvious(folders):
     for folder in folders:
         spec = json.loads((folder / "experiment.json").read_text())
         decisions = json.loads((folder / "rungs.json").read_text()) if (folder / "rungs.json").exists() else []
+        exchanges = json.loads((folder / "exchanges.json").read_text()) if (folder / "exchanges.json").exists() else []
+        copied = {copy["trial"] for exchange in exchanges for copy in exchange["copies"]}
         for number, path in enumerate(sorted(folder.glob("0*"))):
             config = json.loads((path / "params.json").read_text())
             rows = [json.loads(line) for line in (path / "result.json").read_text().splitlines()]
             key = str(sorted((k, v) for k, v in config.items() if k not in ("seed", *SPEED_ONLY)))
             key += str(bool(spec["fork_of"]))  # all forks here left the same origin at the same steps
+            key += str(path) if number in copied else ""
             end = next((each["at"] for each in decisions if number not in each["kept"]), math.inf)
             failed = (path / "error.txt").exists()
             score = rows[-1]["episode_reward_mean"] if rows else None
@@ -144,6 +154,11 @@ def check(rng, storage):
             (round(c.score, 9), sorted(t.seed for t in c.arrived), sorted(t.seed for t in c.stopped)) for c in found
         ]
         assert Counter(map(str, have)) == obvious([each.folder for each in several])
+        shown = configuration_table(found, [c.label([]) for c in found])
+        counts = [(row["mean of last"], row["seeds"].count("stopped earlier")) for row in shown]
+        means = [f"{c.score:,.1f}".replace("-", "\N{MINUS SIGN}") for c in found]
+        assert [mean for mean, _ in counts] in (means, [mean.replace("\N{MINUS SIGN}", "-") for mean in means])
+        assert [count for _, count in counts] == [bool(c.stopped) for c in found]
     sweep = experiments[0]
     if not (best := best_configurations(sweep, 9)):
         return
