@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+from experiments.plan.draws import trial_seeds
 from experiments.read.experiments import read_experiment
 from experiments.record.spec import ExperimentSpec
 from experiments.run.after_sweep import fresh_seeds
@@ -53,8 +54,9 @@ def test_the_best_configuration_runs_again_with_seeds_that_the_sweep_did_not_use
     best = max(sweep, key=lambda trial: rows(trial)[-1]["episode_reward_mean"])
     again = trial_folders(results / "real-confirm")
     configs = [json.loads((trial / "params.json").read_text(encoding="utf-8")) for trial in again]
-    assert [config["seed"] for config in configs] == [9, 10]
-    assert sorted(config["seed"] for config in sweep.values()) == [7, 8]
+    used = [config["seed"] for config in sweep.values()]
+    assert used == trial_seeds(7, 2)
+    assert [config["seed"] for config in configs] == [max(used) + 1, max(used) + 2]
     for config in configs:
         assert config | {"seed": 0} == sweep[best] | {"seed": 0}
 

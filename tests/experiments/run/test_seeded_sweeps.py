@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from experiments.plan.draws import trial_seeds
 from experiments.read.experiments import read_experiment
 from experiments.record.decisions import means, read_decisions
 from experiments.record.spec import Confirm, ExperimentSpec
@@ -44,7 +45,8 @@ def test_seeds_of_the_best_mean_go_on_together_and_the_same_on_one_cpu_and_on_tw
     same(two, one)
     spec, (decision,) = ExperimentSpec.read(two), read_decisions(two)
     assert spec.configurations == [[0, 1], [2, 3], [4, 5]]
-    assert [config["seed"] for config in spec.configs] == [0, 1] * 3
+    (first,) = trial_seeds(0, 1)
+    assert spec.seeds == [first, first + 1] * 3
     scores = means(decision.scores, spec.configurations)
     winner = scores.index(max(scores))
     assert decision.kept == spec.configurations[winner]
@@ -53,7 +55,7 @@ def test_seeds_of_the_best_mean_go_on_together_and_the_same_on_one_cpu_and_on_tw
     assert "Winner: " in output
 
     confirm = fresh_seeds(read_experiment(two), Confirm(best=1, seeds=2))
-    assert [config["seed"] for config in confirm.configs] == [2, 3]
+    assert confirm.seeds == [first + 2, first + 3]
     assert confirm.configuration_of == [0, 0]
     fork = ["--fork", "two", "--iterations", 6, "--dry-run"]
     monkeypatch.chdir(tmp_path)
