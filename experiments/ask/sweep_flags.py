@@ -60,8 +60,8 @@ class SweepFlags:
     """Trials that run at once."""
 
     seed: Annotated[int, Counts((NEW, SMOKE_TEST)), Bounds(0)] = 0
-    """Decides what is drawn, and the trials' own seeds, which the plan lists and no other sweep has; with --seeds N
-    all configurations have the same N."""
+    """Decides what is drawn, and the trials' own seeds, which the plan lists: 32 bits each, spawned from this one. With
+    --seeds N all configurations have the same N."""
 
     seeds: Annotated[int, Counts((NEW,)), Bounds(1)] = 1
     """Seeds of each configuration, which begins as so many trials: halving decides on their mean, and lets all of them

@@ -91,7 +91,7 @@ def drawn(
 ) -> tuple[int, dict[str, Any]]:
     """Whom a trial copies, of the ``best`` and their settings, and what it then has of the settings of ``domains``.
 
-    ``seed`` is the sweep's, and exchanges are counted from 0.
+    ``seed`` is that of the sweep's first trial. Exchanges are counted from 0.
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(STREAM, exchange, trial)))
     donor = [*best][int(rng.integers(len(best)))]

@@ -129,7 +129,7 @@ def read_trial(
     elif out and not done:
         state = "stopped"
     elif is_over(rows, spec, saved_iteration(folder)) if done else status in OVER or spec.ended == TIME_BUDGET:
-        state = _ending(rows, spec.budget)
+        state = ended_as(rows, spec.budget)
     elif running and status == "PENDING" and not rows:
         state = "waiting"
     elif running and status == "PAUSED":
@@ -174,7 +174,7 @@ def is_over(rows: Sequence[dict[str, Any]], spec: ExperimentSpec, saved: int) ->
     return bool(rows[-1].get("diverged")) or not any(earlier.ended(rows) for earlier in spec.earlier_budgets)
 
 
-def _ending(rows: Sequence[dict[str, Any]], budget: Budget) -> str:
+def ended_as(rows: Sequence[dict[str, Any]], budget: Budget) -> str:
     """How a trial that did not fail came to its end; a scheduler or a sweep's time budget can stop it early."""
     if rows and rows[-1].get("diverged"):
         return "diverged"

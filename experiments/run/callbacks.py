@@ -4,7 +4,6 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
-from functools import partialmethod
 from pathlib import Path
 from typing import Any
 
@@ -130,16 +129,48 @@ class Guarded(tune.Callback):
         """Nothing: Tune pickles callbacks into a file that nobody reads here."""
         return {}
 
-    def _pass_on(self, hook: str, *args: Any, **info: Any) -> None:
+    def _pass_on(self, hook: Callable[..., None], *args: Any, **info: Any) -> None:
         if self._failed:
             return
         try:
-            getattr(self._callback, hook)(*args, **info)
+            hook(*args, **info)
         except Exception as error:  # whatever somebody's callback does
             self._failed = True
-            why = f"{hook} fails with {reason(error)}"
+            why = f"{hook.__name__} fails with {reason(error)}"
             print(f"--callback {self._typed} is left out from here on: {why}", file=sys.stderr)
 
+    def setup(self, *args: Any, **info: Any) -> None:
+        self._pass_on(self._callback.setup, *args, **info)
 
-for _hook in ("setup", *(name for name in vars(tune.Callback) if name.startswith("on_"))):
-    setattr(Guarded, _hook, partialmethod(Guarded._pass_on, _hook))
+    def on_step_begin(self, *args: Any, **info: Any) -> None:
+        self._pass_on(self._callback.on_step_begin, *args, **info)
+
+    def on_step_end(self, *args: Any, **info: Any) -> None:
+        self._pass_on(self._callback.on_step_end, *args, **info)
+
+    def on_trial_start(self, *args: Any, **info: Any) -> None:
+        self._pass_on(self._callback.on_trial_start, *args, **info)
+
+    def on_trial_restore(self, *args: Any, **info: Any) -> None:
+        self._pass_on(self._callback.on_trial_restore, *args, **info)
+
+    def on_trial_save(self, *args: Any, **info: Any) -> None:
+        self._pass_on(self._callback.on_trial_save, *args, **info)
+
+    def on_trial_result(self, *args: Any, **info: Any) -> None:
+        self._pass_on(self._callback.on_trial_result, *args, **info)
+
+    def on_trial_complete(self, *args: Any, **info: Any) -> None:
+        self._pass_on(self._callback.on_trial_complete, *args, **info)
+
+    def on_trial_recover(self, *args: Any, **info: Any) -> None:
+        self._pass_on(self._callback.on_trial_recover, *args, **info)
+
+    def on_trial_error(self, *args: Any, **info: Any) -> None:
+        self._pass_on(self._callback.on_trial_error, *args, **info)
+
+    def on_checkpoint(self, *args: Any, **info: Any) -> None:
+        self._pass_on(self._callback.on_checkpoint, *args, **info)
+
+    def on_experiment_end(self, *args: Any, **info: Any) -> None:
+        self._pass_on(self._callback.on_experiment_end, *args, **info)

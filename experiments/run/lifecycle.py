@@ -43,7 +43,7 @@ from experiments.run.callbacks import made
 from experiments.run.ray_internals import require_internals
 from experiments.run.ray_session import require_shared, start_ray
 from experiments.run.stop_signals import StopSignals
-from experiments.run.task import Task, left, require_possible, starting_points
+from experiments.run.task import Task, forked_from, require_possible, starting_points
 from experiments.run.tuner import fit
 from experiments.show.summary import summarise
 from trainables.checks import ConfigError
@@ -120,7 +120,7 @@ def start(
     callbacks = made(run.callback)
     starts = starting_points(spec, origin, run) if origin else []
     if origin:
-        spec = spec.but(fork_of=left(origin, starts))
+        spec = spec.but(fork_of=forked_from(origin, starts))
     if run.uri or run.address:
         start_ray(run.address, run.verbose)
         require_shared(run.uri or str(run.folder.absolute()))

@@ -101,7 +101,7 @@ def show(task: Task, plan: Plan) -> None:
     say("An agent step is " + ", ".join(f"{agent_step(env_id)} in {env_id}" for env_id in played) + ".")
     for note in plan.notes:
         say(f"Note: {note}")
-    say(_time_of_rounds(plan) if plan.rounds else _time_of_all(plan, task.learner, task.left))
+    say(_time_of_rounds(plan) if plan.rounds else _time_of_all(plan, task.learner, task.share_left))
     if sweep.confirm:
         say(_confirmation(plan, task.learner, min(sweep.confirm, len(spec.configurations))))
     where = f"{task.run.storage_path}/{task.run.name or f'{task.learner.name}-DATE-TIME'}"
@@ -170,13 +170,13 @@ def _time_of_rounds(plan: Plan) -> str:
     )
 
 
-def _time_of_all(plan: Plan, learner: Learner, left: float) -> str:
+def _time_of_all(plan: Plan, learner: Learner, share_left: float) -> str:
     needs = sorted(config.num_workers * config.cpus_per_worker for config in plan.configs)  # small ones run first
     idle = plan.resources.cpus - sum(needs[: plan.concurrent])
     return (
         f"{plan.concurrent} at once on {plan.resources}, which leaves {idle:g} idle."
-        f" About {duration(left * plan.seconds(learner))} at an untrained policy's pace if no trial is stopped early;"
-        " games grow two- to fivefold as play improves."
+        f" About {duration(share_left * plan.seconds(learner))} at an untrained policy's pace if no trial is stopped"
+        " early; games grow two- to fivefold as play improves."
         f" Ends after {duration(plan.sweep.time_budget_s)} in any case (--time-budget-s)."
     )
 

@@ -16,6 +16,7 @@ from rich.table import Table
 
 from experiments.ask.budget import Budget, duration
 from experiments.plan.capacity import trials_of_round
+from experiments.read.trial import ended_as
 from experiments.record.spec import ExperimentSpec
 from experiments.run.tune_trials import trial_number
 from trainables.metrics import METRIC
@@ -168,8 +169,7 @@ class SweepView(tune.Callback):
 
     def _state(self, trial: Trial) -> str:
         if trial.status == Trial.TERMINATED:
-            early = "diverged" if trial.last_result.get("diverged") else "stopped"
-            return "finished" if self._share(trial) == 1 else early
+            return ended_as([trial.last_result], self.budget)
         paused = trial.status == Trial.PAUSED and METRIC in trial.last_result
         return "paused" if paused else STATES.get(trial.status, "waiting")
 

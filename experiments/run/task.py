@@ -47,7 +47,7 @@ class Task:
     checkpoint_bytes: int = 0  # at most; of a new experiment
 
     @property
-    def left(self) -> float:
+    def share_left(self) -> float:
         """The share of the trials' budget, in the mean, that is still to be played; less than 1 for a fork."""
         return fmean([1 - self.spec.budget.share(best_checkpoint(trial)[1]) for trial in self.origin] or [1.0])
 
@@ -214,7 +214,7 @@ def starting_points(
     return starts
 
 
-def left(restored: Sequence[RestoredTrial], starts: Sequence[tuple[Path, dict[str, Any]]]) -> ForkOf:
+def forked_from(restored: Sequence[RestoredTrial], starts: Sequence[tuple[Path, dict[str, Any]]]) -> ForkOf:
     """The experiment of these trials, and where those of its fork leave them."""
     folder = restored[0].trial.folder.parent
     before = ExperimentSpec.read(folder).fork_of

@@ -107,6 +107,8 @@ def _round_step(span: float) -> float:
 
 
 def _draw(axes: Axes, configuration: Configuration, x: str, colour: str, label: str | None) -> None:
+    for trial in configuration.stopped:
+        axes.plot(trial.curve(x), trial.curve(METRIC), color=colour, linewidth=0.7, alpha=0.45)
     curves = [(trial.curve(x), trial.curve(METRIC)) for trial in configuration.trials if trial.rows]
     single = len(curves) == 1
     for x_n, return_n in curves:

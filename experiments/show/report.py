@@ -131,7 +131,7 @@ def _curves(page: Page, kinds: dict[str, list[Configuration]]) -> None:
     if any(len(c.scores) > 1 for c in configurations):
         page.add(
             "Bands are 95% intervals of the mean over seeds by Student's t, as far as all of the seeds got; thin lines"
-            " are the seeds."
+            " are the seeds, also those that a sweep stopped earlier, which are in no mean."
         )
 
 

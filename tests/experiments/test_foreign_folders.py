@@ -4,11 +4,9 @@ The slow tests damage experiments in 500 ways, the same each time. ``FUZZ_MINUTE
 finds new ones for ten minutes, and then says all that they led to.
 """
 
-import itertools
 import json
 import os
 import pickle
-import random
 import re
 import resource
 import shutil
@@ -24,6 +22,7 @@ from experiments.read.saved_policies import copy
 from experiments.record.folders import RECORD
 from experiments.show.outputs import require_writable
 from tests.helpers.foreign_experiments import DEEP, common_folder, damage, make_sound, unprivileged, watched
+from tests.helpers.made import FUZZ_MINUTES, generators
 from tests.helpers.programs import call, refused
 from tests.helpers.trials import Trap, edited_state
 from tests.helpers.written_experiments import write_experiment
@@ -34,7 +33,6 @@ from trainables.sampling.environments import BoxEnvironment, flat_environment
 
 pytestmark = pytest.mark.ray  # runs whole programs for seconds
 
-FUZZ_MINUTES = float(os.environ.get("FUZZ_MINUTES", "0"))
 CPU_S, MEMORY = 30, 4 * 2**30
 """What a program may take: seconds of a core, and bytes beyond what it has."""
 CLIPBOARD = "\x1b]52;c;aGk=\x07"
@@ -281,11 +279,8 @@ def test_folders_without_permission_are_left_out_or_named_in_one_line():
 @pytest.mark.slow
 @pytest.mark.timeout(60 * FUZZ_MINUTES + 600)
 def test_experiments_damaged_by_chance_do_no_harm(work, sound):
-    findings, ended, until = {}, Counter(), time.monotonic() + 60 * FUZZ_MINUTES
-    for seed in itertools.count(time.time_ns()) if FUZZ_MINUTES else range(500):
-        if FUZZ_MINUTES and time.monotonic() > until:
-            break
-        rng = random.Random(seed)
+    findings, ended = {}, Counter()
+    for seed, rng in generators(500):
         shutil.rmtree(work)
         shutil.copytree(sound, work)
         os.chdir(work)

@@ -22,14 +22,14 @@ from trainables.config import TRPOConfig
 
 
 class InterruptAt(tune.Callback):
-    """Interrupts the experiment, as Ctrl-C does, when any trial comes to an iteration."""
+    """Sends a signal when any trial comes to an iteration. At SIGUSR1 Tune by itself ends the experiment."""
 
-    def __init__(self, iteration):
-        self.iteration = iteration
+    def __init__(self, iteration, number=signal.SIGUSR1):
+        self.iteration, self.number = iteration, number
 
     def on_trial_result(self, iteration, trials, trial, result, **info):
         if result["training_iteration"] == self.iteration:
-            os.kill(os.getpid(), signal.SIGUSR1)
+            os.kill(os.getpid(), self.number)
 
 
 def small_spec(learner, configs, **changes):

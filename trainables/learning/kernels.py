@@ -29,7 +29,7 @@ def _kept() -> bool:
     try:
         numba.njit(cache=True)(_kept)
     except RuntimeError:
-        print("Compiled loops cannot be kept on disk: each process compiles its own, some 20 s.", file=sys.stderr)
+        print("Compiled loops cannot be kept on disk: each process compiles its own, for 1 to 2 s.", file=sys.stderr)
         return False
     return True
 

@@ -36,7 +36,7 @@ SWEEP = {
     "--set cpus_per_worker=abc": "cpus_per_worker='abc': accepted is a number > 0",
     "--set gamma=0.9 --set gamma=0.8": "gamma=0.8 comes on top of gamma=0.9",
     "--num-workers 2 --set num_workers=4": "--set num_workers=4 comes on top of num_workers=2: give it once",
-    "--num-workers 4000": "num_workers=4000 needs 4000 CPUs, but has",
+    "--num-workers 4000": "num_workers=4000 needs 4000 CPUs, and here is room on",
     "--preset karpathy --set epochs=2 --scheduler fifo": "epochs=2 means nothing with method=reinforce",
     "--sweep gamma=0.99..0.9": "did you mean 0.9..0.99?",
     "--space none.yaml": "--space none.yaml cannot be read: No such file",

@@ -6,12 +6,8 @@ sweeps that ended at a rung. ``FUZZ_MINUTES=10 pytest`` with this file makes new
 
 import json
 import math
-import os
-import random
 import shutil
-import time
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -22,91 +18,106 @@ from experiments.read.next_command import best_command
 from experiments.record.spec import Confirm
 from experiments.run.after_sweep import fresh_seeds
 from experiments.show.tables import configuration_table
+from tests.helpers.made import FUZZ_MINUTES, generators
 from tests.helpers.written_experiments import forked_from, write_checkpoint, write_experiment
 from trainables.checks import ConfigError
 
-FUZZ_MINUTES = float(os.environ.get("FUZZ_MINUTES", "0"))
-CASES = 60
 SPEED_ONLY = ("num_workers", "cpus_per_worker", "placement", "game_timeout_s")
 
 
-def make_sweep(rng, storage, name):
-    """A sweep of up to 9 configurations and 3 seeds of each, halved or not, played by the rules."""
-    halved, seeds = rng.random() < 0.8, rng.choice([1, 1, 2, 3])
-    settings = [{"learning_rate": rng.choice([1e-3, 2e-3, 3e-3]), "num_workers": rng.choice([1, 2])} for _ in range(9)]
-    settings = settings[: rng.randint(1, 9)]
-    if seeds > 1:
-        settings = [*{each["learning_rate"]: each for each in settings}.values()]
-    configs = [
-        each | {"seed": seed + (0 if seeds > 1 else i)} for i, each in enumerate(settings) for seed in range(seeds)
-    ]
-    units = [[*range(seeds * i, seeds * (i + 1))] for i in range(len(settings))]
-    returns = [[float(rng.randint(-21, 21)) for _ in range(6)] for _ in configs]
-    fates = [(rng.choice(["diverged", "failed"]), rng.randint(1, 6)) if rng.random() < 0.2 else None for _ in configs]
-    rungs = rng.choice([[6], [2, 6], [1, 3, 6]]) if halved else [6]
-    played, alive, failed, decisions = [0] * len(configs), {*range(len(configs))}, set(), []
+class Sweep:
+    """Up to 9 configurations and 3 seeds of each, halved or not, played by the rules for 6 iterations."""
 
-    def play_to(end):
-        for trial in sorted(alive):
-            fate = fates[trial]
-            played[trial] = end if not fate or fate[1] > end else fate[1] - (fate[0] == "failed")
-            if fate and fate[1] <= end:
-                alive.remove(trial)
-                failed.update([trial] if fate[0] == "failed" else [])
+    def __init__(self, rng):
+        self.halved, seeds = rng.random() < 0.8, rng.choice([1, 1, 2, 3])
+        settings = [
+            {"learning_rate": rng.choice([1e-3, 2e-3, 3e-3]), "num_workers": rng.choice([1, 2])} for _ in range(9)
+        ]
+        settings = settings[: rng.randint(1, 9)]
+        if seeds > 1:
+            settings = [*{each["learning_rate"]: each for each in settings}.values()]
+        of = [(each, seed + (0 if seeds > 1 else i)) for i, each in enumerate(settings) for seed in range(seeds)]
+        self.configs = [each | {"seed": seed} for each, seed in of]
+        self.units = [[*range(seeds * i, seeds * (i + 1))] for i in range(len(settings))]
+        self.configuration_of = [i for i, unit in enumerate(self.units) for _ in unit] if seeds > 1 else None
+        count = len(self.configs)
+        self.returns = [[float(rng.randint(-21, 21)) for _ in range(6)] for _ in range(count)]
+        self.diverges, self.fails = {}, {}  # at which iteration
+        for trial in range(count):
+            if rng.random() < 0.2:
+                rng.choice([self.diverges, self.fails])[trial] = rng.randint(1, 6)
+        self.rungs = rng.choice([[6], [2, 6], [1, 3, 6]]) if self.halved else [6]
+        self.played, self.alive, self.dropped, self.decisions = [0] * count, {*range(count)}, set(), []
+        self.early, self.failed = False, set()
+        for index, rung in enumerate(self.rungs[:-1]):
+            if self.early or not self.decide(rung, max(1, len(self.units) // 3 ** (index + 1))):
+                break
+            self.early = rng.random() < 0.2
+        if not self.early:
+            self.play_to(6)
 
-    dropped, early = set(), False
-    for index, rung in enumerate(rungs[:-1]):
-        play_to(rung)
-        scores = [None] * len(configs)
-        for trial in {*range(len(configs))} - dropped:
-            fate = fates[trial]
-            scores[trial] = None if fate and fate[1] <= rung else returns[trial][rung - 1]
-        for unit in units:
+    def play_to(self, end):
+        for trial in sorted(self.alive):
+            last = self.diverges.get(trial, self.fails.get(trial, math.inf))
+            self.played[trial] = end if last > end else last - (trial in self.fails)
+            if last <= end:
+                self.alive.remove(trial)
+                self.failed |= {trial} & self.fails.keys()
+
+    def decide(self, rung, count):
+        """Let all play to a rung, and the best go on; whether somebody could be compared."""
+        self.play_to(rung)
+        scores = [None] * len(self.configs)
+        for unit in self.units:
+            for trial in {*unit} & self.alive:
+                scores[trial] = self.returns[trial][rung - 1]
             if any(scores[trial] is not None for trial in unit):
-                for trial in {*unit} - dropped:
-                    if fates[trial] and fates[trial][0] == "diverged" and fates[trial][1] <= rung:
+                for trial in {*unit} - self.dropped:
+                    if self.diverges.get(trial, math.inf) <= rung:
                         scores[trial] = -21.0
         means = []
-        for i, unit in enumerate(units):
-            found = [scores[trial] for trial in unit if scores[trial] is not None]
-            if found:
+        for i, unit in enumerate(self.units):
+            if found := [scores[trial] for trial in unit if scores[trial] is not None]:
                 means.append((-math.fsum(found) / len(found), i))
-        if not alive or not means:
-            break
-        kept = [t for _, i in sorted(means)[: max(1, len(units) // 3 ** (index + 1))] for t in units[i]]
-        kept = [trial for trial in kept if scores[trial] is not None]
-        decisions.append({"at": rung, "scores": scores, "kept": kept})
-        dropped |= {*range(len(configs))} - {*kept}
-        alive &= {*kept}
-        if early := rng.random() < 0.2:
-            break
-    if not early:
-        play_to(6)
-    fork = rng.random() < 0.3
-    record = {"scheduler": "halving" if halved else "fifo", "rungs": rungs if halved else None, "iterations": 6}
-    record |= {"configuration_of": [i for i, unit in enumerate(units) for _ in unit] if seeds > 1 else None}
-    record |= {"fork_of": forked_from("org", *[({"learning_rate": 9e-3}, 1)] * len(configs)) if fork else None}
-    record |= {"ended": "time budget" if early else "all done"}
-    record |= {"extended": [{"iterations": 3}] if rng.random() < 0.2 else []}
-    copies = rng.sample(range(len(configs)), rng.randint(0, len(configs))) if not halved and rng.random() < 0.5 else []
+        if not means:
+            return False
+        kept = [t for _, i in sorted(means)[:count] for t in self.units[i] if scores[t] is not None]
+        self.decisions.append({"at": rung, "scores": scores, "kept": kept})
+        self.dropped = {*range(len(self.configs))} - {*kept}
+        self.alive &= {*kept}
+        return True
+
+
+def write_sweep(rng, storage, name):
+    """The folder of a sweep; some are forks, were extended, or have trials that copied another one."""
+    sweep = Sweep(rng)
+    count = len(sweep.configs)
+    record = {"configuration_of": sweep.configuration_of, "ended": "time budget" if sweep.early else "all done"}
+    record |= {"scheduler": "halving", "rungs": sweep.rungs} if sweep.halved else {"scheduler": "fifo"}
+    if rng.random() < 0.3:
+        record["fork_of"] = forked_from("org", *[({"learning_rate": 9e-3}, 1)] * count)
+    if rng.random() < 0.2:
+        record["extended"] = [{"iterations": 3}]
     trials = []
-    for trial, config in enumerate(configs):
-        rows = returns[trial][: played[trial]]
-        trials.append((config, rows, "RuntimeError: no luck" if trial in failed else "running"))
-    folder = write_experiment(storage, name, "pg", trials, **record)
-    if copies:
-        entries = [{"trial": t, "donor": 0, "source": 1, "target": 2, "before": {}, "settings": {}} for t in copies]
-        exchange = {"at": 2, "scores": [0.0] * len(configs), "copies": entries}
-        (folder / "exchanges.json").write_text(json.dumps([exchange]))
-    if decisions:
-        (folder / "rungs.json").write_text(json.dumps(decisions))
+    for trial, config in enumerate(sweep.configs):
+        ending = "RuntimeError: no luck" if trial in sweep.failed else "running"
+        trials.append((config, sweep.returns[trial][: sweep.played[trial]], ending))
+    folder = write_experiment(storage, name, "pg", trials, iterations=6, **record)
+    if not sweep.halved and rng.random() < 0.5:
+        copies = [
+            {"trial": trial, "donor": 0, "source": 1, "target": 2, "before": {}, "settings": {}}
+            for trial in rng.sample(range(count), rng.randint(0, count))
+        ]
+        (folder / "exchanges.json").write_text(json.dumps([{"at": 2, "scores": [0.0] * count, "copies": copies}]))
+    if sweep.decisions:
+        (folder / "rungs.json").write_text(json.dumps(sweep.decisions))
     for trial, path in enumerate(sorted(folder.glob("0*"))):
         rows = [json.loads(line) for line in (path / "result.json").read_text().splitlines()]
-        if fates[trial] and fates[trial][0] == "diverged" and fates[trial][1] == played[trial]:
+        if sweep.diverges.get(trial) == sweep.played[trial]:
             rows[-1] |= {"episode_reward_mean": -21.0, "diverged": 1.0, "done": True}
-        elif played[trial] == 6:
+        elif sweep.played[trial] == 6:
             rows[-1] |= {"done": True}
-        if played[trial] == 6:
+        if sweep.played[trial] == 6:
             write_checkpoint(path, "pg", 6, 0.0, 1)
         (path / "result.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return folder
@@ -146,7 +157,7 @@ def obvious(folders):
 
 
 def check(rng, storage):
-    folders = [make_sweep(rng, storage, f"sweep{i}") for i in range(rng.randint(1, 3))]
+    folders = [write_sweep(rng, storage, f"sweep{i}") for i in range(rng.randint(1, 3))]
     experiments = [read_experiment(folder) for folder in folders]
     for several in ([experiments[0]], experiments):
         found = [c for c in by_configuration(several) if len(c.scores)]
@@ -184,14 +195,11 @@ def check(rng, storage):
 
 @pytest.mark.timeout(60 * FUZZ_MINUTES + 300)
 def test_every_mean_is_of_the_trials_of_one_configuration_that_went_furthest(tmp_path):
-    until, case = time.monotonic() + 60 * FUZZ_MINUTES, time.time_ns() if FUZZ_MINUTES else 0
-    for number in range(case, case + (10**9 if FUZZ_MINUTES else CASES)):
-        if FUZZ_MINUTES and time.monotonic() > until:
-            break
-        storage = Path(tmp_path / str(number))
+    for seed, rng in generators(60):
+        storage = tmp_path / str(seed)
         try:
-            check(random.Random(number), storage)
+            check(rng, storage)
         except Exception as error:
-            error.add_note(f"case {number} in {storage}")
+            error.add_note(f"case {seed} in {storage}")
             raise
         shutil.rmtree(storage)

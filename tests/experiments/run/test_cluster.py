@@ -65,7 +65,7 @@ def test_the_dry_run_plans_against_the_nodes_that_live(cluster, tmp_path, monkey
     assert "on 6 CPUs of 4 nodes" in plan
     assert "num_workers 8 left out" in plan
     complaint = refused(SWEEPS["pg"], *flags, "--num-workers", 2, "--set", "cpus_per_worker=3", cwd=tmp_path)
-    assert "accepted are up to 0" in complaint
+    assert "for 0 workers of 3" in complaint
     assert not (tmp_path / "results").exists()
 
 

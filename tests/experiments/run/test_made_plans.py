@@ -4,10 +4,7 @@
 """
 
 import math
-import os
-import random
 import shlex
-import time
 
 import pytest
 
@@ -18,9 +15,7 @@ from experiments.plan.learners import PG
 from experiments.plan.resources import ClusterResources
 from experiments.read.next_command import plan_command
 from experiments.run import sweep_program
-
-FUZZ_MINUTES = float(os.environ.get("FUZZ_MINUTES", "0"))
-CASES = 40
+from tests.helpers.made import FUZZ_MINUTES, generators
 
 
 def planned(words, cpus, monkeypatch):
@@ -75,12 +70,9 @@ def check(rng, monkeypatch):
 @pytest.mark.usefixtures("four_cpus")
 @pytest.mark.timeout(60 * FUZZ_MINUTES + 300)
 def test_a_plan_is_the_same_on_any_machine_and_its_rungs_are_those_where_somebody_waits(monkeypatch):
-    until, case = time.monotonic() + 60 * FUZZ_MINUTES, time.time_ns() if FUZZ_MINUTES else 0
-    for number in range(case, case + (10**9 if FUZZ_MINUTES else CASES)):
-        if FUZZ_MINUTES and time.monotonic() > until:
-            break
+    for seed, rng in generators(40):
         try:
-            check(random.Random(number), monkeypatch)
+            check(rng, monkeypatch)
         except BaseException as error:
-            error.add_note(f"case {number}")
+            error.add_note(f"case {seed}")
             raise

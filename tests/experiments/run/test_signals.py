@@ -171,7 +171,6 @@ def signals():
 BETWEEN = """
 import atexit, os, signal, sys
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup has ignored
-from experiments.record.spec import INTERRUPTED, ExperimentSpec
 from experiments.run.stop_signals import StopSignals
 signals = StopSignals()
 signals.setup()

@@ -1,6 +1,5 @@
 """A stop that is asked for, by a signal or a time budget, loses no iteration that has a row."""
 
-import os
 import signal
 import time
 
@@ -14,7 +13,7 @@ from experiments.run.stop_signals import StopSignals
 from experiments.run.stopping import Stop
 from experiments.run.tuner import fit_once, make_tuner
 from experiments.show.summary import summarise
-from tests.helpers.small_experiments import iterations, last_arrays, small_spec, trial_folders
+from tests.helpers.small_experiments import InterruptAt, iterations, last_arrays, small_spec, trial_folders
 from tests.helpers.trials import CARTPOLE
 from trainables.config import TRPOConfig
 
@@ -26,17 +25,6 @@ RUNS = {
     "asha": {"seeds": 2, "scheduler": "asha"},
     "pbt": {"seeds": 2, "scheduler": "pbt", "swept": ["max_kl"], "space": {"max_kl": "0.01..0.1:log"}},
 }
-
-
-class SignalAt(tune.Callback):
-    """Ctrl-C, when any trial comes to an iteration."""
-
-    def __init__(self, iteration):
-        self.iteration = iteration
-
-    def on_trial_result(self, iteration, trials, trial, result, **info):
-        if result["training_iteration"] == self.iteration:
-            os.kill(os.getpid(), signal.SIGINT)
 
 
 def endless(seeds=1, **changes):
@@ -68,7 +56,7 @@ def assert_all_saved(folder):
 
 @pytest.mark.parametrize("run", [*RUNS])
 def test_a_signal_saves_the_last_iteration_of_every_trial(run, ray_cluster, tmp_path, capsys):
-    experiment = interrupted(tmp_path / "stopped", endless(**RUNS[run]), SignalAt(5))
+    experiment = interrupted(tmp_path / "stopped", endless(**RUNS[run]), InterruptAt(5, signal.SIGINT))
     assert experiment.state == "interrupted"
     assert max(trial.iterations for trial in experiment.trials) >= 5
     assert_all_saved(experiment.folder)

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from experiments.read.configurations import by_configuration
 from experiments.read.experiments import read_experiment
+from experiments.record.decisions import Decision, write_decisions
 from experiments.show.figures import draw_band, learning_curves, mean_curve
 from tests.helpers.trials import CARTPOLE
 from tests.helpers.written_experiments import write_experiment
@@ -68,3 +69,13 @@ def test_a_long_label_is_whole_within_its_figure(settings, tmp_path):
     assert legend.x1 <= figure.bbox.width
     assert legend.y0 >= 0
     assert height_beside_long > height - 5
+
+
+def test_a_trial_that_halving_stopped_earlier_is_drawn_and_in_no_mean(tmp_path):
+    trials = [({"seed": 0}, [-20, -19], "running"), ({"seed": 1}, [-20, -18, 9.0], "running")]
+    record = {"scheduler": "halving", "rungs": [2, 10]}
+    folder = write_experiment(tmp_path, "halved", "pg", trials, **record)
+    write_decisions(folder, [Decision(at=2, scores=[-19.0, -18.0], kept=[1])])
+    (axes,) = learning_curves(by_configuration([read_experiment(folder)]), ["a"], "timesteps_total").axes
+    assert [list(line.get_ydata()) for line in axes.lines] == [[-20, -19], [-20, -18, 9]]
+    assert not axes.collections, "one trial has no band"

@@ -44,6 +44,15 @@ def test_the_report_says_what_the_result_files_say(store, run_results, tmp_path)
         assert float(shown["area"]) == pytest.approx(area if len(steps) > 1 else returns[0], abs=0.051)
         assert int(shown["steps"]) == steps[-1]
         assert int(shown["iterations"]) == max(rows)
+    groups = {}
+    for shown in trials:
+        config = json.loads((store / shown["experiment"] / shown["trial"] / "params.json").read_text(encoding="utf-8"))
+        key = shown["experiment"], str({**config, "seed": 0, "num_workers": 0})
+        groups.setdefault(key, []).append(shown)
+    assert [shown for group in groups.values() for shown in group] == trials, "seeds of a configuration stand together"
+    alive = [[s for s in group if s["state"] != "failed"] or group for group in groups.values()]
+    means = [statistics.mean(float(shown["last"]) for shown in group) for group in alive]
+    assert means == sorted(means, reverse=True)
     killed = next(shown for shown in trials if shown["experiment"] == "killed")
     assert (killed["state"], killed["last"], killed["iterations"]) == ("interrupted", "-14.0", "3")
     failed = [shown["trial"] for shown in trials if shown["state"] == "failed"]
