@@ -1,8 +1,7 @@
 """An update's games or segments, from their numbers to what is learned from them."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,6 +36,7 @@ class Rollout:
         self._arrays, self.update, self._observer = dict(arrays), update, observer
         self._weights = algorithm.playing_weights(arrays)
         self.slots = list(slots)  # where the segments left them, once all are collected
+        self.played = Played()  # of what was collected
         if slots:
             length = settings.segment_length
             segments = [Segment(settings.seed, update, number, length, slot) for number, slot in enumerate(slots)]
@@ -46,37 +46,23 @@ class Rollout:
 
     def collect(self) -> tuple[Any, Played]:
         """What the algorithm makes of all that was played, and its counts."""
-        played = Played()
-
-        def counted(blocks: Iterator[PlayedBlock]) -> Iterator[PlayedBlock]:
-            for number, block in enumerate(blocks):
-                played.add(Played(block.games, block.steps, *block.points, block.seconds))
-                if self.slots:
-                    self.slots[number] = block.slot
-                yield block
-
-        batch = self._algorithm.collect(
-            self._arrays, counted(self._blocks), lambda *games: counted(self._games(*games))
-        )
-        return batch, played
+        return self._algorithm.collect(self._arrays, self._blocks, self._games), self.played
 
     def _games(self, first: int, count: int) -> Iterator[PlayedBlock]:
         games = [GameNumber(self._seed, self.update, game) for game in range(first, first + count)]
         return self._play(games, self._algorithm.block_size)
 
     def _play(self, numbers: Sequence[GameNumber | Segment], block_size: int = 1) -> Iterator[PlayedBlock]:
-        blocks = self._pool.play(self._weights, numbers, block_size)
-        if self._observer is None:
-            return blocks
-        return _observed(blocks, partial(self._observer, self._weights), numbers, block_size)
+        blocks = self._pool.play(self._weights, numbers, block_size)  # the first ones begin now
+        return self._noted(numbers, block_size, blocks)
 
-
-def _observed(
-    blocks: Iterable[PlayedBlock],
-    tell: Callable[[Sequence[GameNumber | Segment], PlayedBlock], None],
-    numbers: Sequence[GameNumber | Segment],
-    block_size: int,
-) -> Iterator[PlayedBlock]:
-    for first, block in zip(range(0, len(numbers), block_size), blocks, strict=True):
-        tell(numbers[first : first + block_size], block)
-        yield block
+    def _noted(
+        self, numbers: Sequence[GameNumber | Segment], block_size: int, blocks: Iterator[PlayedBlock]
+    ) -> Iterator[PlayedBlock]:
+        for first, block in zip(range(0, len(numbers), block_size), blocks, strict=True):
+            self.played.add(Played(block.games, block.steps, *block.points, block.seconds))
+            if self.slots:
+                self.slots[first] = block.slot
+            if self._observer:
+                self._observer(self._weights, numbers[first : first + block_size], block)
+            yield block

@@ -63,7 +63,7 @@ def adam_step(theta_p, grad_p, mean_p, mean_square_p, rate):
     return theta_p + rate * step_p, new_mean_p, new_mean_square_p
 
 
-def reversed_discounted_sum(x_n, gamma, reset_n):
+def discounted_sum(x_n, gamma, reset_n):
     """The recursion is a first-order linear filter run backwards through each stretch."""
     y_n = np.empty(len(x_n), np.float64)
     last = np.flatnonzero(reset_n) + 1

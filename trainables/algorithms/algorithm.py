@@ -2,11 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from trainables.config import Config, PGConfig
+from trainables.learning.cores import Cores
 from trainables.learning.optimisers import Adam, Optimiser, RMSProp
 from trainables.sampling.worker import PlayedBlock, Worker
 
@@ -35,6 +37,11 @@ class Algorithm(ABC):
     playing_arrays: ClassVar[tuple[str, ...]] = ("theta",)  # those without which ``playing_weights`` cannot play
     block_size: int = 1  # games that a worker plays before it sends what it packs of them
     num_cores: int = 1  # that an update may use; they change no bit of it
+
+    @cached_property
+    def cores(self) -> Cores:
+        """Where an update computes two things at the same time, if it may."""
+        return Cores(min(self.num_cores, 2))
 
     @abstractmethod
     def init(self, rng: np.random.Generator) -> Arrays:

@@ -17,7 +17,7 @@ policy explores until it wins. With ``slots=0`` the batch is ``batch_size`` whol
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -35,14 +35,14 @@ from trainables.algorithms.algorithm import (
 )
 from trainables.config import PGConfig
 from trainables.learning.baseline import explained_variance
-from trainables.learning.cores import Cores, NetworkHalf, rejoined
+from trainables.learning.cores import NetworkHalf, rejoined
 from trainables.learning.distributions import Categorical
 from trainables.learning.inputs import SparseRows, active_columns
 from trainables.learning.optimisers import State
 from trainables.learning.policies import ActorCritic
 from trainables.learning.returns import generalised_advantages, standardise
 from trainables.sampling.environments import DoublePixels
-from trainables.sampling.frames import NUM_PIXELS, DoubleFrames, PackedFrames, stack_rows
+from trainables.sampling.frames import NUM_PIXELS, DoubleFrames, packed, stack_rows
 from trainables.sampling.rollout import Trajectory
 from trainables.sampling.worker import PlayedBlock, Worker
 
@@ -52,31 +52,20 @@ VALUE_WEIGHT = 0.25
 """c_V, of the value's squared error. (The paper's Atari experiments have 1.)"""
 
 
-class Experience(NamedTuple):
-    """n steps as they travel: played, and judged by the parameters that played them."""
+class Steps(NamedTuple):
+    """n steps: played, and judged by the parameters that played them."""
 
-    frames: PackedFrames
+    x_nd: SparseRows  # double frames; packed as they travel, float32 as an update learns from them
     action_n: Array  # int8
     log_prob_n: Array  # of the action
     adv_n: Array  # advantage, not yet standardised
     return_n: Array  # what the value should have been
     entropy_n: Array  # of the policy, nats
 
-
-class Steps(NamedTuple):
-    """n steps as an update learns from them."""
-
-    x_nd: SparseRows  # double frames, float32
-    action_n: Array  # int8
-    log_prob_n: Array
-    adv_n: Array
-    return_n: Array
-    entropy_n: Array
-
     @classmethod
-    def of(cls, parts: Iterable[Experience]) -> Self:
-        """All steps of an update, in order. Frames are unpacked as they come."""
-        frames, *rest = zip(*((part.frames.rows, *part[1:]) for part in parts), strict=True)
+    def join(cls, parts: Iterable[Self]) -> Self:
+        """All steps of an update, in order."""
+        frames, *rest = zip(*parts, strict=True)
         return cls(SparseRows.join(frames), *map(np.concatenate, rest))
 
     def take(self, rows: Array) -> Self:
@@ -98,11 +87,6 @@ class PPO(Algorithm):
     def __init__(self, settings: PGConfig) -> None:
         self.settings, self.block_size = settings, settings.block_size
         self.policy = ActorCritic(DoubleFrames.num_pixels, settings.hidden_size, len(DoublePixels.MOVES))
-
-    @cached_property
-    def cores(self) -> Cores:
-        """Where the halves of the network are computed."""
-        return Cores(min(self.num_cores, 2))
 
     def init(self, rng: np.random.Generator) -> Arrays:
         theta_p = self.policy.mlp.init(rng)
@@ -131,7 +115,7 @@ class PPO(Algorithm):
         return self.settings.batch_size
 
     def collect(self, arrays: Arrays, blocks: Iterator[PlayedBlock], play: Play) -> Steps:
-        return Steps.of(block.experience for block in blocks)
+        return Steps.join(block.experience for block in blocks)
 
     def update(
         self, arrays: Arrays, batch: Steps, progress: Progress, rng: np.random.Generator
@@ -183,9 +167,7 @@ class PPO(Algorithm):
         return {"theta": actor_p, "value": critic_h} | with_prefix("optimiser", state)
 
 
-def judge(
-    policy: ActorCritic, gamma: float, gae_lambda: float, theta_p: Array, parts: Sequence[Trajectory]
-) -> Experience:
+def judge(policy: ActorCritic, gamma: float, gae_lambda: float, theta_p: Array, parts: Sequence[Trajectory]) -> Steps:
     """What is learned from games, or parts of them; runs where they were played."""
     judged = []
     for part in parts:
@@ -198,7 +180,7 @@ def judge(
         log_prob_n = Categorical.log_prob(logit_nk, part.action_n)
         judged.append((part.action_n, log_prob_n, adv_n, adv_n + value_n, Categorical.entropy(logit_nk)))
     x_nd = sparse.vstack([part.obs_nd for part in parts], format="csr")
-    return Experience(PackedFrames.of(x_nd), *map(np.concatenate, zip(*judged, strict=True)))
+    return Steps(packed(x_nd), *map(np.concatenate, zip(*judged, strict=True)))
 
 
 def objective_slope(out_nk: Array, steps: Steps, clip: float, entropy_bonus: float) -> tuple[Array, Info]:

@@ -21,7 +21,7 @@ value of the state in which it was. Where Pong asks for other numbers than its d
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, partial, reduce
+from functools import partial, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +29,6 @@ import numpy as np
 from trainables.algorithms.algorithm import Algorithm, Arrays, Metrics, Play, Progress, with_prefix, without_prefix
 from trainables.config import TRPOConfig
 from trainables.learning.baseline import Value, ValueBaseline
-from trainables.learning.cores import Cores
 from trainables.learning.inputs import active_inputs
 from trainables.learning.policies import FilteredPolicy, FilteredWeights
 from trainables.learning.returns import (
@@ -101,11 +100,6 @@ class TRPO(Algorithm):
             settings.baseline_iterations,
             settings.baseline_every,
         )
-
-    @cached_property
-    def cores(self) -> Cores:
-        """Where the policy's step and the baseline's fit are computed."""
-        return Cores(min(self.num_cores, 2))
 
     def init(self, rng: np.random.Generator) -> Arrays:
         arrays = {"theta": self.policy.init(rng), "mean_length": np.array(0.0)}

@@ -34,12 +34,14 @@ class SparseRows(NamedTuple):
 
     @classmethod
     def join(cls, parts: Sequence[Self]) -> Self:
-        """All rows of several parts whose rows stand in order, one part after the other."""
-        first = np.cumsum([0, *(len(part.columns) for part in parts)])
-        starts, stops = (
-            np.concatenate([part[index] + begin for part, begin in zip(parts, first, strict=False)]) for index in (0, 1)
+        """All rows of several parts, one part after the other, as int32 and float32."""
+        begins = np.cumsum([0, *(len(part.columns) for part in parts)])[:-1]
+        return cls(
+            np.concatenate([part.starts + begin for part, begin in zip(parts, begins, strict=True)]),
+            np.concatenate([part.stops + begin for part, begin in zip(parts, begins, strict=True)]),
+            np.concatenate([part.columns for part in parts], dtype=np.int32),
+            np.concatenate([part.values for part in parts], dtype=np.float32),
         )
-        return cls(starts, stops, *(np.concatenate([part[index] for part in parts]) for index in (2, 3)))
 
     def take(self, rows: Array) -> Self:
         """The rows with these numbers."""

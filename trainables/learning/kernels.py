@@ -164,8 +164,13 @@ def add_rows(total: Array, rows: Array, grad: Array, group: Array, sign: Array) 
 
 
 @compiled()
-def reversed_discounted_sum(x_n: Array, gamma: float, reset_n: Array) -> Array:
-    """y[t] = x[t] + gamma * y[t+1] * (1 - reset[t]), from the last t to the first; float64 (n,)."""
+def discounted_sum(x_n: Array, gamma: float, reset_n: Array) -> Array:
+    """Discounted sums of a sequence from each step to its end, or to the next reset; float64 (n,).
+
+        y[t] = x[t] + gamma * y[t+1] * (1 - reset[t]),   y[n] = 0,   t = 0 .. n-1
+
+    ``reset_n`` (bool) marks the last step of a stretch: nothing behind it reaches the steps before it.
+    """
     y_n = np.empty(len(x_n), np.float64)
     ahead = 0.0
     for t in range(len(x_n) - 1, -1, -1):

@@ -3,10 +3,10 @@
 ``weights`` are what a policy needs to play: its parameters, with those of what it sees through.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -41,7 +41,7 @@ class BernoulliPolicy:
         (w1, _), (w2, _) = self.mlp.layers(theta_p)
         w2 = w2.ravel()
         hidden = np.empty_like(w2)
-        threshold = _logistic(rng)
+        threshold = _one_by_one(lambda: rng.logistic(size=1024).tolist())
         return lambda row: int(threshold() < sparse_logit(w1, w2, row, hidden))
 
     def probabilities(self, theta_p: Array, x_nd: Inputs) -> Array:
@@ -157,21 +157,16 @@ class FilteredPolicy:
 Policy = BernoulliPolicy | ActorCritic | FilteredPolicy
 
 
+def _one_by_one(draw: Callable[[], Iterable]) -> Callable[[], Any]:
+    """What is drawn a block at a time: one cheap call a step is what remains in the loop."""
+
+    def draws() -> Iterator[Any]:
+        while True:
+            yield from draw()
+
+    return draws().__next__
+
+
 def _gumbel(rng: np.random.Generator, num_actions: int) -> Callable[[], Array]:
-    """Rows (k,) of standard Gumbel draws, made a block at a time."""
-
-    def draws() -> Iterator[Array]:
-        while True:
-            yield from rng.gumbel(size=(1024, num_actions)).astype(np.float32)
-
-    return draws().__next__
-
-
-def _logistic(rng: np.random.Generator) -> Callable[[], float]:
-    """Logistic draws, a block at a time: one cheap call a step is what remains in the loop."""
-
-    def draws() -> Iterator[float]:
-        while True:
-            yield from rng.logistic(size=1024).tolist()
-
-    return draws().__next__
+    """Rows (k,) of standard Gumbel draws."""
+    return _one_by_one(lambda: rng.gumbel(size=(1024, num_actions)).astype(np.float32))

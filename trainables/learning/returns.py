@@ -2,33 +2,23 @@
 
 import numpy as np
 
-from trainables.learning.kernels import reversed_discounted_sum
+from trainables.learning.kernels import discounted_sum
 
 Array = np.ndarray
 
 
-def discounted_sum(x_n: Array, gamma: float, reset_n: Array | None = None) -> Array:
-    """Discounted sums of a sequence from each step to its end, or to the next reset; float64.
-
-        y[t] = x[t] + gamma * y[t+1] * (1 - reset[t]),   y[n] = 0,   t = 0 .. n-1
-
-    ``reset_n`` (bool) marks the last step of a stretch: nothing behind it reaches the steps before it.
-    """
-    return reversed_discounted_sum(x_n, gamma, np.zeros(len(x_n), np.bool_) if reset_n is None else reset_n)
-
-
-def discounted_returns(reward_n: Array, gamma: float, reset_on_reward: bool = True) -> Array:
+def discounted_returns(reward_n: Array, gamma: float) -> Array:
     """Return of each step: its discounted future reward.
 
         R[t] = r[t] + gamma * R[t+1]
 
-    With ``reset_on_reward`` the sum restarts at each non-zero reward: a point in Pong is a game boundary, and no
-    action causes what happens in the next point (Karpathy 2016, ``discount_rewards``).
+    The sum restarts at each non-zero reward: a point in Pong is a game boundary, and no action causes what happens in
+    the next point (Karpathy 2016, ``discount_rewards``).
     """
-    return discounted_sum(reward_n, gamma, reward_n != 0 if reset_on_reward else None)
+    return discounted_sum(reward_n, gamma, reward_n != 0)
 
 
-def bootstrapped_returns(reward_n: Array, gamma: float, last_value: float, reset_n: Array | None = None) -> Array:
+def bootstrapped_returns(reward_n: Array, gamma: float, last_value: float, reset_n: Array) -> Array:
     """Discounted returns of a game that may have been cut off in a state worth ``last_value``.
 
         R[t] = r[t] + gamma * R[t+1] * (1 - reset[t]),   R[n] = last_value,   t = 0 .. n-1
@@ -36,13 +26,13 @@ def bootstrapped_returns(reward_n: Array, gamma: float, last_value: float, reset
     A game that ended by its rules has ``last_value`` 0.
     """
     x_n = np.asarray(reward_n, np.float64).copy()
-    if reset_n is None or not reset_n[-1]:
+    if not reset_n[-1]:
         x_n[-1] += gamma * last_value
     return discounted_sum(x_n, gamma, reset_n)
 
 
 def generalised_advantages(
-    reward_n: Array, value_n: Array, last_value: float, gamma: float, gae_lambda: float, reset_n: Array | None = None
+    reward_n: Array, value_n: Array, last_value: float, gamma: float, gae_lambda: float, reset_n: Array
 ) -> Array:
     """Generalised advantage estimation, GAE(gamma, lambda) (Schulman et al. 2016, equations 11, 12 and 16).
 
@@ -54,8 +44,7 @@ def generalised_advantages(
     takes V[n] = V[n-1] where a game was cut off, the value is that of the state in which it was.
     """
     next_value_n = np.append(value_n[1:], last_value)
-    if reset_n is not None:
-        next_value_n[reset_n] = 0
+    next_value_n[reset_n] = 0
     delta_n = reward_n + gamma * next_value_n - value_n
     return discounted_sum(delta_n, gamma * gae_lambda, reset_n)
 

@@ -1,9 +1,8 @@
 """A rollout actor, what runs in a worker's process; and what it is asked to do, in order, and until when."""
 
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import ray
@@ -22,20 +21,15 @@ Block = tuple[GameNumber | Segment, ...]
 class RolloutActor:
     """A process with a worker in it, which does what a pool asks for, in turn."""
 
-    def __init__(self, make_worker: Callable[[], Worker]) -> None:
+    def __init__(self) -> None:
         require_same_sources()
         set_malloc_thresholds()
-        self._worker = make_worker()
-        freeze_imported_objects()
-
-    def start(self) -> str:
-        """Answer once the worker is built; return the node that it is on."""
-        return ray.get_runtime_context().get_node_id()
 
     def build(self, make_worker: Callable[[], Worker]) -> str:
-        """Have another worker in place of the present one; answer as ``start`` does."""
+        """Have a worker, in place of the present one if there is one; return the node that it is on."""
         self._worker = make_worker()
-        return self.start()
+        freeze_imported_objects()
+        return ray.get_runtime_context().get_node_id()
 
     def play(self, blocks: Sequence[Block], how: Callable, *weights: Any) -> list[Any]:
         """The answers of all blocks, or of those before one that raises an error: asked for first, it does so again.
@@ -56,10 +50,6 @@ class RolloutActor:
                     break
         return answers
 
-    def call(self, function: Callable[[Worker], Any]) -> Any:
-        """Run a function on the worker: for tests and diagnosis."""
-        return function(self._worker)
-
 
 class Task(NamedTuple):
     """What a worker is asked for: blocks of games, or, where there are none, its own start."""
@@ -67,40 +57,16 @@ class Task(NamedTuple):
     reply: Any  # Ray's reference to the answers, or as many of the first ones as there were before an error
     blocks: tuple[Block, ...]
     seconds: float  # that it may take
+    deadline: float  # by time.monotonic(), which stands still while a laptop sleeps; of the first in a worker's queue
 
-    def of(self, worker: int) -> str:
+    def name(self, worker: int) -> str:
         """Its name in messages, as that worker's."""
         if not self.blocks:
             return f"the start of rollout worker {worker}"
         first, last = self.blocks[0][0], self.blocks[0][-1]
         return f"rollout worker {worker} in {first}" + (f" to {last}" if last != first else "")
 
-
-class TaskQueue:
-    """A worker's tasks: the first is under way; a second one saves it the wait for the learner's next message."""
-
-    def __init__(self) -> None:
-        self.tasks: deque[Task] = deque()
-        self.deadline = 0.0  # of the first; by time.monotonic(), which stands still while a laptop sleeps
-
-    def add(self, task: Task) -> None:
-        """Put a task behind the others."""
-        self.tasks.append(task)
-        if len(self.tasks) == 1:
-            self._start_clock()
-
-    def pop(self) -> Task:
-        """Take the first task out; the next one is under way from now on."""
-        task = self.tasks.popleft()
-        if self.tasks:
-            self._start_clock()
-        return task
-
-    def clear(self) -> list[Task]:
-        """Take all tasks out."""
-        tasks = [*self.tasks]
-        self.tasks.clear()
-        return tasks
-
-    def _start_clock(self) -> None:
-        self.deadline = time.monotonic() + self.tasks[0].seconds
+    @classmethod
+    def of(cls, reply: Any, blocks: tuple[Block, ...], seconds: float) -> Self:
+        """A task that is under way from now on."""
+        return cls(reply, blocks, seconds, time.monotonic() + seconds)

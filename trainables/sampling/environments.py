@@ -36,7 +36,11 @@ MAX_ACTIONS = 127
 
 
 class Pong:
-    """A console, its joystick, and games that can be suspended; what is seen of it is for the classes below."""
+    """A console, its joystick, and games that can be taken out of it and go on in another one.
+
+    What is seen of it is for the classes below: ``_first`` when a game begins, ``_observe`` after a step; ``picture``
+    makes of what a network sees of it a picture (rows, columns) of numbers in [-1, 1].
+    """
 
     MOVES: tuple[str, ...] = ("stay", "up", "down")
 
@@ -45,11 +49,13 @@ class Pong:
         self._joystick = [JOYSTICK[move] for move in self.MOVES]
 
     def _first(self) -> Any:
-        """What is seen of a game that begins."""
         return self._observe()
 
     def _observe(self) -> Any:
-        """What is seen now."""
+        raise NotImplementedError
+
+    def stack(self, observations: list) -> Any:
+        """Observations as one matrix (n, d)."""
         raise NotImplementedError
 
     def reset(self, rng: np.random.Generator) -> Any:
@@ -63,16 +69,23 @@ class Pong:
         reward = console.step(self._joystick[action])
         return self._observe(), reward, console.terminated, console.truncated
 
-    def replay_steps(self, played: bytes, rng: np.random.Generator) -> Iterator[tuple[Any, float]]:
-        """Play a game again up to where it was suspended: what is seen after each step, and its reward."""
+    def suspend(self, observation: Any) -> Suspended:
+        """The game as it stands, ``observation`` being its latest."""
+        return Suspended(bytes(self.console.played), (self.console.suspend(),))
+
+    def resume(self, game: Suspended, rng: np.random.Generator) -> Any:
+        """Go on with a game whose ``state`` is at hand; return its latest observation."""
+        self.console.resume(game.state[0], game.played, rng)
+        return self._observe()
+
+    def replay(self, played: bytes, rng: np.random.Generator) -> Iterator[tuple[Any, float]]:
+        """Play a game again up to where it was suspended, and go on: what is seen after each step, and its reward.
+
+        Raises ValueError if there is no such game.
+        """
         self._first()
         for reward in self.console.replay(played, rng):
             yield self._observe(), reward
-
-    def replay(self, played: bytes, rng: np.random.Generator) -> tuple[Any, list[float]]:
-        """Play a game again up to where it was suspended: what is seen of it, and each step's reward."""
-        steps = [*self.replay_steps(played, rng)]
-        return steps[-1][0], [reward for _, reward in steps]
 
 
 class PongPixels(Pong):
@@ -92,13 +105,11 @@ class PongPixels(Pong):
         return self._frames.observe()
 
     def suspend(self, observation: SparseRow) -> Suspended:
-        """The game as it stands, with what is seen of it."""
         columns, values, start, stop = observation
         seen = columns[start:stop].tobytes(), values[start:stop].tobytes()
         return Suspended(bytes(self.console.played), (self.console.suspend(), self._frames.suspend(), *seen))
 
     def resume(self, game: Suspended, rng: np.random.Generator) -> SparseRow:
-        """Go on with a suspended game; return what is seen of it."""
         state, before, columns, values = game.state
         self.console.resume(state, game.played, rng)
         self._frames.resume(before)
@@ -153,16 +164,6 @@ class PongRAM(Pong):
         memory = self.console.ale.getRAM()
         memory ^= self._sign_bits
         return np.concatenate([memory, coarse_positions(memory)]) if self._coarse_coding else memory
-
-    def suspend(self, observation: Array) -> Suspended:
-        """The game as it stands; its memory is part of it."""
-        return Suspended(bytes(self.console.played), (self.console.suspend(),))
-
-    def resume(self, game: Suspended, rng: np.random.Generator) -> Array:
-        """Go on with a suspended game; return its memory."""
-        (state,) = game.state
-        self.console.resume(state, game.played, rng)
-        return self._observe()
 
     def stack(self, observations: list[Array]) -> Array:
         """Memories as one matrix (n, num_inputs), uint8."""
@@ -230,10 +231,6 @@ class BoxEnvironment:
     def stack(self, observations: list[Array]) -> Array:
         """Observations as one matrix (n, d), float32."""
         return np.stack(observations)
-
-    def picture(self, x_1d: Array) -> Array:
-        """The filtered inputs in one row; 1 is 2.5 standard deviations or more."""
-        return (x_1d * 2 / CLIP).clip(-1, 1)
 
 
 def flat_environment(env_id: str, coarse_coding: bool = False) -> PongRAM | BoxEnvironment:

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
 
 from trainables.sampling.film import Film, Look, film_game
-from trainables.sampling.rollout import GameNumber, rollout
+from trainables.sampling.rollout import GameNumber, GameSummary, rollout
 from trainables.sampling.worker import Worker
 
 EVALUATION = 2**31
@@ -23,20 +23,11 @@ class MeasuredGame(NamedTuple):
 
     episode_return: float
     length: int  # agent steps
-    truncated: bool
     film: Film | None
 
 
-class EvaluatedGame(NamedTuple):
-    """What a game of an evaluation sends back."""
-
-    episode_return: float
-    length: int  # agent steps
-    gif: bytes | None
-
-
 def measure(
-    worker: Worker, weights: object, number: GameNumber, greedy: bool = False, filmed: bool = False
+    worker: Worker, weights: Any, number: GameNumber, greedy: bool = False, filmed: bool = False
 ) -> MeasuredGame:
     """Play a game with actions drawn as in training, or ``greedy``: the most probable action each time.
 
@@ -44,13 +35,13 @@ def measure(
     """
     env_rng, action_rng = number.generators()
     probabilities = worker.probabilities(weights)
-    choose = (lambda obs: int(probabilities(obs).argmax())) if greedy else worker.sampler(weights, action_rng)
+    choose = (lambda obs: int(probabilities(obs).argmax())) if greedy else worker.policy.sampler(weights, action_rng)
     game = rollout(worker.env, choose, env_rng)
     film = None
     if filmed and hasattr(worker.env, "console"):
         look = Look(0, worker.view(weights), probabilities)
         film = film_game(worker.env, bytes(worker.env.console.played), [look])
-    return MeasuredGame(game.episode_return, len(game.action_n), game.truncated, film)
+    return MeasuredGame(game.episode_return, len(game.action_n), film)
 
 
 def evaluation_numbers(seed: int, iteration: int, count: int) -> list[GameNumber]:
@@ -63,27 +54,27 @@ def watched_numbers(seed: int, count: int) -> list[GameNumber]:
     return [GameNumber(seed, WATCHED, game) for game in range(count)]
 
 
-def evaluate(worker: Worker, weights: object, block: Sequence[GameNumber], sampled: int) -> EvaluatedGame:
+def evaluate(
+    worker: Worker, weights: Any, block: Sequence[GameNumber], sampled: int
+) -> tuple[GameSummary, bytes | None]:
     """Play a game of an evaluation: greedy from game ``sampled`` on, and filmed if it is the first."""
     (number,) = block
     game = measure(worker, weights, number, greedy=number.game >= sampled, filmed=number.game == 0)
-    gif = None
-    if game.film:
-        iteration = number.iteration - EVALUATION
-        gif = game.film.gif(caption(game, f"after iteration {iteration}, actions sampled"))
-    return EvaluatedGame(game.episode_return, game.length, gif)
+    lines = caption(game, f"after iteration {number.iteration - EVALUATION}, actions sampled")
+    return GameSummary(game.episode_return, game.length), game.film.gif(lines) if game.film else None
 
 
 def play_evaluation(
-    play: Callable[..., Iterable[EvaluatedGame]], seed: int, iteration: int, count: int
+    play: Callable[..., Iterable[tuple[GameSummary, bytes | None]]], seed: int, iteration: int, count: int
 ) -> tuple[dict[str, float], bytes | None]:
     """The evaluation after an iteration: its metrics, and the film of its first game.
 
     ``play`` is a pool's, with the weights. ``count`` games with sampled actions and as many greedy ones are handed out
     together, to leave no actor idle.
     """
-    games = [*play(evaluation_numbers(seed, iteration, 2 * count), how=partial(evaluate, sampled=count))]
-    return summarise(iteration, games[:count], games[count:]), games[0].gif
+    played = play(evaluation_numbers(seed, iteration, 2 * count), how=partial(evaluate, sampled=count))
+    games, gifs = zip(*played, strict=True)
+    return summarise(iteration, games[:count], games[count:]), gifs[0]
 
 
 def caption(game: MeasuredGame, circumstances: str) -> list[str]:
@@ -104,7 +95,7 @@ def mean_with_interval(returns: Sequence[float]) -> tuple[float, float, float]:
     return mean, mean - half, mean + half
 
 
-def summarise(iteration: int, sampled: Sequence[EvaluatedGame], greedy: Sequence[EvaluatedGame]) -> dict[str, float]:
+def summarise(iteration: int, sampled: Sequence[GameSummary], greedy: Sequence[GameSummary]) -> dict[str, float]:
     """The metrics of the ``eval/`` family."""
     metrics: dict[str, float] = {}
     for name, games in (("sampled", sampled), ("greedy", greedy)):

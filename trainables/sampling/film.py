@@ -73,7 +73,7 @@ def film_game(env: Any, played: bytes, looks: Sequence[Look], first_step: int = 
     every = max(1, SHOT_FRAMES // skip)  # agent steps from shot to shot
     film = Film([], UNUSED.copy(), every * skip / FRAMES_PER_SECOND)
     steps = range(first_step, min(len(played) // skip, first_step + every * max_shots), every)
-    replayed = islice(env.replay_steps(played, np.random.default_rng()), steps.stop)
+    replayed = islice(env.replay(played, np.random.default_rng()), steps.stop)
     for step, (observation, _) in enumerate(replayed):
         if step in steps:
             look = [look for look in looks if look.first_step <= step][-1]

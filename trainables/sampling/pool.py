@@ -14,7 +14,7 @@ import ray
 from ray.actor import ActorHandle
 from ray.exceptions import GetTimeoutError, RayError, RayTaskError
 
-from trainables.sampling.actor import Block, RolloutActor, Task, TaskQueue
+from trainables.sampling.actor import Block, RolloutActor, Task
 from trainables.sampling.process import ONE_THREAD, workers_that_fit
 from trainables.sampling.rollout import GameNumber
 from trainables.sampling.segments import Segment
@@ -28,10 +28,6 @@ MAX_BLOCKS = 4
 
 MAX_FAILURES = 3
 """Workers that one block of games may cost. More would not help: a game is the same game each time."""
-
-
-Submit = Callable[[int, tuple[Block, ...]], ray.ObjectRef]
-"""Hands blocks to a worker; returns Ray's reference to its answers."""
 
 Play = Callable[[Worker, Any, Any], Any]
 """What a worker does with weights and a block of games."""
@@ -63,21 +59,37 @@ class RolloutPool:
         Raises RuntimeError at once if there can never be room for them, and later if they are not up in time or a
         worker cannot be built.
         """
-        self._make_worker, self._cpus, self._game_timeout_s = make_worker, cpus_per_worker, game_timeout_s
+        self._cpus = cpus_per_worker
         self.counts = {"worker_restarts": 0, "bytes_received": 0, "bytes_between_nodes": 0}
         _require_cpus(num_workers, cpus_per_worker)
         self._actors = [self._new_actor() for _ in range(num_workers)]
-        self._nodes: list[str] = self._when_up([actor.start.remote() for actor in self._actors])
-        self._queues = [TaskQueue() for _ in range(num_workers)]
+        # Each worker's tasks: the first is under way; a second one saves it the wait for the learner's next message.
+        self._tasks: list[deque[Task]] = [deque() for _ in range(num_workers)]
+        self.renew(make_worker, game_timeout_s)
 
     def renew(self, make_worker: Callable[[], Worker], game_timeout_s: float) -> None:
-        """Have each actor build another worker, once it has played what it was asked for, which is dropped.
+        """Have each actor build a worker, the next one once it has played what it was asked for, which is dropped.
 
-        (An actor can wait 30 s for a task that was cancelled.) Raises RuntimeError if that fails; the pool is closed.
+        (An actor can wait 30 s for a task that was cancelled.) Raises RuntimeError if that fails or takes too long; the
+        pool is closed.
         """
         self._make_worker, self._game_timeout_s = make_worker, game_timeout_s
-        seconds = max(sum(task.seconds for task in queue.clear()) for queue in self._queues)  # games may be long
-        self._nodes = self._when_up([actor.build.remote(make_worker) for actor in self._actors], seconds)
+        replies = [actor.build.remote(make_worker) for actor in self._actors]
+        seconds = START_TIMEOUT_S + max(sum(task.seconds for task in tasks) for tasks in self._tasks)
+        for tasks in self._tasks:
+            tasks.clear()
+        try:
+            self._nodes: list[str] = ray.get(replies, timeout=seconds)
+        except GetTimeoutError:
+            self.close()
+            raise RuntimeError(
+                f"{len(replies)} rollout workers did not start within {seconds:.0f} s:"
+                " the machine is overloaded, or something else holds its CPUs"
+            ) from None
+        except RayError as error:
+            self.close()
+            # Tune takes a RayActorError for the death of the trial's own actor and skips cleanup().
+            raise RuntimeError(f"a rollout worker could not be built: {str(error).splitlines()[-1]}") from error
 
     def play(
         self,
@@ -96,53 +108,41 @@ class RolloutPool:
         The iterator raises RuntimeError, naming worker, game and cause, if a block by itself costs ``MAX_FAILURES``
         workers, or if a worker raises an error, which would only repeat itself.
         """
-        for worker, queue in enumerate(self._queues):
-            if any(task.blocks for task in queue.tasks):
-                queue.clear()
+        for worker, tasks in enumerate(self._tasks):
+            if any(task.blocks for task in tasks):
                 self._replace(worker)
-        shared = ray.put(weights)  # travels to each node once, however many workers and blocks there are
+        # The weights travel to each node once, however many workers and blocks there are.
+        self._how, self._weights, self._has_weights = how, ray.put(weights), set[ActorHandle]()
         blocks = [tuple(numbers[first : first + block_size]) for first in range(0, len(numbers), block_size)]
         waiting: deque[Block] = deque(blocks)
-        has_weights: set[ActorHandle] = set()
+        self._hand_out(waiting)
+        return self._answers(blocks, waiting)
 
-        def submit(worker: int, some: tuple[Block, ...]) -> ray.ObjectRef:
-            actor = self._actors[worker]
-            new_weights = () if actor in has_weights else (shared,)  # an object costs every task a millisecond
-            has_weights.add(actor)
-            return actor.play.remote(some, how, *new_weights)
-
-        self._hand_out(waiting, submit)
-        return self._answers(blocks, waiting, submit)
-
-    def _answers(self, blocks: Sequence[Block], waiting: deque[Block], submit: Submit) -> Iterator[Any]:
+    def _answers(self, blocks: Sequence[Block], waiting: deque[Block]) -> Iterator[Any]:
         finished: dict[Block, Any] = {}
         failures: Counter[tuple[Block, ...] | int] = Counter()
         for block in blocks:
             while block not in finished:
                 worker, answer, failure = self._next_end()
                 if failure:
-                    task, *unstarted = self._queues[worker].clear()
+                    task, *unstarted = self._tasks[worker]
                     key = task.blocks or worker
                     failures[key] += 1
                     if failures[key] >= MAX_FAILURES and (task.blocks or not self._any_up_but(worker)):
                         raise RuntimeError(
-                            f"{task.of(worker)} failed {MAX_FAILURES} times, at last because it {failure}"
+                            f"{task.name(worker)} failed {MAX_FAILURES} times, at last because it {failure}"
                         )
                     unplayed = [other for some in (task, *unstarted) for other in some.blocks]
                     waiting.extendleft(reversed(unplayed))
                     self._replace(worker)
-                elif played := self._queues[worker].pop().blocks:
+                elif played := self._end_task(worker).blocks:
                     finished |= zip(played, answer, strict=False)
                     self._count(worker, array_bytes(answer))
                     waiting.extendleft(reversed(played[len(answer) :]))
                 else:
                     self._nodes[worker] = answer
-                self._hand_out(waiting, submit, one_by_one=bool(failures))  # before the caller takes its time
+                self._hand_out(waiting, one_by_one=bool(failures))  # before the caller takes its time
             yield finished.pop(block)
-
-    def call(self, function: Callable[[Worker], Any]) -> list[Any]:
-        """Run a function on every actor's worker; return the answers in actor order."""
-        return ray.get([actor.call.remote(function) for actor in self._actors])
 
     def close(self) -> None:
         """End the actors and give their CPUs back."""
@@ -150,26 +150,11 @@ class RolloutPool:
             ray.kill(actor)
         self._actors = []
 
-    def _when_up(self, replies: Sequence[ray.ObjectRef], after_s: float = 0.0) -> list[str]:
-        """The node of each actor, once its worker is built. Raises RuntimeError if that fails or takes too long."""
-        try:
-            return ray.get([*replies], timeout=after_s + START_TIMEOUT_S)
-        except GetTimeoutError:
-            self.close()
-            raise RuntimeError(
-                f"{len(replies)} rollout workers did not start within {after_s + START_TIMEOUT_S:.0f} s:"
-                " the machine is overloaded, or something else holds its CPUs"
-            ) from None
-        except RayError as error:
-            self.close()
-            # Tune takes a RayActorError for the death of the trial's own actor and skips cleanup().
-            raise RuntimeError(f"a rollout worker could not be built: {str(error).splitlines()[-1]}") from error
-
     def _new_actor(self) -> ActorHandle:
         options = {"num_cpus": self._cpus, "runtime_env": {"env_vars": ONE_THREAD}}
-        return RolloutActor.options(**options).remote(self._make_worker)  # type: ignore[attr-defined]
+        return RolloutActor.options(**options).remote()  # type: ignore[attr-defined]
 
-    def _hand_out(self, waiting: deque[Block], submit: Submit, one_by_one: bool = False) -> None:
+    def _hand_out(self, waiting: deque[Block], one_by_one: bool = False) -> None:
         """A task for each worker that has none; then, while there are plenty, a second one for each that plays.
 
         Between two tasks a worker waits some milliseconds. So a task is half of what would be the worker's fair share
@@ -177,24 +162,40 @@ class RolloutPool:
         Polychronopoulos and Kuck 1987). ``one_by_one`` is for finding out which block it is that costs workers.
         """
         for ahead in (0, 1):
-            for worker, queue in enumerate(self._queues):
-                plays = bool(queue.tasks) and bool(queue.tasks[0].blocks)
-                if len(queue.tasks) == ahead and len(waiting) > ahead * len(self._actors) and plays == bool(ahead):
+            for worker, tasks in enumerate(self._tasks):
+                plays = bool(tasks) and bool(tasks[0].blocks)
+                if len(tasks) == ahead and len(waiting) > ahead * len(self._actors) and plays == bool(ahead):
                     half = (len(waiting) + len(self._actors)) // (2 * len(self._actors))
                     count = 1 if one_by_one else min(max(half, 1), MAX_BLOCKS)
                     blocks = tuple(waiting.popleft() for _ in range(count))
-                    queue.add(Task(submit(worker, blocks), blocks, self._game_timeout_s * sum(map(len, blocks))))
+                    seconds = self._game_timeout_s * sum(map(len, blocks))
+                    tasks.append(Task.of(self._submit(worker, blocks), blocks, seconds))
+
+    def _submit(self, worker: int, blocks: tuple[Block, ...]) -> ray.ObjectRef:
+        actor = self._actors[worker]
+        weights = () if actor in self._has_weights else (self._weights,)  # an object costs every task a millisecond
+        self._has_weights.add(actor)
+        return actor.play.remote(blocks, self._how, *weights)
+
+    def _end_task(self, worker: int) -> Task:
+        """Take out the first task; the next one is under way from now on."""
+        tasks = self._tasks[worker]
+        ended = tasks.popleft()
+        if tasks:
+            tasks[0] = Task.of(*tasks[0][:3])
+        return ended
 
     def _replace(self, worker: int) -> None:
-        """Kill a worker, dead or hung, and start another in its place."""
+        """Kill a worker, dead or hung, and start another in its place, without its tasks."""
         ray.kill(self._actors[worker])
         self.counts["worker_restarts"] += 1
         self._actors[worker] = self._new_actor()
-        self._queues[worker].add(Task(self._actors[worker].start.remote(), (), START_TIMEOUT_S))
+        reply: ray.ObjectRef = self._actors[worker].build.remote(self._make_worker)
+        self._tasks[worker] = deque([Task.of(reply, (), START_TIMEOUT_S)])
 
     def _any_up_but(self, worker: int) -> bool:
         """Whether the pool has another worker than this one, not only replacements that have not started."""
-        others = (queue.tasks for other, queue in enumerate(self._queues) if other != worker)
+        others = (tasks for other, tasks in enumerate(self._tasks) if other != worker)
         return any(not tasks or tasks[0].blocks for tasks in others)
 
     def _count(self, worker: int, nbytes: int) -> None:
@@ -204,19 +205,19 @@ class RolloutPool:
 
     def _next_end(self) -> tuple[int, Any, str | None]:
         """Wait for a worker's first task to end: (worker, answer, what went wrong)."""
-        busy = {queue.tasks[0].reply: worker for worker, queue in enumerate(self._queues) if queue.tasks}
-        first = min(busy.values(), key=lambda worker: self._queues[worker].deadline)
-        left = self._queues[first].deadline - time.monotonic()
+        busy = {tasks[0].reply: worker for worker, tasks in enumerate(self._tasks) if tasks}
+        first = min(busy.values(), key=lambda worker: self._tasks[worker][0].deadline)
+        left = self._tasks[first][0].deadline - time.monotonic()
         done, _ = ray.wait([*busy], num_returns=1, timeout=max(0.0, left))
         if not done:
-            task = self._queues[first].tasks[0]
+            task = self._tasks[first][0]
             return first, None, f"did not {'finish' if task.blocks else 'start'} within {task.seconds:g} s"
         worker = busy[done[0]]
         try:
             return worker, ray.get(done[0]), None
         except RayTaskError as error:
             cause = error.cause or error
-            name = self._queues[worker].tasks[0].of(worker)
+            name = self._tasks[worker][0].name(worker)
             raise RuntimeError(f"{name} raised {type(cause).__name__}: {cause}") from error
         except RayError as error:  # the process died, or its answer was lost with its machine
             return worker, None, "died: " + " ".join(str(error).split())

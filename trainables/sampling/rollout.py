@@ -21,35 +21,12 @@ class Environment(Protocol):
         """Observations as one matrix (n, d), dense or sparse."""
         ...
 
-    def picture(self, x_1d: Any) -> np.ndarray:
-        """What the network sees of one stacked observation, as a picture (rows, columns) of numbers in [-1, 1]."""
-        ...
-
 
 class Suspended(NamedTuple):
     """A game of Pong that will go on."""
 
     played: bytes  # an ALE action code for each frame so far; with them the game can be played again
     state: tuple[bytes, ...]  # what the environment needs to go on at once; empty if that is not at hand
-
-
-class SuspendingEnvironment(Environment, Protocol):
-    """An environment whose games can be taken out of it, and go on in another one. CartPole's cannot."""
-
-    def suspend(self, observation: Any) -> Suspended:
-        """The game as it stands, ``observation`` being its latest."""
-        ...
-
-    def resume(self, game: Suspended, rng: np.random.Generator) -> Any:
-        """Go on with a game whose ``state`` is at hand; return its latest observation."""
-        ...
-
-    def replay(self, played: bytes, rng: np.random.Generator) -> tuple[Any, list[float]]:
-        """Play a game again up to where it was suspended, and go on: its latest observation, each step's reward.
-
-        Raises ValueError if there is no such game.
-        """
-        ...
 
 
 class Trajectory(NamedTuple):

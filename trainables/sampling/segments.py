@@ -11,15 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trainables.sampling.console import PACKED_BYTES
-from trainables.sampling.environments import JOYSTICK
-from trainables.sampling.rollout import (
-    GameSummary,
-    Suspended,
-    SuspendingEnvironment,
-    Trajectory,
-    generators,
-    play_on,
-)
+from trainables.sampling.environments import JOYSTICK, Pong
+from trainables.sampling.rollout import GameSummary, Suspended, Trajectory, generators, play_on
 
 Array = np.ndarray
 
@@ -61,7 +54,7 @@ class PlayedSegment(NamedTuple):
 
 
 def play_segment(
-    env: SuspendingEnvironment, make_choose: Callable[[np.random.Generator], Callable[[Any], int]], segment: Segment
+    env: Pong, make_choose: Callable[[np.random.Generator], Callable[[Any], int]], segment: Segment
 ) -> PlayedSegment:
     """Play a segment; ``make_choose`` makes, of the generator that actions are drawn with, a function that chooses.
 
@@ -85,15 +78,15 @@ def play_segment(
     return played._replace(slot=slot._replace(game=env.suspend(part.last_obs)))
 
 
-def _begin(env: SuspendingEnvironment, slot: Slot | None, rng: np.random.Generator) -> tuple[Slot, Any]:
+def _begin(env: Pong, slot: Slot | None, rng: np.random.Generator) -> tuple[Slot, Any]:
     """Begin a game or go on with one: the slot, all of it known, and the latest observation."""
     if slot is None:
         return Slot(Suspended(b"", ())), env.reset(rng)
     if slot.game.state:
         return slot, env.resume(slot.game, rng)
-    observation, rewards = env.replay(slot.game.played, rng)
-    reward_n = np.array(rewards, np.float32)
-    return Slot(slot.game, float(reward_n.sum()), len(rewards), _steps_since_reward(reward_n, 0)), observation
+    steps = [*env.replay(slot.game.played, rng)]
+    reward_n = np.array([reward for _, reward in steps], np.float32)
+    return Slot(slot.game, float(reward_n.sum()), len(steps), _steps_since_reward(reward_n, 0)), steps[-1][0]
 
 
 def _later(slot: Slot, part: Trajectory) -> Slot:

@@ -55,10 +55,6 @@ class Worker:
 
     # The rest is for measuring and filming, outside of training.
 
-    def sampler(self, weights: Any, rng: np.random.Generator) -> Callable[[Any], int]:
-        """A function that draws an action for an observation, as in training."""
-        return self.policy.sampler(weights, rng)
-
     def probabilities(self, weights: Any) -> Callable[[Any], Array]:
         """A function that gives each action's probability (k,) at an observation."""
         return lambda observation: self.policy.probabilities(weights, self.env.stack([observation]))[0]

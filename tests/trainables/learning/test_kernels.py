@@ -9,6 +9,7 @@ from trainables.learning.inputs import SparseRows, product, transposed_product
 from trainables.learning.kernels import (
     adam_step,
     add_rows,
+    discounted_sum,
     filtered_row,
     rmsprop_step,
     sparse_argmax,
@@ -16,7 +17,6 @@ from trainables.learning.kernels import (
     tanh_argmax,
 )
 from trainables.learning.policies import FilteredPolicy
-from trainables.learning.returns import discounted_sum
 from trainables.sampling.console import PongConsole
 from trainables.sampling.frames import BOTTOM, TOP, DifferenceFrames, changed_pixels, present_pixels
 
@@ -79,7 +79,7 @@ def test_the_discounted_sum_is_scipys_filter():
     for x_n in (rng.standard_normal(3000), rng.integers(-1, 2, 3000).astype(np.float32), np.zeros(0)):
         for reset_n in (np.zeros(len(x_n), bool), rng.random(len(x_n)) < 0.02):
             np.testing.assert_array_equal(
-                discounted_sum(x_n, 0.98, reset_n), numpy_kernels.reversed_discounted_sum(x_n, 0.98, reset_n)
+                discounted_sum(x_n, 0.98, reset_n), numpy_kernels.discounted_sum(x_n, 0.98, reset_n)
             )
 
 
@@ -113,7 +113,8 @@ def test_sparse_products_add_in_scipys_order(dtype):
     transposed_product(some, y_nh[rows], out_dh)
     np.testing.assert_array_equal(out_dh, x_nd[rows].T @ y_nh[rows])
     joined = SparseRows.join([SparseRows.of(x_nd[:50]), SparseRows.of(x_nd[50:])])
-    np.testing.assert_array_equal(product(joined, weight_dh), x_nd @ weight_dh)
+    weight_dh = weight_dh.astype(np.float32)
+    np.testing.assert_array_equal(product(joined, weight_dh), x_nd.astype(np.float32) @ weight_dh)
 
 
 @pytest.mark.parametrize("rows", ["once", "again and again"])

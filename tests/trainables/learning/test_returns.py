@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from trainables.learning.kernels import discounted_sum
 from trainables.learning.returns import (
     bootstrapped_returns,
     discounted_returns,
-    discounted_sum,
     generalised_advantages,
     standardise,
     steps_since_reset,
@@ -32,13 +32,11 @@ def test_discounted_sum_follows_its_recursion(x_n, gamma, seed):
 def test_returns_restart_at_each_point():
     reward_n = np.array([0, 0, -1, 0, 1, 0], np.float32)
     np.testing.assert_allclose(discounted_returns(reward_n, 0.5), [-0.25, -0.5, -1, 0.5, 1, 0])
-    whole = [-0.25 + 0.5**4, -0.5 + 0.5**3, -1 + 0.5**2, 0.5, 1, 0]
-    np.testing.assert_allclose(discounted_returns(reward_n, 0.5, reset_on_reward=False), whole)
 
 
 def test_a_game_that_was_cut_off_is_worth_its_last_state():
     reward_n = np.array([0, 1, 0], np.float32)
-    np.testing.assert_allclose(bootstrapped_returns(reward_n, 0.5, 8.0), [0.5 + 1, 1 + 2, 4])
+    np.testing.assert_allclose(bootstrapped_returns(reward_n, 0.5, 8.0, np.zeros(3, bool)), [0.5 + 1, 1 + 2, 4])
     np.testing.assert_allclose(bootstrapped_returns(reward_n, 0.5, 8.0, reward_n != 0), [0.5, 1, 4])
     at_the_point = np.array([False, False, True])
     np.testing.assert_allclose(bootstrapped_returns(reward_n, 0.5, 8.0, at_the_point), [0.5, 1, 0])

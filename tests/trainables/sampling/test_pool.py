@@ -50,6 +50,12 @@ class EchoWorker:
         return Echo(block, os.getpid(), self.scale * float(weights.sum()))
 
 
+def asked(pool, function):
+    """What a function returns in the process of a pool's only worker."""
+    (answer,) = pool.play(None, NUMBERS[:1], how=lambda _worker, _weights, _block: function())
+    return answer
+
+
 @pytest.fixture
 def make_pool(ray_cluster):
     pools = []
@@ -174,7 +180,7 @@ def test_a_bug_in_a_worker_is_an_error_at_once(renewed):
 
 def test_a_worker_that_dies_between_games_is_replaced_too(renewed):
     pool = renewed(CARTPOLE, 1)
-    os.kill(pool.call(lambda _: os.getpid())[0], signal.SIGKILL)
+    os.kill(asked(pool, os.getpid), signal.SIGKILL)
     assert len(list(pool.play(WEIGHTS, NUMBERS))) == len(NUMBERS)
     assert pool.counts["worker_restarts"] == 1
 
@@ -190,7 +196,7 @@ def stillborn(marker):
 def test_a_pool_whose_only_worker_cannot_be_replaced_ends_in_an_error(make_pool, tmp_path):
     pool = make_pool(partial(stillborn, tmp_path / "marker"), 1)
     (tmp_path / "marker").touch()
-    os.kill(pool.call(lambda _: os.getpid())[0], signal.SIGKILL)
+    os.kill(asked(pool, os.getpid), signal.SIGKILL)
     with pytest.raises(RuntimeError, match="the start of rollout worker 0 failed 3 times, at last because it died"):
         list(pool.play(WEIGHTS, NUMBERS))
 
@@ -202,7 +208,7 @@ def test_workers_that_cannot_be_are_refused(make_pool):
         make_pool(partial(PongConsole, "ALE/Nothing-v5"), 1)
 
 
-def blas_threads(_worker):
+def blas_threads():
     import scipy.linalg  # noqa: F401 - brings its own BLAS
 
     return {library["num_threads"] for library in threadpool_info()}
@@ -211,9 +217,8 @@ def blas_threads(_worker):
 def test_an_actor_has_one_thread_in_every_blas_and_its_garbage_collector_leaves_the_libraries_alone(renewed):
     """Else threads of several actors fight for the cores, as Ray's example warns."""
     pool = renewed(PIXELS, 1)
-    assert pool.call(blas_threads) == [{1}]
-    (frozen,) = pool.call(lambda _: gc.get_freeze_count())
-    assert frozen > 50_000
+    assert asked(pool, blas_threads) == {1}
+    assert asked(pool, gc.get_freeze_count) > 50_000
 
 
 @pytest.mark.slow

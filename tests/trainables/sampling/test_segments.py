@@ -73,9 +73,9 @@ def test_segments_are_the_game_that_their_actions_make(players):
     player, other = players
     whole = player.play(segment(0, None, length=500))
     (part,) = whole.parts
-    observation, rewards = other.worker.env.replay(whole.slot.game.played, np.random.default_rng(0))
+    observations, rewards = zip(*other.worker.env.replay(whole.slot.game.played, np.random.default_rng(0)), strict=True)
     np.testing.assert_array_equal(rewards, part.reward_n)
-    stacked = [player.worker.env.stack([each]) for each in (part.last_obs, observation)]
+    stacked = [player.worker.env.stack([each]) for each in (part.last_obs, observations[-1])]
     assert (stacked[0] != stacked[1]).sum() == 0
     assert (whole.slot.length, whole.slot.episode_return) == (500, part.reward_n.sum())
 
