@@ -1,7 +1,7 @@
 """Configurations compared by their seeds at equal agent steps, in windows of steps."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,9 +10,9 @@ from experiments.read.configurations import Configuration, by_configuration, var
 from experiments.read.experiments import Experiment
 from experiments.read.statistics import (
     CONFIDENCE,
+    TRIM,
     Estimate,
     difference,
-    interquartile_difference,
     probability_of_improvement,
     seeds_to_tell,
 )
@@ -33,30 +33,19 @@ class Curve(NamedTuple):
     windows: Windows
 
     @property
-    def seed(self) -> int:
-        """The random seed."""
-        return self.trial.seed
-
-    @property
     def end(self) -> float:
         """Agent steps up to which its return is known: of its last whole window, for ever if it diverged."""
         return math.inf if self.trial.diverged else float(max(self.windows.end_w, default=0))
 
-    def begins_at(self, score: float) -> bool:
-        """Whether it is a fork that has the score in its first window with a game: it may have come to it before."""
-        known_w = self.windows.return_w[~np.isnan(self.windows.return_w)]
-        return self.trial.began > 0 and bool((known_w[:1] >= score).any())
-
-    def returns_at(self, steps: np.ndarray) -> np.ndarray:
-        """Mean returns in the windows that end at ``steps`` (k,), or in the last ones before in which a game ended.
+    def returns_at(self, end_k: np.ndarray) -> np.ndarray:
+        """Mean returns in the windows that end there (k,), or in the last ones before in which a game ended.
 
         NaN where there is none. A run that diverged keeps the return that it reported then.
         """
-        index = np.searchsorted(self.windows.end_w, steps, side="right") - 1
         known = np.append(self.windows.known_w, np.nan)  # index -1: before the first
-        last = float(max(self.windows.end_w, default=0))
-        after = np.where(self.trial.diverged, self.trial.last, np.nan)
-        return np.where(np.asarray(steps) <= last, known[index], after)
+        index = np.searchsorted(self.windows.end_w, end_k, side="right") - 1
+        after = self.trial.last if self.trial.diverged else np.nan
+        return np.where(end_k <= max(self.windows.end_w, default=0), known[index], after)
 
 
 class Side(NamedTuple):
@@ -64,20 +53,25 @@ class Side(NamedTuple):
 
     label: str
     configuration: Configuration
-    curves: list[Curve]
+    curves: list[Curve]  # by seed
 
     def at(self, steps: float) -> dict[int, float]:
         """Mean return by seed, of the seeds that came to ``steps``, in the window that ends there."""
-        found = {curve.seed: float(curve.returns_at(np.array([steps]))[0]) for curve in self.curves}
-        return {seed: found[seed] for seed in sorted(found) if not math.isnan(found[seed])}
+        found = {curve.trial.seed: float(curve.returns_at(np.array([steps]))[0]) for curve in self.curves}
+        return {seed: value for seed, value in found.items() if not math.isnan(value)}
 
     def arrivals(self, score: float) -> Arrivals:
-        """When its seeds came to a score."""
-        found = [(curve, curve.windows.steps_to(score)) for curve in self.curves]
-        ended = tuple(curve.end for curve, steps in found if steps is None)
-        came = [(steps, curve.begins_at(score)) for curve, steps in found if steps is not None]
-        exact, at_most = (sorted(steps for steps, before in came if before == which) for which in (False, True))
-        return Arrivals(score, tuple(exact), ended, tuple(at_most))
+        """When its seeds came to a score. A fork that has it in its first window with a game may have had it before."""
+        exact, at_most, ended = [], [], []
+        for curve in self.curves:
+            return_w = curve.windows.return_w
+            if (steps := curve.windows.steps_to(score)) is None:
+                ended.append(curve.end)
+            elif curve.trial.began and return_w[~np.isnan(return_w)][0] >= score:
+                at_most.append(steps)
+            else:
+                exact.append(steps)
+        return Arrivals(score, tuple(sorted(exact)), tuple(ended), tuple(sorted(at_most)))
 
 
 class Pair(NamedTuple):
@@ -121,7 +115,8 @@ class Comparison(NamedTuple):
 
 def side(label: str, configuration: Configuration, window: int) -> Side:
     """A configuration and its seeds that have results, in windows of so many agent steps."""
-    return Side(label, configuration, [Curve(t, windows(t.rows, window)) for t in configuration.trials if t.rows])
+    trials = sorted((trial for trial in configuration.trials if trial.rows), key=lambda trial: trial.seed)
+    return Side(label, configuration, [Curve(trial, windows(trial.rows, window)) for trial in trials])
 
 
 def arrivals(sides: Sequence[Side], window: int) -> list[Sequence[Arrivals]]:
@@ -136,15 +131,16 @@ def compare(groups: Sequence[Sequence[Experiment]], window: int = 0, steps: int 
     that did not diverge), and ``best`` how many of the best configurations of each group count (0: all). Raises
     ConfigError if there is nothing to compare.
     """
-    found = [_configurations(group, best) for group in groups]
-    if not (all(found) and 2 <= sum(map(len, found)) <= MAX_SIDES):
-        raise ConfigError(_wrong_count(groups, found))
-    if len(env_ids := dict.fromkeys(c.env_id for group in found for c in group)) > 1:
-        played = " against ".join(f"{printable(env_id)} (an agent step is {agent_step(env_id)})" for env_id in env_ids)
-        raise ConfigError(f"{played}: neither steps nor returns are the same there, so no difference is tested")
+    found = [[c for c in by_configuration(group) if len(c.scores)][: best or None] for group in groups]
+    _require_comparable(groups, found)
     rows = [trial.rows for group in found for c in group for trial in c.trials if not trial.diverged]
     size = window or window_size(rows)
-    sides = [one for group, experiments in zip(found, groups, strict=True) for one in _sides(group, experiments, size)]
+    sides = []
+    for group, configurations in zip(groups, found, strict=True):
+        names, name = varied(configurations), _name(group)
+        for c in configurations:  # told apart by settings, or by where they came from
+            told = names or len(configurations) > 1 or c.origin
+            sides.append(side(f"{name}: {c.label(names)}" if told else name, c, size))
     curves = [curve for one in sides for curve in one.curves]
     ends = [curve.end for curve in curves if math.isfinite(curve.end)]
     end = int((steps // size) * size if steps else min(ends, default=0))
@@ -154,68 +150,59 @@ def compare(groups: Sequence[Sequence[Experiment]], window: int = 0, steps: int 
             f"no window of {size:,} agent steps in which a game ended is common to all; the shortest run has"
             f" {shortest:,} steps. Give --window or --steps, or leave that run out"
         )
-    begins = [int(curve.windows.end_w[0]) for curve in curves if len(curve.windows.end_w)]
-    begin = max(begins, default=end)  # a fork's is later
-    grid = np.arange(min(begin, end), end + 1, size)
+    begins = [int(curve.windows.end_w[0]) for curve in curves if len(curve.windows.end_w)]  # a fork's is later
+    grid = np.arange(min(max(begins, default=end), end), end + 1, size)
     pairs = [_pair(sides[0], other, grid, 1 - (1 - CONFIDENCE) / (len(sides) - 1)) for other in sides[1:]]
-    left_out = [curve.trial for one in sides for curve in one.curves if curve.seed not in one.at(end)]
+    left_out = [curve.trial for one in sides for curve in one.curves if curve.trial.seed not in one.at(end)]
     return Comparison(sides, pairs, size, grid, left_out)
 
 
-def _configurations(group: Sequence[Experiment], best: int) -> list[Configuration]:
-    return [found for found in by_configuration(group) if len(found.scores)][: best or None]
+def _name(group: Sequence[Experiment]) -> str:
+    return group[0].name + (f" and {len(group) - 1} more" if len(group) > 1 else "")
 
 
-def _wrong_count(groups: Sequence[Sequence[Experiment]], found: Sequence[Sequence[Configuration]]) -> str:
-    """One line: there is too little to compare, or too much."""
-    for experiments, configurations in zip(groups, found, strict=True):
+def _require_comparable(groups: Sequence[Sequence[Experiment]], found: Sequence[Sequence[Configuration]]) -> None:
+    """Raise ConfigError unless there are as many configurations as figures have colours, of one environment."""
+    for group, configurations in zip(groups, found, strict=True):
         if not configurations:
-            return f"{_name(experiments)} has no results yet"
+            raise ConfigError(f"{_name(group)} has no results yet")
     count = sum(map(len, found))
     if count < 2:
-        return f"one configuration is nothing to compare: name two experiments, as in compare {_name(groups[0])} OTHER"
-    return f"{count} configurations: accepted are 2 to {MAX_SIDES}; --best 1 takes the best one of each experiment"
-
-
-def _name(experiments: Sequence[Experiment]) -> str:
-    more = len(experiments) - 1
-    return experiments[0].name + (f" and {more} more" if more else "")
-
-
-def _sides(found: Sequence[Configuration], experiments: Sequence[Experiment], size: int) -> list[Side]:
-    names = varied(found)
-    told = bool(names) or len(found) > 1  # by settings, or by where they came from
-    labels = [f"{_name(experiments)}: {c.label(names)}" if told or c.origin else _name(experiments) for c in found]
-    return [side(label, c, size) for label, c in zip(labels, found, strict=True)]
+        name = _name(groups[0])
+        raise ConfigError(f"one configuration is nothing to compare: name two experiments, as in compare {name} OTHER")
+    if count > MAX_SIDES:
+        hint = "--best 1 takes the best one of each experiment"
+        raise ConfigError(f"{count} configurations: accepted are 2 to {MAX_SIDES}; {hint}")
+    if len(env_ids := dict.fromkeys(c.env_id for group in found for c in group)) > 1:
+        played = " against ".join(f"{printable(env_id)} (an agent step is {agent_step(env_id)})" for env_id in env_ids)
+        raise ConfigError(f"{played}: neither steps nor returns are the same there, so no difference is tested")
 
 
 def _pair(baseline: Side, other: Side, grid: np.ndarray, confidence: float) -> Pair:
-    first, second = baseline.at(grid[-1]), other.at(grid[-1])
-    paired = first.keys() == second.keys() and len(first) > 1
-    a, b = np.array([*first.values()]), np.array([*second.values()])
-    a_k, b_k = _samples(baseline, first, grid), _samples(other, second, grid)
+    seeds = [[*one.at(grid[-1])] for one in (baseline, other)]
+    paired = seeds[0] == seeds[1] and len(seeds[0]) > 1
+    a_k, b_k = (_samples(one, came, grid) for one, came in zip((baseline, other), seeds, strict=True))
     known = ~np.isnan(a_k).any(axis=0) & ~np.isnan(b_k).any(axis=0)
-    points = [difference(a_k[:, k], b_k[:, k], paired, confidence) for k in np.flatnonzero(known)]
-    mean_k, low_k, high_k = np.array(points, float).T
+    a_k, b_k = a_k[:, known], b_k[:, known]
+    a, b = a_k[:, -1], b_k[:, -1]
+    points = [difference(*each, paired, confidence) for each in zip(a_k.T, b_k.T, strict=True)]
     return Pair(
         baseline,
         other,
         (len(a), len(b)),
         paired,
         confidence,
-        difference(a, b, paired, confidence),
-        interquartile_difference(a, b, confidence),
+        points[-1],
+        difference(a, b, False, confidence, TRIM),
         probability_of_improvement(a, b, confidence),
-        difference(a_k[:, known].mean(axis=1), b_k[:, known].mean(axis=1), paired, confidence),
+        difference(a_k.mean(axis=1), b_k.mean(axis=1), paired, confidence),
         seeds_to_tell(a, b, paired, confidence),
         grid[known],
-        mean_k,
-        low_k,
-        high_k,
+        *np.array(points, float).T,
     )
 
 
-def _samples(one: Side, seeds: Iterable[int], grid: np.ndarray) -> np.ndarray:
-    """Mean returns (n, k) of these seeds, in their order, in the windows that end at ``grid``."""
-    by_seed = {curve.seed: curve for curve in one.curves}
-    return np.array([by_seed[seed].returns_at(grid) for seed in seeds])
+def _samples(one: Side, seeds: Sequence[int], grid: np.ndarray) -> np.ndarray:
+    """Mean returns (n, k) of these seeds in the windows that end at ``grid``."""
+    curves = {curve.trial.seed: curve for curve in one.curves}
+    return np.array([curves[seed].returns_at(grid) for seed in seeds])

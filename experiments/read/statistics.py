@@ -16,7 +16,7 @@ interval is that of the noncentral F distribution (Steiger 2004). docs/reading_r
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,20 +53,27 @@ def mean_interval(samples: np.ndarray, confidence: float = CONFIDENCE) -> tuple[
     return samples.mean(axis=0) - half, samples.mean(axis=0) + half
 
 
-def difference(first: np.ndarray, second: np.ndarray, paired: bool, confidence: float = CONFIDENCE) -> Estimate:
+def difference(
+    first: np.ndarray, second: np.ndarray, paired: bool, confidence: float = CONFIDENCE, trim: float = 0.0
+) -> Estimate:
     """Mean of ``second`` (m,) minus mean of ``first`` (n,), with its t interval.
 
-    It is the paired one of Student, where entry i of both is of the same seed, or the one of Welch (1947). Raises
-    ValueError if one of them is empty.
+    It is the paired one of Student, where entry i of both is of the same seed; or the one of Welch (1947), and with a
+    share to ``trim`` at each end that of Yuen (1974). Where no scores have any spread it is a point. Raises ValueError
+    if one of the two is empty.
     """
     _require_scores(first, second)
-    value = float(np.mean(second) - np.mean(first))
-    if min(len(first), len(second)) < 2:
+    value = float(scipy.stats.trim_mean(second, trim) - scipy.stats.trim_mean(first, trim))
+    if min(len(scores) - 2 * int(trim * len(scores)) for scores in (first, second)) < 2:
         return Estimate(value)
-    if paired:
-        low, high = mean_interval(np.subtract(second, first), confidence)
-        return Estimate(value, float(low), float(high))
-    return _welch(first, second, 0.0, value, confidence)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # of scores without spread
+        if paired:
+            found = scipy.stats.ttest_rel(second, first).confidence_interval(confidence)
+        else:
+            test = scipy.stats.ttest_ind(second, first, equal_var=False, trim=trim)
+            found = test.confidence_interval(confidence)
+    return Estimate(value, value, value) if math.isnan(found.low) else Estimate(value, *map(float, found))
 
 
 def _require_scores(first: np.ndarray, second: np.ndarray) -> None:
@@ -78,29 +85,6 @@ def _require_scores(first: np.ndarray, second: np.ndarray) -> None:
 def interquartile_mean(scores: np.ndarray) -> float:
     """Mean of the middle half of the scores (n,); of fewer than four it is the mean."""
     return float(scipy.stats.trim_mean(scores, TRIM))
-
-
-def interquartile_difference(first: np.ndarray, second: np.ndarray, confidence: float = CONFIDENCE) -> Estimate:
-    """Difference of interquartile means, ``second`` minus ``first``, with the interval of Yuen (1974).
-
-    Raises ValueError if one of them is empty.
-    """
-    _require_scores(first, second)
-    value = interquartile_mean(second) - interquartile_mean(first)
-    return _welch(first, second, TRIM, value, confidence)
-
-
-def _welch(first: np.ndarray, second: np.ndarray, trim: float, value: float, confidence: float) -> Estimate:
-    """Welch's interval, or with ``trim`` Yuen's. It is a point where neither set of scores has any spread."""
-    kept = min(len(scores) - 2 * int(trim * len(scores)) for scores in (first, second))
-    if kept < 2:
-        return Estimate(value)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # of scores without spread
-        found = scipy.stats.ttest_ind(second, first, equal_var=False, trim=trim).confidence_interval(confidence)
-    if math.isnan(found.low):
-        return Estimate(value, value, value)
-    return Estimate(value, float(found.low), float(found.high))
 
 
 def probability_of_improvement(first: np.ndarray, second: np.ndarray, confidence: float = CONFIDENCE) -> Estimate:
@@ -164,21 +148,15 @@ NEARLY_ALL = 1 - 1e-6
 
 
 def importances(
-    configurations: Sequence[Configuration],
-    trials: Sequence[Trial],
-    scores: Sequence[float],
-    names: Sequence[str],
+    configurations: Iterable[Configuration], trials: Sequence[Trial], scores: Sequence[float], names: Iterable[str]
 ) -> tuple[int, dict[str, Estimate]]:
     """How many configurations have a score, and the importance of each of the settings ``names``, the largest first.
 
     ``scores`` are those of the ``trials``, at equal steps. Seeds of a configuration count as one, with their mean.
     """
     found = {trial.folder: score for trial, score in zip(trials, scores, strict=True) if np.isfinite(score)}
-    scored = [
-        (configuration.config, float(np.mean(seeds)))
-        for configuration in configurations
-        if (seeds := [found[trial.folder] for trial in configuration.all_trials if trial.folder in found])
-    ]
+    each = [(c.config, [found[t.folder] for t in c.all_trials if t.folder in found]) for c in configurations]
+    scored = [(config, float(np.mean(seeds))) for config, seeds in each if seeds]
     means = [score for _, score in scored]
     estimates = {name: importance([config.get(name) for config, _ in scored], means) for name in names}
     return len(scored), dict(sorted(estimates.items(), key=lambda item: -np.nan_to_num(item[1].value, nan=-1.0)))

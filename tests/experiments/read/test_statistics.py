@@ -6,8 +6,8 @@ import pytest
 from scipy import stats
 
 from experiments.read.statistics import (
+    TRIM,
     difference,
-    interquartile_difference,
     interquartile_mean,
     mean_interval,
     probability_of_improvement,
@@ -35,7 +35,7 @@ def test_intervals_of_two_equal_algorithms_hold_0_in_95_of_100_cases(scores, see
         held += [
             not difference(a, b, paired=False).excludes(0),
             not difference(a, b, paired=True).excludes(0),
-            not interquartile_difference(a, b).excludes(0),
+            not difference(a, b, paired=False, trim=TRIM).excludes(0),
             not probability_of_improvement(a, b).excludes(0.5),
         ]
     assert (held / REPEATS >= 0.93).all(), held / REPEATS  # two standard errors of the share are 0.025
@@ -63,7 +63,7 @@ def test_one_seed_has_no_interval_and_seeds_without_spread_have_a_point():
     flat = np.full(3, -21.0)
     for paired in (True, False):
         assert tuple(difference(flat, flat, paired)) == (0, 0, 0)
-    assert tuple(interquartile_difference(flat, flat)) == (0, 0, 0)
+    assert tuple(difference(flat, flat, paired=False, trim=TRIM)) == (0, 0, 0)
 
 
 def test_the_interquartile_mean_is_that_of_the_middle_half():
@@ -71,13 +71,11 @@ def test_the_interquartile_mean_is_that_of_the_middle_half():
     assert interquartile_mean(np.array([0.0, 1.0, 5.0])) == 2.0
     a, b = np.arange(8.0), np.arange(8.0) + 10
     b[-1] = 1e6
-    assert interquartile_difference(a, b).value == 10
-    assert interquartile_difference(a, b).excludes(0)
+    assert difference(a, b, paired=False, trim=TRIM).value == 10
+    assert difference(a, b, paired=False, trim=TRIM).excludes(0)
 
 
-@pytest.mark.parametrize(
-    "measure", [probability_of_improvement, interquartile_difference, lambda a, b: difference(a, b, paired=False)]
-)
+@pytest.mark.parametrize("measure", [probability_of_improvement, lambda a, b: difference(a, b, paired=False)])
 def test_an_empty_set_of_scores_is_named(measure):
     with pytest.raises(ValueError, match="the second of the two has no scores"):
         measure(np.array([1.0, 2.0]), np.array([]))
