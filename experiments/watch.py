@@ -8,14 +8,13 @@ from typing import Annotated
 if (beside := str(Path(__file__).resolve().parents[1])) not in sys.path:
     sys.path.insert(0, beside)  # what stands beside this program runs, whatever is installed
 
-import tyro
 from threadpoolctl import threadpool_limits
 
 from experiments.ask.command_line import clean_exit, parse
 from experiments.ask.flags import shown
-from experiments.plan.learners import learner_typed
 from experiments.read import saved_policies
-from experiments.show.outputs import require_film_name, require_writable
+from experiments.show.outputs import require_film
+from experiments.subcommands.arguments import Policy
 from trainables.checks import Bounds, check_fields
 
 DESCRIPTION = """Play a checkpoint, or the best one of a trial or an experiment, and film the first game.
@@ -32,11 +31,8 @@ to two checkpoints of the trial whose scores lie on the way: it keeps its best a
 
 
 @dataclass(frozen=True)
-class Arguments:
+class Arguments(Policy):
     """What to watch, and how."""
-
-    target: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="CHECKPOINT|TRIAL|EXPERIMENT")]
-    """A path, or the name of an experiment in the storage path."""
 
     episodes: Annotated[int, Bounds(1)] = 5
     """Games to play."""
@@ -53,29 +49,20 @@ class Arguments:
     out: Annotated[Path | None, shown("FILE.gif", "default: here, by trial")] = None
     """Where the film goes."""
 
-    storage_path: Annotated[Path, tyro.conf.arg(metavar="DIR")] = Path("results")
-    """Folder that holds experiments."""
-
-    learner: Annotated[str | None, tyro.conf.arg(metavar="MODULE:CLASS", help_behavior_hint="")] = None
-    """The learner, if it is one of your own: its module is imported (docs/own_learner.md)."""
-
     def __post_init__(self) -> None:
         """Check every flag."""
         check_fields(self)
-        require_film_name(self.out)
 
 
 @clean_exit()
 def main() -> None:
     """Watch from the command line."""
     arguments = parse(Arguments, DESCRIPTION)
-    found = saved_policies.find(arguments.storage_path, arguments.target)
+    found = arguments.find()
     best = saved_policies.best_of(found)
-    if arguments.learner:
-        learner_typed(arguments.learner)
     kind = "progress" if arguments.film else f"iteration-{best.iteration}"
     out = arguments.out or Path(f"{best.name}-{kind}.gif")
-    require_writable(out)
+    require_film(out)
     from experiments.show.watched import watch  # what plays, which --help and a wrong name do without
 
     with threadpool_limits(1):  # as in the rollout actors

@@ -29,7 +29,6 @@ from experiments.show.origins import add_origins
 from experiments.show.page import Page
 from experiments.show.report import add_arrivals
 from experiments.show.text import Rows, code, counted, number, to_markdown
-from trainables.texts import printable
 
 METHOD = (
     "Returns are means over the games that ended in a window of {window:,} agent steps, with sampled actions; Dopamine"
@@ -44,6 +43,7 @@ METHOD = (
 )
 
 
+@mpl.rc_context(STYLE)
 def comparison_page(comparison: Comparison, experiments: Sequence[Experiment]) -> Page:
     """The page about a comparison of configurations in these experiments."""
     page = Page()
@@ -53,10 +53,7 @@ def comparison_page(comparison: Comparison, experiments: Sequence[Experiment]) -
         page.add(verdict(pair, comparison.steps, mark=code))
     page.add(differing(comparison))
     page.add("## Learning curves")
-    page.show(
-        curves=curves_figure(comparison, [printable(label) for label in labels]),
-        differences=differences_figure(comparison, [printable(label) for label in labels]),
-    )
+    page.show(curves=curves_figure(comparison), differences=differences_figure(comparison))
     page.add("Thin lines are seeds, thick ones their means. Bands are 95% intervals by Student's t, at each point.")
     page.add(f"## At {comparison.steps:,} agent steps")
     page.add(to_markdown(side_table(comparison)))
@@ -179,37 +176,37 @@ def _interval(estimate: Estimate, form: str) -> str:
     return "" if math.isnan(estimate.low) else f"{estimate.low:{form}} to {estimate.high:{form}}"
 
 
-def curves_figure(comparison: Comparison, labels: Sequence[str]) -> Figure:
+def curves_figure(comparison: Comparison) -> Figure:
     """Mean returns in windows: over agent steps, as far as they are compared, and below over wall-clock time."""
-    with mpl.rc_context(STYLE):
-        figure = new_figure(5.6)
-        above, below = figure.subplots(2, sharey=True)
-        for side, label, colour in zip(comparison.sides, labels, COLOURS, strict=False):
-            over_steps = [curve.returns_at(comparison.steps_k) for curve in side.curves]
-            named = f"{label}, {counted(len(side.curves), 'seed')}"
-            draw_runs(above, comparison.steps_k, np.array(over_steps), colour, named)
-            draw_runs(below, *_over_time(side, comparison.steps), colour, None)
-        label_steps(above, comparison.sides[0].configuration.env_id)
-        label_time(below)
-        for axes in (above, below):
-            axes.set_xlim(left=0)
-            axes.set_ylabel("mean return in a window")
-        legend_below(figure)
+    figure = new_figure(5.6)
+    above, below = figure.subplots(2, sharey=True)
+    for side, colour in zip(comparison.sides, COLOURS, strict=False):
+        over_steps = [curve.returns_at(comparison.steps_k) for curve in side.curves]
+        named = f"{side.label}, {counted(len(side.curves), 'seed')}"
+        draw_runs(above, comparison.steps_k, np.array(over_steps), colour, named)
+        draw_runs(below, *_over_time(side, comparison.steps), colour, None)
+    label_steps(above, comparison.sides[0].configuration.env_id)
+    label_time(below)
+    for axes in (above, below):
+        axes.set_xlim(left=0)
+        axes.set_ylabel("mean return in a window")
+    legend_below(figure)
     return figure
 
 
-def differences_figure(comparison: Comparison, labels: Sequence[str]) -> Figure:
+def differences_figure(comparison: Comparison) -> Figure:
     """How much higher the mean returns of the other sides are than the first one's, over agent steps."""
-    with mpl.rc_context(STYLE):
-        figure = new_figure(3.2)
-        axes = figure.add_subplot()
-        axes.axhline(0, color=INK, linewidth=1)
-        for pair, label, colour in zip(comparison.pairs, labels[1:], COLOURS[1:], strict=False):
-            _draw_difference(axes, pair, f"{label} \N{MINUS SIGN} {labels[0]}", colour)
-        label_steps(axes, comparison.sides[0].configuration.env_id)
-        axes.set_xlim(left=0)
-        axes.set_ylabel("difference of mean returns")
-        legend_below(figure)
+    figure = new_figure(3.2)
+    axes = figure.add_subplot()
+    axes.axhline(0, color=INK, linewidth=1)
+    for pair, colour in zip(comparison.pairs, COLOURS[1:], strict=False):
+        label = f"{pair.other.label} \N{MINUS SIGN} {pair.baseline.label}"
+        axes.plot(pair.steps_k, pair.mean_k, color=colour, linewidth=2, marker=_marker(pair.mean_k), label=label)
+        axes.fill_between(pair.steps_k, pair.low_k, pair.high_k, color=colour, alpha=0.2, linewidth=0)
+    label_steps(axes, comparison.sides[0].configuration.env_id)
+    axes.set_xlim(left=0)
+    axes.set_ylabel("difference of mean returns")
+    legend_below(figure)
     return figure
 
 
@@ -239,8 +236,3 @@ def draw_runs(axes: Axes, x: np.ndarray, samples: np.ndarray, colour: str, label
 def _marker(y: np.ndarray) -> str | None:
     """Of a curve that is a single point, which no line shows."""
     return "o" if np.isfinite(y).sum() == 1 else None
-
-
-def _draw_difference(axes: Axes, pair: Pair, label: str, colour: str) -> None:
-    axes.plot(pair.steps_k, pair.mean_k, color=colour, linewidth=2, marker=_marker(pair.mean_k), label=label)
-    axes.fill_between(pair.steps_k, pair.low_k, pair.high_k, color=colour, alpha=0.2, linewidth=0)

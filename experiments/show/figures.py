@@ -1,16 +1,17 @@
-"""Learning curves, and the style that all figures share: Okabe and Ito's colours, which everybody can tell apart."""
+"""Learning curves, and the style that all figures share: Okabe and Ito's colours, which everybody can tell apart.
 
-import math
+A page's figures are drawn and saved within ``matplotlib.rc_context(STYLE)``: some of it counts only as they are saved.
+"""
+
 import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, MultipleLocator
+from matplotlib.ticker import EngFormatter, MaxNLocator, MultipleLocator
 
 from experiments.read.configurations import Configuration
 from experiments.read.statistics import mean_interval
@@ -49,8 +50,7 @@ STYLE: Any = {
 
 def new_figure(height: float, width: float = WIDTH) -> Figure:
     """An empty figure; inches."""
-    with mpl.rc_context(STYLE):
-        return Figure(figsize=(width, height), layout="constrained")
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 def learning_curves(configurations: Sequence[Configuration], labels: Sequence[str], x: str) -> Figure:
@@ -59,19 +59,18 @@ def learning_curves(configurations: Sequence[Configuration], labels: Sequence[st
     Each seed is a thin line; the mean of several is a thick one in a 95% band. The first configurations have colours,
     so put the best ones first; the others are grey. All are of one environment.
     """
-    with mpl.rc_context(STYLE):
-        others = len(configurations) - len(COLOURS)
-        figure = new_figure(3.2)
-        axes = figure.add_subplot()
-        if others > 0:
-            axes.plot([], color=GREY, label=f"{counted(others, 'other configuration')}")
-        for index, (configuration, label) in reversed(list(enumerate(zip(configurations, labels, strict=True)))):
-            coloured = index < len(COLOURS)
-            _draw(axes, configuration, x, COLOURS[index] if coloured else GREY, label if coloured else None)
-        label_steps(axes, configurations[0].env_id) if x == "timesteps_total" else label_time(axes)
-        axes.set_xlim(left=0)
-        axes.set_ylabel(RETURN)
-        legend_below(figure, reverse=True)
+    others = len(configurations) - len(COLOURS)
+    figure = new_figure(3.2)
+    axes = figure.add_subplot()
+    if others > 0:
+        axes.plot([], color=GREY, label=f"{counted(others, 'other configuration')}")
+    for index, (configuration, label) in reversed(list(enumerate(zip(configurations, labels, strict=True)))):
+        coloured = index < len(COLOURS)
+        _draw(axes, configuration, x, COLOURS[index] if coloured else GREY, label if coloured else None)
+    label_steps(axes, configurations[0].env_id) if x == "timesteps_total" else label_time(axes)
+    axes.set_xlim(left=0)
+    axes.set_ylabel(RETURN)
+    legend_below(figure, reverse=True)
     return figure
 
 
@@ -96,14 +95,9 @@ def label_time(axes: Axes) -> None:
     longest = axes.get_xlim()[1]
     unit, seconds = next(((u, s) for u, s in (("h", 3600), ("min", 60)) if longest > 2 * s), ("s", 1))
     axes.set_xlabel(f"wall-clock time of training ({unit})")
-    axes.xaxis.set_major_locator(MultipleLocator(seconds * _round_step(longest / seconds)))
+    _, step, *_ = MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(0, longest / seconds)
+    axes.xaxis.set_major_locator(MultipleLocator(seconds * step))
     axes.xaxis.set_major_formatter(lambda x, _: f"{x / seconds:g}")
-
-
-def _round_step(span: float) -> float:
-    """Distance between ticks, 1, 2 or 5 times a power of ten, so that about five fit into the span."""
-    power = 10 ** math.floor(math.log10(span / 5))
-    return next(step * power for step in (1, 2, 5, 10) if span / (step * power) <= 6)
 
 
 def _draw(axes: Axes, configuration: Configuration, x: str, colour: str, label: str | None) -> None:
@@ -151,34 +145,27 @@ def mean_curve(curves: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndar
     return (grid, samples.mean(axis=0), *mean_interval(samples))
 
 
-def speed_figure(points: Sequence[tuple[int, float]], found: Sequence[Speed]) -> Figure:
-    """Agent steps per second against workers: of trials, ``points`` of both, their means and linear speed-up."""
+def speed_figure(found: Sequence[Speed]) -> Figure:
+    """Agent steps per second against workers: of trials, their means and linear speed-up."""
     workers = [speed.workers for speed in found]
-    with mpl.rc_context(STYLE):
-        figure = new_figure(3.4)
-        axes = figure.add_subplot()
-        each = found[0].steps_per_s / workers[0]
-        axes.plot(workers, [each * n for n in workers], "--", color=GREY, label="linear speed-up")
-        means = [speed.steps_per_s for speed in found]
-        axes.plot(workers, means, "-", color=COLOURS[1], linewidth=2, label="mean, with its parallel efficiency")
-        axes.plot(
-            [workers for workers, _ in points],
-            [rate for _, rate in points],
-            "o",
-            color=COLOURS[0],
-            alpha=0.65,
-            markeredgewidth=0,
-            label="trial (median of its iterations)",
-        )
-        box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
-        for speed in found[1:]:
-            text, point = f"{speed.efficiency:.0%}", (speed.workers, speed.steps_per_s)
-            axes.annotate(text, point, (0, -24), textcoords="offset points", ha="center", color=INK, bbox=box)
-        axes.set_xticks(workers)
-        axes.margins(x=0.08)
-        axes.set_ylim(bottom=0)
-        axes.yaxis.set_major_formatter(EngFormatter(sep=""))
-        axes.set_xlabel("rollout workers")
-        axes.set_ylabel("agent steps per second")
-        axes.legend(loc="upper left")
+    figure = new_figure(3.4)
+    axes = figure.add_subplot()
+    each = found[0].steps_per_s / workers[0]
+    axes.plot(workers, [each * n for n in workers], "--", color=GREY, label="linear speed-up")
+    means = [speed.steps_per_s for speed in found]
+    axes.plot(workers, means, "-", color=COLOURS[1], linewidth=2, label="mean, with its parallel efficiency")
+    x, y = zip(*((speed.workers, rate) for speed in found for rate in speed.rates), strict=True)
+    label = "trial (median of its iterations)"
+    axes.plot(x, y, "o", color=COLOURS[0], alpha=0.65, markeredgewidth=0, label=label)
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+    for speed in found[1:]:
+        text, point = f"{speed.efficiency:.0%}", (speed.workers, speed.steps_per_s)
+        axes.annotate(text, point, (0, -24), textcoords="offset points", ha="center", color=INK, bbox=box)
+    axes.set_xticks(workers)
+    axes.margins(x=0.08)
+    axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.set_xlabel("rollout workers")
+    axes.set_ylabel("agent steps per second")
+    axes.legend(loc="upper left")
     return figure

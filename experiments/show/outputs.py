@@ -5,7 +5,7 @@ import math
 import os
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 from rich import filesize
 
@@ -20,21 +20,16 @@ if TYPE_CHECKING:
 Format = Literal["csv", "parquet", "json"]
 
 
-def require_film_name(out: Path | None) -> None:
-    """Raise ConfigError if ``--out`` names no file for a film: one that ends in .gif, and in no checkpoint."""
-    if not out:
-        return
+def require_film(out: Path) -> None:
+    """Raise ConfigError unless ``--out`` is a file for a film, in no checkpoint, that can be written."""
+    folder = out.absolute().parent
     if out.suffix != ".gif":
         raise ConfigError(f"--out {out}: accepted is a file name that ends in .gif")
-    if not out.absolute().parent.is_dir():
+    if not folder.is_dir():
         raise ConfigError(f"--out {out}: there is no folder {out.parent}")
-    if os.path.lexists(out.absolute().parent / STATE):
+    if os.path.lexists(folder / STATE):
         raise ConfigError(f"--out {out}: {out.parent} is a checkpoint, which stays as it was written")
-
-
-def require_writable(out: Path) -> None:
-    """Raise ConfigError if a film cannot be written there."""
-    if out.is_dir() or not os.access(out if out.exists() else out.absolute().parent, os.W_OK):
+    if out.is_dir() or not os.access(out if out.exists() else folder, os.W_OK):
         raise ConfigError(f"--out {out} cannot be written: it names another place for the film")
 
 
@@ -46,35 +41,29 @@ def write_out(out: Path, content: bytes) -> None:
         raise ConfigError(f"--out {out} cannot be written: {error.strerror}") from None
 
 
-def format_of(path: Path | None) -> Format:
-    """The format that a file's name asks for; CSV if it says nothing."""
-    suffix = path.suffix.removeprefix(".") if path else ""
-    return next((known for known in get_args(Format) if known == suffix), "csv")
+def to_bytes(frame: "pd.DataFrame", kind: str) -> bytes:
+    """The frame with all digits of its numbers, as CSV for any other kind. A missing value is an empty cell there.
 
-
-def to_bytes(frame: "pd.DataFrame", kind: Format) -> bytes:
-    """The frame with all digits of its numbers. A missing value is an empty cell in CSV, and null in JSON.
-
-    JSON is an array of records, one a line. It has no notation for an infinite number, which is null, too.
+    JSON is an array of records, one a line. It has no notation for an infinite number, which is null, as a missing one.
     """
     if kind == "parquet":
         buffer = BytesIO()
         frame.to_parquet(buffer, index=False)
         return buffer.getvalue()
-    if kind == "csv":
+    if kind != "json":
         return frame.to_csv(index=False, lineterminator="\n").encode()
     records = frame.astype(object).where(frame.notna() & ~frame.isin([math.inf, -math.inf]), None).to_dict("records")
     return ("[\n" + ",\n".join(json.dumps(record, allow_nan=False) for record in records) + "\n]\n").encode()
 
 
-def put(frame: "pd.DataFrame", kind: Format, path: Path | None) -> None:
-    """Write the frame to a file and print where, or print the frame itself.
+def put(frame: "pd.DataFrame", kind: str | None, path: Path | None) -> None:
+    """Write the frame to a file, by default as its name ends, and print where; or print the frame itself.
 
     Raises ConfigError if it cannot be written there, or for a format that is no text without a file.
     """
     if path is None and kind == "parquet":
         raise ConfigError("--format parquet is no text: it needs --out FILE")
-    content = to_bytes(frame, kind)
+    content = to_bytes(frame, kind or (path.suffix[1:] if path else ""))
     if path is None:
         for text in content.decode().splitlines():
             line(text)

@@ -8,12 +8,10 @@ from io import BytesIO
 from pathlib import Path
 
 import markdown
-import matplotlib as mpl
 from matplotlib.figure import Figure
 from rich import filesize
 
 from experiments.record.folders import display, inside
-from experiments.show.figures import STYLE
 from experiments.show.text import line
 from trainables.checks import ConfigError
 from trainables.files import replace_text, replacing
@@ -37,18 +35,17 @@ class Page:
         """Another paragraph."""
         self.text += text.rstrip() + "\n\n"
 
-    def add_section(self, title: str) -> None:
-        """A heading, unless the page has it."""
+    def add_section(self, title: str, introduction: str = "") -> None:
+        """A heading, and what stands below it, unless the page has it."""
         if f"## {title}\n" not in self.text:
-            self.add(f"## {title}")
+            self.add(f"## {title}\n\n{introduction}")
 
     def show(self, **figures: Figure) -> None:
         """Figures side by side, if the screen is wide enough. A second one of a name has a number."""
         names = [name if f"{name}.svg" not in self.pictures else f"{name}_{len(self.pictures)}" for name in figures]
         for name, figure in zip(names, figures.values(), strict=True):
             buffer = BytesIO()
-            with mpl.rc_context(STYLE):  # for ticks become text, and ids are given, only as the figure is saved
-                figure.savefig(buffer, format="svg", metadata={"Date": None})
+            figure.savefig(buffer, format="svg", metadata={"Date": None})
             self.pictures[f"{name}.svg"] = buffer.getvalue()
         self.add("\n".join(f"![{name.replace('_', ' ')}]({{figures}}/{name}.svg)" for name in names))
 
@@ -59,33 +56,24 @@ def publish(page: Page, out: Path | None, experiment: Path, name: str) -> None:
     Beside the HTML file stands the same as Markdown. Raises ConfigError if they cannot be written there.
     """
     path = out or inside(experiment, name)
-    if path.suffix == ".md":
-        raise ConfigError(
-            f"--out {path}: accepted is the HTML page's name, as {path.with_suffix('.html')}; Markdown is beside it"
-        )
-    if out and path.is_dir():
-        raise ConfigError(f"--out {path} is a folder: accepted is the HTML page's name, as {path / name}")
-    if not out and path.exists() and not path.is_file():
-        raise ConfigError(f"{path} is in the way: it is no file")
+    if path.suffix == ".md" or path.is_dir():
+        example = path / name if path.is_dir() else path.with_suffix(".html")
+        raise ConfigError(f"--out {path}: accepted is the HTML page's name, as {example}; Markdown is beside it")
     try:
-        _write(page, path)
+        folder = inside(path.parent, f"{path.stem}_figures")
+        folder.mkdir(exist_ok=True)
+        for picture, content in page.pictures.items():
+            with replacing(inside(folder, picture)) as file:
+                file.write(content)
+        replace_text(path.with_suffix(".md"), page.text.replace("{figures}", folder.name))
+        if out and out.exists() and (out.is_symlink() or not out.is_file()):  # --out may lead elsewhere
+            out.write_text(to_html(page), encoding="utf-8")
+        else:
+            replace_text(path, to_html(page))
     except OSError as error:
         raise ConfigError(f"--out {path} cannot be written: {error.strerror}") from None
-    for file in (path, path.with_suffix(".md")):
-        line(f"{display(file.absolute())}  ({filesize.decimal(file.stat().st_size)})")
-
-
-def _write(page: Page, path: Path) -> None:
-    folder = inside(path.parent, f"{path.stem}_figures")
-    folder.mkdir(exist_ok=True)
-    for name, picture in page.pictures.items():
-        with replacing(inside(folder, name)) as file:
-            file.write(picture)
-    replace_text(path.with_suffix(".md"), page.text.replace("{figures}", folder.name))
-    if path.exists() and (path.is_symlink() or not path.is_file()):  # where --out may lead
-        path.write_text(to_html(page), encoding="utf-8")
-    else:
-        replace_text(path, to_html(page))
+    for written in (path, path.with_suffix(".md")):
+        line(f"{display(written.absolute())}  ({filesize.decimal(written.stat().st_size)})")
 
 
 def to_html(page: Page) -> str:

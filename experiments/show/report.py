@@ -1,7 +1,10 @@
 """The report of one or several experiments, section by section."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
+
+import matplotlib as mpl
 
 from experiments.ask.budget import duration
 from experiments.ask.schedulers import SCHEDULERS
@@ -15,7 +18,7 @@ from experiments.read.statistics import importances
 from experiments.read.trial import Trial, rank
 from experiments.read.windows import window_size
 from experiments.show import tables
-from experiments.show.figures import learning_curves, speed_figure
+from experiments.show.figures import STYLE, learning_curves, speed_figure
 from experiments.show.origins import add_origins
 from experiments.show.page import Page
 from experiments.show.settings import (
@@ -35,6 +38,7 @@ MAX_EFFECTS = 24
 """Settings whose effects are drawn."""
 
 
+@mpl.rc_context(STYLE)
 def report(experiments: Sequence[Experiment]) -> Page:
     """The page about these experiments."""
     page = Page()
@@ -72,8 +76,8 @@ def report(experiments: Sequence[Experiment]) -> Page:
 
 def _summary(page: Page, experiments: Sequence[Experiment], trials: Sequence[Trial]) -> None:
     scored = [trial for trial in trials if trial.rows]
-    states = {state: sum(trial.state == state for trial in trials) for state in sorted({t.state for t in trials})}
-    counts = ", ".join(f"{count} {state}" for state, count in states.items()) or "none yet"
+    states = Counter(trial.state for trial in trials)
+    counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "none yet"
     if not scored:
         page.add(f"Trials: {counts}. There are no results yet.")
         return
@@ -168,16 +172,14 @@ def _settings(
 def _speeds(page: Page, title: str, trials: Sequence[Trial]) -> None:
     if not (found := tables.speeds(trials)):
         return
-    if "## Speed\n" not in page.text:
-        page.add("## Speed")
-        page.add(
-            "The speed-up is over the fewest workers; it is linear if n times as many workers are n times as"
-            " fast. Parallel efficiency is the speed-up divided by n. Trials that ran at the same time shared"
-            " the machine, so a sweep's figures are a lower bound."
-        )
+    page.add_section(
+        "Speed",
+        "The speed-up is over the fewest workers; it is linear if n times as many workers are n times as fast. Parallel"
+        " efficiency is the speed-up divided by n. Trials that ran at the same time shared the machine, so a sweep's"
+        " figures are a lower bound.",
+    )
     page.add(f"### Workers of {title}")
-    rates = [rate for trial in trials for rate in tables.rates(trial)]
-    page.show(**{f"{trials[0].learner}_speed": speed_figure(rates, found)})
+    page.show(**{f"{trials[0].learner}_speed": speed_figure(found)})
     page.add(to_markdown(tables.speed_table(found)))
 
 
@@ -240,9 +242,9 @@ def _exchanges(page: Page, experiment: Experiment) -> None:
 
 def _failures(page: Page, trials: Sequence[Trial]) -> None:
     for trial in trials:
-        if trial.error or trial.diverged:
-            page.add_section("Failures")
         if trial.error:
+            page.add_section("Failures")
             page.add(f"{code(trial.name)} failed:\n\n{block(trial.error)}")
         elif trial.diverged:
+            page.add_section("Failures")
             page.add(f"{code(trial.name)} diverged at iteration {trial.iterations}: an update was not finite.")

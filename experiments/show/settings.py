@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,22 +12,12 @@ from experiments.plan.trial_names import short
 from experiments.read.experiments import Experiment
 from experiments.read.statistics import MIN_CONFIGURATIONS, Estimate
 from experiments.read.trial import Trial
-from experiments.show.figures import COLOURS, GREY, INK, RETURN, STYLE, new_figure
+from experiments.show.figures import COLOURS, GREY, INK, RETURN, new_figure
 from experiments.show.text import code
-from trainables.texts import printable
 
 
-class Mean(NamedTuple):
-    """The mean score of the trials in a range of a setting."""
-
-    low: float
-    high: float
-    score: float
-    trials: int
-
-
-def marginal_means(values: Sequence[float], scores: Sequence[float]) -> list[Mean]:
-    """Mean scores over ranges of a setting that hold about equally many trials, three or more.
+def marginal_means(values: Sequence[float], scores: Sequence[float]) -> list[tuple[float, float, float]]:
+    """Ranges of a setting that hold about equally many trials, three or more: their ends, and their mean scores.
 
     ``values`` and ``scores`` have one entry a trial. Empty if there are too few trials for two ranges.
     """
@@ -38,7 +27,7 @@ def marginal_means(values: Sequence[float], scores: Sequence[float]) -> list[Mea
         return []
     bin_n = np.searchsorted(np.sort(value_n), value_n) * bins // len(value_n)  # by rank; equal values stay together
     parts = [bin_n == index for index in np.unique(bin_n)]
-    return [Mean(value_n[p].min(), value_n[p].max(), float(score_n[p].mean()), int(p.sum())) for p in parts]
+    return [(value_n[part].min(), value_n[part].max(), float(score_n[part].mean())) for part in parts]
 
 
 def comparable(trials: Sequence[Trial]) -> tuple[int, list[Trial], list[float]]:
@@ -84,26 +73,25 @@ def effects_figure(trials: Sequence[Trial], scores: Sequence[float], names: Sequ
     """The score of every trial against each of the settings ``names``, with marginal means as bars."""
     columns = min(2, len(names))
     rows = math.ceil(len(names) / columns)
-    with mpl.rc_context(STYLE):
-        figure = new_figure(0.4 + 2.5 * rows)
-        panels = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
-        for name, axes in zip(names, panels, strict=False):
-            values: list[Any] = [trial.config.get(name) for trial in trials]
-            if is_range(values):
-                _draw_scale(axes, [*map(float, values)], scores)
-            else:
-                _draw_choices(axes, values, scores)
-            axes.set_xlabel(printable(name)[:60])
-        for axes in panels[len(names) :]:
-            axes.remove()
-        figure.supylabel(RETURN, fontsize="medium", color=INK)
+    figure = new_figure(0.4 + 2.5 * rows)
+    panels = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
+    for name, axes in zip(names, panels, strict=False):
+        values: list[Any] = [trial.config.get(name) for trial in trials]
+        if is_range(values):
+            _draw_scale(axes, [*map(float, values)], scores)
+        else:
+            _draw_choices(axes, values, scores)
+        axes.set_xlabel(name[:60])
+    for axes in panels[len(names) :]:
+        axes.remove()
+    figure.supylabel(RETURN, fontsize="medium", color=INK)
     return figure
 
 
 def _draw_scale(axes: Axes, values: Sequence[Any], scores: Sequence[float]) -> None:
     axes.plot(values, scores, "o", color=COLOURS[0], alpha=0.65, markeredgewidth=0)
-    for mean in marginal_means(values, scores):
-        axes.plot([mean.low, mean.high], [mean.score] * 2, "-|", color=COLOURS[1], linewidth=2.5, markersize=7)
+    for low, high, mean in marginal_means(values, scores):
+        axes.plot([low, high], [mean, mean], "-|", color=COLOURS[1], linewidth=2.5, markersize=7)
     if is_logarithmic(values):
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(short_tick)
@@ -120,7 +108,7 @@ def _draw_choices(axes: Axes, values: Sequence[Any], scores: Sequence[float]) ->
         spread = np.linspace(-0.12, 0.12, len(there)) if len(there) > 1 else [0]
         axes.plot(position + np.asarray(spread), there, "o", color=COLOURS[0], alpha=0.65, markeredgewidth=0)
         axes.hlines(np.mean(there), position - 0.28, position + 0.28, color=COLOURS[1], linewidth=2.5)
-    axes.set_xticks(range(len(choices)), [printable(short(choice))[:40] for choice in choices])
+    axes.set_xticks(range(len(choices)), [short(choice)[:40] for choice in choices])
     axes.set_xlim(-0.6, len(choices) - 0.4)
     axes.grid(visible=False, axis="x")
 
@@ -149,22 +137,21 @@ def importance_lines(count: int, found: Mapping[str, Estimate], steps: int) -> l
 
 def importance_figure(found: Mapping[str, Estimate]) -> Figure:
     """A bar a setting, the most important one above, with its interval. At least one estimate is a number."""
-    known = [(printable(name)[:40], estimate) for name, estimate in found.items() if estimate.value == estimate.value]
-    with mpl.rc_context(STYLE):
-        figure = new_figure(0.9 + 0.36 * len(known))
-        axes = figure.add_subplot()
-        for y, (_, estimate) in enumerate(known):
-            value, low, high = (100 * each for each in estimate)
-            axes.barh(y, value, height=0.6, color=COLOURS[0] if low > 0 else GREY)
-            axes.plot([low, high], [y, y], "-|", color=INK, linewidth=1.3, markersize=7, clip_on=False)
-            text = f"{value:.0f}% ({low:.0f} to {high:.0f}%)"
-            axes.annotate(text, (1.03, y), xycoords=axes.get_yaxis_transform(), va="center", fontsize=9.5, color=INK)
-        axes.set_yticks(range(len(known)), [name for name, _ in known])
-        axes.tick_params(axis="y", length=0)
-        axes.set_ylim(len(known) - 0.5, -0.5)
-        axes.set_xlim(0, 100)
-        axes.grid(visible=False, axis="y")
-        axes.set_xlabel("share of the variance of returns (%)")
+    known = [(name[:40], estimate) for name, estimate in found.items() if estimate.value == estimate.value]
+    figure = new_figure(0.9 + 0.36 * len(known))
+    axes = figure.add_subplot()
+    for y, (_, estimate) in enumerate(known):
+        value, low, high = (100 * each for each in estimate)
+        axes.barh(y, value, height=0.6, color=COLOURS[0] if low > 0 else GREY)
+        axes.plot([low, high], [y, y], "-|", color=INK, linewidth=1.3, markersize=7, clip_on=False)
+        text = f"{value:.0f}% ({low:.0f} to {high:.0f}%)"
+        axes.annotate(text, (1.03, y), xycoords=axes.get_yaxis_transform(), va="center", fontsize=9.5, color=INK)
+    axes.set_yticks(range(len(known)), [name for name, _ in known])
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(len(known) - 0.5, -0.5)
+    axes.set_xlim(0, 100)
+    axes.grid(visible=False, axis="y")
+    axes.set_xlabel("share of the variance of returns (%)")
     return figure
 
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import datetime
-import itertools
 import os
 import time
 from collections.abc import Iterable, Sequence
@@ -162,33 +161,28 @@ class Speed(NamedTuple):
     """Throughput of the trials with one number of workers."""
 
     workers: int
-    trials: int
+    rates: list[float]  # each trial's median steps a second
     steps_per_s: float  # mean over trials
     speedup: float  # over the fewest workers
     efficiency: float  # parallel efficiency: the speed-up divided by the ratio of the numbers of workers
 
 
 def speeds(trials: Sequence[Trial]) -> list[Speed]:
-    """Throughput by number of workers; empty if they are the same in all trials."""
-    by_workers: dict[int, list[float]] = {}
-    for workers, rate in itertools.chain(*map(rates, trials)):
-        by_workers.setdefault(workers, []).append(rate)
-    if len(by_workers) < 2:
+    """Throughput by number of workers; empty if they are the same in all trials. A scheduler may lend a trial some."""
+    rates: dict[int, list[float]] = {}
+    for trial in trials:
+        had, rate = trial.curve("perf/workers"), trial.curve("perf/steps_per_s")
+        for workers in np.unique(had[np.isfinite(rate) & np.isfinite(had)]):
+            some = rate[(had == workers) & np.isfinite(rate)]
+            rates.setdefault(int(workers), []).append(float(np.median(some)))
+    if len(rates) < 2:
         return []
-    fewest = min(by_workers)
-    base = float(np.mean(by_workers[fewest]))
-    found = []
-    for workers, each in sorted(by_workers.items()):
-        speedup = float(np.mean(each)) / base
-        found.append(Speed(workers, len(each), float(np.mean(each)), speedup, speedup * fewest / workers))
+    fewest, found = min(rates), []
+    for workers, each in sorted(rates.items()):
+        mean = float(np.mean(each))
+        speedup = mean / float(np.mean(rates[fewest]))
+        found.append(Speed(workers, each, mean, speedup, speedup * fewest / workers))
     return found
-
-
-def rates(trial: Trial) -> list[tuple[int, float]]:
-    """Numbers of workers that a trial had, as its scheduler lent it some, and its median steps a second with each."""
-    had, rate = trial.curve("perf/workers"), trial.curve("perf/steps_per_s")
-    found = [(int(n), rate[(had == n) & np.isfinite(rate)]) for n in np.unique(had[np.isfinite(had)])]
-    return [(workers, float(np.median(some))) for workers, some in found if len(some)]
 
 
 def speed_table(found: Sequence[Speed]) -> Rows:
@@ -196,7 +190,7 @@ def speed_table(found: Sequence[Speed]) -> Rows:
     return [
         {
             "workers": str(speed.workers),
-            "trials": str(speed.trials),
+            "trials": str(len(speed.rates)),
             "steps/s": number(speed.steps_per_s, 0),
             "speed-up": number(speed.speedup, 2),
             "efficiency": f"{speed.efficiency:.0%}",

@@ -1,1 +1,1 @@
-"""The subcommands of results.py: one a file, each a dataclass of its flags with a method that does it."""
+"""The subcommands of results.py: each a dataclass of its flags with a method that does it."""

@@ -1,4 +1,4 @@
-"""What subcommands of results.py are given: which experiments, where they lie, and code that may be imported."""
+"""What subcommands of results.py, and watch.py, are given: which experiments or policy, and code to import."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +7,9 @@ from typing import Annotated
 import tyro
 
 from experiments.plan.learners import learner_typed
+from experiments.read import saved_policies
 from experiments.read.experiments import Experiment, read_experiment
+from experiments.read.saved_policies import CheckpointRef
 from experiments.record.spec import find
 
 
@@ -17,22 +19,6 @@ class Storage:
 
     storage_path: Annotated[Path, tyro.conf.arg(metavar="DIR")] = Path("results")
     """Folder that holds experiments."""
-
-    def read(self, name_or_path: str) -> Experiment:
-        """An experiment by name or path. Raises ConfigError, listing what there is, if it is not there."""
-        return read_experiment(find(self.storage_path, name_or_path))
-
-
-@dataclass(frozen=True)
-class One(Storage):
-    """An experiment to look at."""
-
-    experiment: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="EXPERIMENT", help_behavior_hint="")] = ""
-    """Name in the storage path, or path."""
-
-    def read_named(self) -> Experiment:
-        """The experiment. Raises ConfigError, listing what there is, if none is named or it is not there."""
-        return self.read(self.experiment)
 
 
 @dataclass(frozen=True)
@@ -45,13 +31,13 @@ class Several(Storage):
     ] = ()
     """Names in the storage path, or paths."""
 
-    def read_named(self) -> list[Experiment]:
+    def read(self) -> list[Experiment]:
         """All of them. Raises ConfigError, listing what there is, if none is named or one is not there."""
-        return [self.read(name) for name in self.experiments or [""]]
+        return [read_experiment(find(self.storage_path, name)) for name in self.experiments or [""]]
 
 
 @dataclass(frozen=True)
-class OwnCode:
+class OwnCode(Storage):
     """Code that a program may import."""
 
     learner: Annotated[str | None, tyro.conf.arg(metavar="MODULE:CLASS", help_behavior_hint="")] = None
@@ -61,3 +47,31 @@ class OwnCode:
         """Import it, if one was named. Raises ConfigError if that fails."""
         if self.learner:
             learner_typed(self.learner)
+
+
+@dataclass(frozen=True)
+class One(OwnCode):
+    """An experiment to look at."""
+
+    experiment: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="EXPERIMENT", help_behavior_hint="")] = ""
+    """Name in the storage path, or path."""
+
+    def read(self) -> Experiment:
+        """The experiment, its learner imported. Raises ConfigError, listing what there is, if it is not there."""
+        self.import_learner()
+        return read_experiment(find(self.storage_path, self.experiment))
+
+
+@dataclass(frozen=True)
+class Policy(OwnCode):
+    """A policy to take from its checkpoint."""
+
+    target: Annotated[
+        tyro.conf.Positional[str], tyro.conf.arg(metavar="CHECKPOINT|TRIAL|EXPERIMENT", help_behavior_hint="")
+    ] = ""
+    """A path, or the name of an experiment in the storage path."""
+
+    def find(self) -> list[CheckpointRef]:
+        """The checkpoints there, the learner imported. Raises ConfigError, listing what there is, if there is none."""
+        self.import_learner()
+        return saved_policies.find(self.storage_path, self.target)

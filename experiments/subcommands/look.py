@@ -2,10 +2,9 @@
 
 import json
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import tyro
 from rich import filesize
@@ -17,11 +16,11 @@ from experiments.read.experiments import read_all, read_group
 from experiments.read.frame import Frames
 from experiments.read.luck import state_with_confirmation
 from experiments.read.next_command import best_command, next_command, watch_command
-from experiments.record import folders
-from experiments.show.outputs import Format, format_of, put
+from experiments.record.folders import display
+from experiments.show.outputs import Format, put
 from experiments.show.tables import age, experiment_table
 from experiments.show.text import line, print_table
-from experiments.subcommands.arguments import One, OwnCode, Several, Storage
+from experiments.subcommands.arguments import One, Policy, Several, Storage
 from trainables.checks import Bounds, ConfigError, check_fields
 from trainables.texts import printable
 
@@ -67,7 +66,7 @@ class Report(Several):
 
     def run(self) -> None:
         """Write the report."""
-        experiments = self.read_named()
+        experiments = self.read()
         from experiments.show.page import publish  # matplotlib takes a second to import
         from experiments.show.report import report
 
@@ -143,13 +142,13 @@ class Table(Several):
         """Write the table."""
         if self.rows and self.windows:
             raise ConfigError("--rows and --windows are two tables: write one after the other")
-        frames = Frames(*self.read_named())
+        frames = Frames(*self.read())
         frame = frames.rows() if self.rows else frames.windows() if self.windows else frames.trials()
-        put(frame, self.format or format_of(self.out), self.out)
+        put(frame, self.format, self.out)
 
 
 @dataclass(frozen=True)
-class Best(One, OwnCode):
+class Best(One):
     """Print the command that trains the configuration with the best latest return (mean over its seeds).
 
     Example: python experiments/results.py best first --json
@@ -160,51 +159,40 @@ class Best(One, OwnCode):
 
     def run(self) -> None:
         """Print the best configuration."""
-        self.import_learner()
-        experiment = self.read_named()
+        experiment = self.read()
         command, best = best_command(experiment)
         if self.json:
             print(json.dumps({"learner": experiment.learner} | best | {"command": command}))
-        else:
-            line(command)
-            for text in notes(best):
-                print(printable(text), file=sys.stderr)
+            return
+        line(command)
+        if best["state"] in ("diverged", "failed"):
+            note(f"its best trial {best['state']} after iteration {best['iterations']}.")
+        if best["origin"]:
+            scratch = " The command trains from scratch, which is another thing: the score is not its own."
+            note(f"this is {best['origin']}.{scratch if best['from_scratch'] else ''}")
 
 
-def notes(best: Mapping[str, Any]) -> list[str]:
-    """What ``best_command`` knows that its command and score do not say."""
-    found = []
-    if best["state"] in ("diverged", "failed"):
-        found.append(f"Note: its best trial {best['state']} after iteration {best['iterations']}.")
-    if best["origin"]:
-        scratch = "The command trains from scratch, which is another thing: the score is not its own."
-        found.append(f"Note: this is {best['origin']}. {scratch if best['from_scratch'] else ''}".rstrip())
-    return found
+def note(text: str) -> None:
+    """Say beside a command what it does not."""
+    print(printable(f"Note: {text}"), file=sys.stderr)
 
 
 @dataclass(frozen=True)
-class Export(Storage, OwnCode):
+class Export(Policy):
     """Write the best policy alone into a new folder, in half precision: watch.py plays it, and it can be given away.
 
     Example: python experiments/results.py export first --out policy
     """
-
-    target: Annotated[
-        tyro.conf.Positional[str], tyro.conf.arg(metavar="CHECKPOINT|TRIAL|EXPERIMENT", help_behavior_hint="")
-    ] = ""
-    """A path, or the name of an experiment in the storage path."""
 
     out: Annotated[Path, tyro.conf.arg(metavar="DIR")] = Path("policy")
     """The new folder."""
 
     def run(self) -> None:
         """Write the policy."""
-        self.import_learner()
-        best = saved_policies.best_of(saved_policies.find(self.storage_path, self.target))
+        best = saved_policies.best_of(self.find())
         try:
             size = saved_policies.export(best, self.out)
         except OSError as error:
             raise ConfigError(f"--out {self.out} cannot be written: {error.strerror}") from None
-        where = folders.display(best.folder)
-        line(f"{where}: iteration {best.iteration}, {best.in_training}")
+        line(f"{display(best.folder)}: iteration {best.iteration}, {best.in_training}")
         line(f"Watch:  {watch_command(self.out.absolute(), best.state.learner)}  ({filesize.decimal(size)})")

@@ -11,9 +11,9 @@ from experiments.plan.resources import local_cpus
 from experiments.read.experiments import Experiment
 from experiments.read.trial import Trial
 from experiments.record.folders import display
-from experiments.show.outputs import require_film_name, require_writable, write_out
+from experiments.show.outputs import require_film, write_out
 from experiments.show.text import line
-from experiments.subcommands.arguments import One, OwnCode
+from experiments.subcommands.arguments import One
 from trainables.checks import Bounds, ConfigError, check_fields
 
 MAX_WORKERS = 256
@@ -21,7 +21,7 @@ MAX_WORKERS = 256
 
 
 @dataclass(frozen=True)
-class Again(One, OwnCode):
+class Again(One):
     """An experiment to be played again."""
 
     num_workers: Annotated[
@@ -59,8 +59,7 @@ class Verify(Again):
 
     def run(self) -> None:
         """Verify, and end the program with status 1 if something is different."""
-        self.import_learner()
-        experiment = self.read_named()
+        experiment = self.read()
         from experiments.run.again import verify  # loads Ray, which --help and a wrong name have no use for
 
         if not verify(experiment, self.iterations, self.seed, self.num_workers):
@@ -105,17 +104,15 @@ class Replay(Again):
         super().__post_init__()
         if self.game is not None and self.slot is not None:
             raise ConfigError("--game and --slot are two ways to name a game: give one")
-        require_film_name(self.out)
 
     def run(self) -> None:
         """Play again, and write the film."""
-        self.import_learner()
-        experiment = self.read_named()
+        experiment = self.read()
         trial = self._chosen(experiment)
         iteration = trial.iterations if self.iteration is None else self.iteration
         which = f"game-{self.game or 0}" if self.slot is None else f"slot-{self.slot}"
         out = self.out or Path(f"{experiment.name}-{trial.name[:5]}-iteration-{iteration}-{which}.gif")
-        require_writable(out)
+        require_film(out)
         from experiments.run.again import WantedGame, recorded, replay  # loads Ray
 
         game = None if self.slot is not None else self.game or 0

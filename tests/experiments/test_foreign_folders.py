@@ -20,7 +20,7 @@ import ray
 
 from experiments.read.saved_policies import copy
 from experiments.record.folders import RECORD
-from experiments.show.outputs import require_writable
+from experiments.show.outputs import require_film
 from tests.helpers.foreign_experiments import DEEP, common_folder, damage, make_sound, unprivileged, watched
 from tests.helpers.made import FUZZ_MINUTES, generators
 from tests.helpers.programs import call, refused
@@ -30,6 +30,7 @@ from trainables.checkpoints import ARRAYS, STATE
 from trainables.checks import ConfigError
 from trainables.config import PGConfig
 from trainables.sampling.environments import BoxEnvironment, flat_environment
+from trainables.surroundings import SOCKETS_FOLDER, private_folder
 
 pytestmark = pytest.mark.ray  # runs whole programs for seconds
 
@@ -61,6 +62,7 @@ def work(sound, tmp_path, monkeypatch):
     (tmp_path / "outside" / "precious").write_text("precious")
     (tmp_path / "evil_module.py").write_text("raise SystemExit('imported')")
     monkeypatch.syspath_prepend(tmp_path)
+    private_folder(SOCKETS_FOLDER)  # made once in a process, and no part of what a program does to an experiment
     monkeypatch.setattr(ray, "init", begin)  # programs end where they would start a Ray
     monkeypatch.setattr(ray, "is_initialized", lambda: False)  # also where this process has one for other tests
     shutil.copytree(sound, tmp_path / "work")
@@ -271,7 +273,7 @@ def test_folders_without_permission_are_left_out_or_named_in_one_line():
                 refused("results.py", command, "nothing", "--storage-path", folder)
             assert "trpo cannot be written" in refused("sweep_trpo.py", "--resume", folder / "trpo")
             with pytest.raises(ConfigError, match="cannot be written"):
-                require_writable(folder / "trpo" / "film.gif")
+                require_film(folder / "trpo" / "film.gif")
     assert status == 0
     assert "Damaged unlisted:" in output
 

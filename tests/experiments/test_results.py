@@ -63,6 +63,8 @@ def test_a_table_goes_to_the_terminal_or_to_a_file_in_the_format_of_its_name(sto
     assert printed[printed["experiment"] == "killed"]["episode_reward_mean"].tolist() == [-20, -17, -14]
     for words, read in (
         (["--out", "a.parquet"], pd.read_parquet),
+        (["--out", "a.json"], pd.read_json),
+        (["--out", "a.txt"], pd.read_csv),
         (["--format", "json", "--output", "b"], pd.read_json),
     ):
         _, output, _ = run_results("table", "pg-sweep", "killed", "--rows", *words)

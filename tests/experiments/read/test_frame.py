@@ -11,7 +11,7 @@ import pytest
 
 from experiments import read
 from experiments.read.experiments import read_experiment
-from experiments.show.outputs import format_of, to_bytes
+from experiments.show.outputs import to_bytes
 from tests.helpers.trials import CARTPOLE
 from tests.helpers.written_experiments import write_experiment
 from trainables.checks import ConfigError
@@ -113,11 +113,6 @@ def test_what_no_program_of_ours_writes_stays_out_or_becomes_text(first):
     path.write_text("".join(json.dumps(row | {f"x{i}": 1 for i in range(2000)}) + "\n" for row in rows))
     with pytest.raises(ConfigError, match="metrics and settings: accepted are up to 1,000"):
         read.experiment(first).rows()
-
-
-def test_a_format_is_the_one_that_the_files_name_says():
-    names = [None, Path("a.csv"), Path("a.parquet"), Path("a.json"), Path("a.txt"), Path("csv")]
-    assert [format_of(name) for name in names] == ["csv", "csv", "parquet", "json", "csv", "csv"]
 
 
 def test_frames_take_experiments_that_were_read_before(first):

@@ -132,7 +132,7 @@ def test_runs_of_a_single_window_are_points(tmp_path):
     path = groups[1][0].trials[0].folder / "result.json"
     path.write_text(path.read_text().replace('"time_total_s": 2.0', '"time_total_s": 1.3'))
     groups[1] = [read_experiment(groups[1][0].folder)]
-    for axes in curves_figure(compare(groups, window=1000), ["old", "new"]).axes:
+    for axes in curves_figure(compare(groups, window=1000)).axes:
         seeds = [line for line in axes.lines if line.get_linewidth() == 0.7]
         points = [np.isfinite(np.asarray(line.get_ydata(), float)).sum() for line in seeds]
         assert (points, [line.get_marker() for line in seeds]) == ([1] * 4, ["o"] * 4)

@@ -166,7 +166,7 @@ def test_trials_that_a_time_budget_stopped_have_more_to_play(tmp_path):
 
 def test_a_folder_in_the_place_of_a_page_is_refused_and_nothing_is_left(halved, tmp_path):
     (tmp_path / "pages").mkdir()
-    with pytest.raises(ConfigError, match=r"pages is a folder: accepted is the HTML page's name, as .*report\.html"):
+    with pytest.raises(ConfigError, match=r"pages: accepted is the HTML page's name, as .*report\.html"):
         publish(report([read_experiment(halved)]), tmp_path / "pages", halved, "report.html")
     assert {path.name for path in tmp_path.iterdir()} == {"pages", "results"}
     assert not any((tmp_path / "pages").iterdir())
