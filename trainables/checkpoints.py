@@ -100,16 +100,13 @@ def load(
     if state.learner != learner:
         raise CheckpointError(f"{directory}: a checkpoint of {state.learner!r}, not of {learner!r}")
     _check_arrays_file(directory, state)
-    found = shapes(directory)
-    if expected is not None:
-        _compare(directory, found, {name: array.shape for name, array in expected.items()})
+    shapes(directory)  # a header as long as no list of arrays is refused before it is parsed
     try:
         arrays = safetensors.numpy.load_file(directory / ARRAYS, backend="pread")
     except Exception as error:  # a type that NumPy does not know
         raise _unreadable(directory, error) from None
     if expected is not None:
-        types = ({name: array.dtype for name, array in each.items()} for each in (arrays, expected))
-        _compare(directory, *types)
+        _compare(directory, arrays, expected)
     for name, array in arrays.items():
         if not np.isfinite(array).all():
             raise CheckpointError(f"{directory}: {ARRAYS}: {printable(name)} holds values that are not finite")
@@ -222,14 +219,15 @@ def _check_arrays_file(directory: Path, state: State) -> None:
         )
 
 
-def _compare(directory: Path, have: Mapping[str, Any], want: Mapping[str, Any]) -> None:
-    """Raise CheckpointError unless arrays have the names, and the shapes or types, that a configuration needs."""
-    if have.keys() != want.keys():
-        names = printable(str(sorted(have)))
-        raise CheckpointError(f"{directory}: {ARRAYS} holds {names}, this configuration needs {sorted(want)}")
-    for name, kind in want.items():
-        if have[name] != kind:
-            raise CheckpointError(f"{directory}: {ARRAYS}: {name} is {have[name]}, this configuration needs {kind}")
+def _compare(directory: Path, arrays: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray]) -> None:
+    """Raise CheckpointError unless arrays have the names, types and shapes that a configuration needs."""
+    if arrays.keys() != expected.keys():
+        names = printable(str(sorted(arrays)))
+        raise CheckpointError(f"{directory}: {ARRAYS} holds {names}, this configuration needs {sorted(expected)}")
+    for name in expected:
+        have, need = (f"{array.dtype} {array.shape}" for array in (arrays[name], expected[name]))
+        if have != need:
+            raise CheckpointError(f"{directory}: {ARRAYS}: {name} is {have}, this configuration needs {need}")
 
 
 def _unreadable(directory: str | Path, error: Exception) -> CheckpointError:

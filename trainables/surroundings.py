@@ -9,9 +9,7 @@ import os
 import resource
 import stat
 import tempfile
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from trainables.checks import ConfigError
 
@@ -65,29 +63,23 @@ def choose_caches() -> None:
             os.environ[variable] = str(private / "cache")
 
 
-def _stands_in_a_folder() -> bool:
+def require_a_current_folder() -> None:
+    """Raise ConfigError if there is none: no program can do anything there."""
     try:
-        return bool(os.getcwd())
+        os.getcwd()
     except OSError:
-        return False
+        raise ConfigError("the current folder was deleted: go to one that is there (cd)") from None
 
 
-Needs = Mapping[str, Callable[[], Any]]
-"""What has to be true, by what is said where it is not."""
-
-ANY_PROGRAM: Needs = {"the current folder was deleted: go to one that is there (cd)": _stands_in_a_folder}
-
-RAY_HERE: Needs = {
-    "Ray's sockets need a temporary folder that can be written and whose path is short (19 bytes), and neither TMPDIR"
-    " nor /tmp, /var/tmp and /dev/shm is one: let TMPDIR name one": lambda: private_folder(SOCKETS_FOLDER),
-    f"a process may map less than {ADDRESS_SPACE / 1e9:.0f} GB here (ulimit -v), which Ray's need: raise the limit, or"
-    " ask the batch system for more memory": lambda: (address_space() or ADDRESS_SPACE) >= ADDRESS_SPACE,
-}
-"""Looked at before a Ray starts on this machine; the others before a program does anything."""
-
-
-def require(needs: Needs) -> None:
-    """Raise ConfigError for the first that is not true."""
-    for complaint, is_true in needs.items():
-        if not is_true():
-            raise ConfigError(complaint)
+def require_room_for_ray() -> None:
+    """Raise ConfigError if no Ray can start on this machine."""
+    if not private_folder(SOCKETS_FOLDER):
+        raise ConfigError(
+            "Ray's sockets need a temporary folder that can be written and whose path is short (19 bytes), and neither"
+            " TMPDIR nor /tmp, /var/tmp and /dev/shm is one: let TMPDIR name one"
+        )
+    if (limit := address_space()) and limit < ADDRESS_SPACE:
+        raise ConfigError(
+            f"a process may map less than {ADDRESS_SPACE / 1e9:.0f} GB here (ulimit -v), which Ray's need: raise the"
+            " limit, or ask the batch system for more memory"
+        )

@@ -17,7 +17,7 @@ import tyro
 
 from trainables.checkpoints import CheckpointError
 from trainables.checks import ConfigError, unknown
-from trainables.surroundings import ANY_PROGRAM, require
+from trainables.surroundings import require_a_current_folder
 from trainables.texts import printable
 
 
@@ -29,7 +29,7 @@ def clean_exit() -> Iterator[None]:
     """
     try:
         try:
-            require(ANY_PROGRAM)
+            require_a_current_folder()
             _require_what_stands_beside()
             yield
         except (ConfigError, CheckpointError) as error:

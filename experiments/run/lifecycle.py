@@ -47,7 +47,7 @@ from experiments.run.task import Task, forked_from, require_possible, starting_p
 from experiments.run.tuner import fit
 from experiments.show.summary import summarise
 from trainables.checks import ConfigError
-from trainables.surroundings import RAY_HERE, require
+from trainables.surroundings import require_room_for_ray
 from trainables.texts import printable
 
 STAY_SO = "its trials diverged or were stopped early, and stay so; --fork starts anew from their best checkpoints"
@@ -115,7 +115,7 @@ def start(
     """
     require_internals()
     if not run.address:
-        require(RAY_HERE)
+        require_room_for_ray()
     require_possible(learner, spec, run)
     callbacks = made(run.callback)
     starts = starting_points(spec, origin, run) if origin else []

@@ -27,7 +27,7 @@ from experiments.plan.resources import ClusterResources, local_cpus
 from experiments.run.ray_internals import OwnPath, on_loopback, require_internals, token_refused
 from trainables.checks import ConfigError
 from trainables.processor import KERNELS
-from trainables.surroundings import RAY_HERE, SOCKETS_FOLDER, address_space, private_folder, require
+from trainables.surroundings import SOCKETS_FOLDER, address_space, private_folder, require_room_for_ray
 from trainables.versions import SOURCES, installed_versions, sources_digest
 
 CODE = {
@@ -74,7 +74,7 @@ def start_local(cpus: int, **options: Any) -> None:
     Its workers look for modules where this program does, in the same order, and nowhere else. Raises ConfigError where
     the surroundings do not allow it.
     """
-    require(RAY_HERE)
+    require_room_for_ray()
     _guard_token()
     if limit := address_space():
         options["object_store_memory"] = limit // 10  # which each process maps

@@ -9,11 +9,45 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from trainables.checkpoints import ARRAYS, STATE, _state_sha256
+from trainables.sampling.pool import array_bytes, play_to_learn
 
 
 def trained(trial, iterations):
     results = [trial.train() for _ in range(iterations)]
     return trial.arrays, [result["episode_reward_batch_mean"] for result in results]
+
+
+class SerialPool:
+    """Plays in this process what a pool's actors play in theirs."""
+
+    def __init__(self):
+        self.counts = {"worker_restarts": 0, "bytes_received": 0, "bytes_between_nodes": 0}
+
+    def renew(self, make_worker, _game_timeout_s):
+        self.worker = make_worker()
+
+    def play(self, weights, numbers, block_size=1, how=play_to_learn):
+        for first in range(0, len(numbers), block_size):
+            answer = how(self.worker, weights, tuple(numbers[first : first + block_size]))
+            self.counts["bytes_received"] += array_bytes(answer)
+            yield answer
+
+    def close(self):
+        pass
+
+
+def serial(trainable):
+    """A trainable without actors, and so without Ray: for what a trial makes of its games, whoever plays them."""
+
+    class Serial(trainable):
+        def _setup_logdir(self):
+            pass
+
+        def setup(self, config):
+            self.pool = getattr(self, "pool", None) or SerialPool()
+            super().setup(config)
+
+    return Serial
 
 
 def assert_same(left, right):

@@ -68,26 +68,20 @@ def test_what_is_saved_is_loaded(saved):
 
 
 @pytest.mark.parametrize("name", [ARRAYS, STATE])
-@pytest.mark.parametrize("sixteenth", range(16))
-def test_a_file_cut_short_is_refused(saved, name, sixteenth):
-    whole = (saved / name).read_bytes()
-    (saved / name).write_bytes(whole[: len(whole) * sixteenth // 16])
-    refuses(saved, "damaged or incomplete")
-
-
-@pytest.mark.parametrize("name", [ARRAYS, STATE])
-def test_a_flipped_bit_is_refused(saved, name):
-    whole = (saved / name).read_bytes()
+def test_a_file_that_is_cut_short_altered_by_a_bit_missing_or_a_pipe_is_refused(saved, name):
+    path = saved / name
+    whole = path.read_bytes()
+    for sixteenth in range(16):
+        path.write_bytes(whole[: len(whole) * sixteenth // 16])
+        refuses(saved, "damaged or incomplete")
     for bit in range(0, 8 * len(whole), 101 if name == ARRAYS else 5):  # odd steps come by every bit of a byte
         content = bytearray(whole)
         content[bit // 8] ^= 1 << bit % 8
-        (saved / name).write_bytes(content)
+        path.write_bytes(content)
         refuses(saved, "damaged|not from this program")
-
-
-@pytest.mark.parametrize("name", [ARRAYS, STATE])
-def test_a_missing_file_is_refused(saved, name):
-    (saved / name).unlink()
+    path.unlink()
+    refuses(saved, name)
+    os.mkfifo(path)
     refuses(saved, name)
 
 
@@ -114,22 +108,15 @@ def test_a_foreign_state_is_refused(saved, content):
         {"unknown": 0},
         {"episodes": []},
         *({"episodes": {n: v for n, v in COUNTERS.items() if n != lacking}} for lacking in COUNTERS),
-        *(
-            {"episodes": COUNTERS | counters}
-            for counters in (
-                {"games": 1.0},
-                {"games": True},
-                {"steps": -1},
-                {"steps": "many"},
-                {"won": -0.5},
-                {"lost": float("inf")},
-                {"running_reward": float("nan")},
-                {"recent_returns": {}},
-                {"recent_returns": [1.0, None]},
-                {"latest": {"episode_len_max": None}},
-                {"unknown": 0},
-            )
-        ),
+        {"episodes": COUNTERS | {"games": 1.0}},
+        {"episodes": COUNTERS | {"games": True}},
+        {"episodes": COUNTERS | {"steps": -1}},
+        {"episodes": COUNTERS | {"won": -0.5}},
+        {"episodes": COUNTERS | {"lost": float("inf")}},
+        {"episodes": COUNTERS | {"running_reward": float("nan")}},
+        {"episodes": COUNTERS | {"recent_returns": [1.0, None]}},
+        {"episodes": COUNTERS | {"latest": {"episode_len_max": None}}},
+        {"episodes": COUNTERS | {"unknown": 0}},
     ],
 )
 def test_a_state_of_other_types_is_refused_though_its_checksum_is_right(saved, changes):
@@ -153,8 +140,11 @@ def test_another_learners_checkpoint_is_refused(saved):
     ("expected", "message"),
     [
         (HELD | {"more": np.zeros(1)}, r"holds \['count', 'theta'\], this configuration needs"),
-        (HELD | {"theta": np.zeros(999, np.float32)}, r"theta is \(1000,\), this configuration needs \(999,\)"),
-        (HELD | {"theta": np.zeros(1000)}, r"theta is float32, this configuration needs float64"),
+        (
+            HELD | {"theta": np.zeros(999, np.float32)},
+            r"theta is float32 \(1000,\), this .* float32 \(999,\)",
+        ),
+        (HELD | {"theta": np.zeros(1000)}, r"theta is float32 \(1000,\), this configuration needs float64"),
     ],
 )
 def test_arrays_of_another_configuration_are_refused(saved, expected, message):
@@ -206,13 +196,6 @@ def test_arrays_made_to_harm_are_refused_and_take_no_memory(saved, content, expe
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 5_000_000
-
-
-@pytest.mark.parametrize("name", [ARRAYS, STATE])
-def test_a_pipe_in_a_files_place_is_refused(saved, name):
-    (saved / name).unlink()
-    os.mkfifo(saved / name)
-    refuses(saved, name)
 
 
 def test_arrays_of_any_layout_are_saved_in_their_order(tmp_path):

@@ -16,6 +16,9 @@ def test_numpy_scalars_of_a_search_space_become_plain_numbers():
     assert type(config.hidden_size) is int
 
 
+CARTPOLE = {"env_id": "CartPole-v1", "reset_on_reward": False, "coarse_coding": False, "slots": 0}
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -47,3 +50,22 @@ def test_numpy_scalars_of_a_search_space_become_plain_numbers():
 def test_bad_settings_are_named_with_what_is_accepted(settings, message):
     with pytest.raises(ConfigError, match=message):
         PGConfig.from_dict(settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (CARTPOLE, r"slots=0: an update is of whole games, so set timesteps_per_batch to 1 or more"),
+        (CARTPOLE | {"reset_on_reward": True}, "reset_on_reward=True: for Pong only; for CartPole-v1"),
+        (CARTPOLE | {"coarse_coding": True}, "coarse_coding=True: for Pong only; for CartPole-v1"),
+        (CARTPOLE | {"slots": 2}, "slots=2: for Pong only; for CartPole-v1"),
+        ({"hidden_sizes": (64, 0)}, r"hidden_sizes=0: accepted is a number >= 1"),
+        (
+            {"hidden_sizes": "64-x"},
+            r"hidden_sizes='64-x': accepted are one or more numbers, as 64-64, each a number >= 1",
+        ),
+    ],
+)
+def test_bad_settings_of_trpo_are_named_too(settings, message):
+    with pytest.raises(ConfigError, match=message):
+        TRPOConfig.from_dict(settings)

@@ -10,11 +10,9 @@ from ray import tune
 
 from tests.helpers import faults
 from tests.helpers.faults import faulty
-from tests.helpers.trials import CARTPOLE, Trap, arrays_of, assert_same, edited_state, untimed, wait_until
+from tests.helpers.trials import CARTPOLE, Trap, arrays_of, assert_same, edited_state, serial, untimed, wait_until
 from trainables.checkpoints import CheckpointError
 from trainables.trainable import PongPG, PongTRPO
-
-pytestmark = pytest.mark.ray
 
 REINFORCE = {"method": "reinforce", "optimiser": "rmsprop", "half_life": 0}
 PIXELS = REINFORCE | {"slots": 0, "hidden_size": 8, "batch_size": 2, "num_workers": 1, "seed": 4, "eval_interval": 0}
@@ -42,7 +40,7 @@ def assert_all_cpus_are_back():
     ids=["dies", "dies in a segment", "freezes"],
 )
 def test_a_worker_that_dies_or_freezes_changes_no_bit_of_a_trial(make_trial, tmp_path, trainable, settings, fault):
-    undisturbed = make_trial(trainable, settings)
+    undisturbed = serial(trainable)(config=settings)
     disturbed = make_trial(faulty(trainable, fault, (1, 1), tmp_path / "marker"), settings, num_workers=2)
     for restarts in (0, 1, 0):
         expected, result = undisturbed.train(), disturbed.train()
@@ -83,8 +81,8 @@ def exploding(trial):
     ],
     ids=["learning rate 1e30", "pg", "trpo"],
 )
-def test_a_trial_that_diverges_keeps_its_last_finite_state_and_ends(make_trial, tmp_path, trainable, settings, explode):
-    trial = make_trial(trainable, settings)
+def test_a_trial_that_diverges_keeps_its_last_finite_state_and_ends(tmp_path, trainable, settings, explode):
+    trial = serial(trainable)(config=settings)
     if explode:
         healthy = trial.step()
         assert healthy["diverged"] == 0
@@ -102,8 +100,8 @@ def test_a_trial_that_diverges_keeps_its_last_finite_state_and_ends(make_trial, 
     assert trial.episodes.steps == result["timesteps_total"], "the games were played, and count"
 
 
-def test_an_absurd_trust_region_does_not_diverge(make_trial):
-    trial = make_trial(PongTRPO, CARTPOLE, max_kl=1e30)
+def test_an_absurd_trust_region_does_not_diverge():
+    trial = serial(PongTRPO)(config=CARTPOLE | {"max_kl": 1e30})
     for _ in range(3):
         result = trial.step()
         assert np.isfinite([*result.values()]).all()
@@ -111,13 +109,12 @@ def test_an_absurd_trust_region_does_not_diverge(make_trial):
 
 
 @pytest.fixture(scope="module")
-def saved_once(home, ray_cluster, tmp_path_factory):
-    trial, storage = PongTRPO(config=CARTPOLE), tmp_path_factory.mktemp("saved")
+def saved_once(tmp_path_factory):
+    trial, storage = serial(PongTRPO)(config=CARTPOLE), tmp_path_factory.mktemp("saved")
     for index in range(2):
         trial.train()
         trial.save(str(storage / f"checkpoint_{index:06d}"))
-    yield trial, storage
-    trial.stop()
+    return trial, storage
 
 
 @pytest.fixture

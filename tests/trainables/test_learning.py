@@ -3,6 +3,7 @@
 import pytest
 
 from search_spaces import pong_pg, pong_trpo
+from tests.helpers.trials import serial
 from trainables.metrics import METRIC
 from trainables.trainable import PongPG, PongTRPO
 
@@ -22,9 +23,13 @@ POLE = pong_trpo.PRESETS["cartpole"] | {"gamma": 0.99}
     ],
     ids=["pole", "pole solved", "pg", "pg karpathy", "trpo", "trpo modular_rl"],
 )
-def test_a_preset_climbs(make_trial, trainable, preset, expected, steps):
+def test_a_preset_climbs(request, trainable, preset, expected, steps):
     """Untrained, both learners of Pong are at -20.4, and the pole falls after 20 steps."""
-    trial = make_trial(trainable, preset, num_workers=2, eval_interval=0, seed=0)
+    settings = preset | {"num_workers": 2, "eval_interval": 0, "seed": 0}
+    if steps < 20_000:
+        trial = serial(trainable)(config=settings)
+    else:
+        trial = request.getfixturevalue("make_trial")(trainable, settings)
     result = trial.train()
     while result[METRIC] < expected and result["timesteps_total"] < steps:
         result = trial.train()

@@ -1,5 +1,6 @@
 """Wherever people run a program it works, or ends before anything starts with one line that says why and what helps."""
 
+import os
 import subprocess
 import sys
 
@@ -10,7 +11,12 @@ from tests.helpers.programs import ROOT, TRAIN, command
 
 LIST = command(ROOT / "experiments" / "results.py", "list", "--storage-path", "/")
 SMOKE = command(TRAIN, "pg", "--preset", "smoke", "--iterations", "1", "--num-workers", "1")
-LONG = "/tmp/" + 100 * "x"
+STARTS = """
+from experiments.ask.command_line import clean_exit
+from trainables.surroundings import require_room_for_ray
+with clean_exit():
+    require_room_for_ray()
+"""
 PRIVATE = """
 import os, sys
 from pathlib import Path
@@ -27,14 +33,15 @@ print(found := private_folder(), oct(found.stat().st_mode)[-3:], found == folder
         ("mkdir gone; cd gone; rmdir ../gone;", LIST, "the current folder was deleted: go to one that is there (cd)"),
         (
             "ulimit -v 3000000;",
-            SMOKE,
+            [sys.executable, "-c", STARTS],
             "a process may map less than 4 GB here (ulimit -v), which Ray's need: raise the limit",
         ),
     ],
 )
 def test_surroundings_in_which_nothing_can_run_are_named_in_one_line(shell, words, complaint, tmp_path):
     ask = ["bash", "-c", f'{shell} exec "$@"', "bash", *words]
-    done = subprocess.run(ask, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    given = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(ask, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False, env=given)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert complaint in done.stderr
     assert not [*tmp_path.iterdir()]

@@ -8,7 +8,7 @@ import pytest
 import scipy.stats
 from PIL import Image
 
-from tests.helpers.trials import CARTPOLE, SEGMENTS, assert_same, trained
+from tests.helpers.trials import CARTPOLE, SEGMENTS, assert_same, serial, trained
 from trainables.algorithms import make_algorithm
 from trainables.checkpoints import FILM
 from trainables.config import PGConfig, TRPOConfig
@@ -33,7 +33,7 @@ EVERY = SHOT_FRAMES // 4
 """Agent steps from shot to shot."""
 GAMES = {"slots": 0, "batch_size": 1}
 NUMBER = evaluation_numbers(seed=3, iteration=7, count=1)[0]
-TRIAL = {"hidden_size": 8, "num_workers": 1, "cpus_per_worker": 0.5, "seed": 4, "eval_games": 2} | SEGMENTS
+TRIAL = {"hidden_size": 8, "seed": 4, "eval_games": 2} | SEGMENTS
 PIXELS_ONLY = pytest.mark.parametrize("player", ["double"], indirect=True)
 
 
@@ -163,19 +163,18 @@ def test_the_interval_is_students():
 
 
 @pytest.fixture(scope="module")
-def evaluated(ray_cluster, home):
+def evaluated():
     """A trial after two iterations, of which the first ended with an evaluation; what was evaluated; all returns."""
-    trial = PongPG(config=TRIAL | {"num_workers": 2})
+    trial = serial(PongPG)(config=TRIAL)
     _, first = trained(trial, 1)
     weights, metrics = trial.algorithm.playing_weights(trial.arrays), dict(trial.last_evaluation)
     _, second = trained(trial, 1)
-    yield trial, weights, metrics, first + second
-    trial.stop()
+    return trial, weights, metrics, first + second
 
 
-def test_training_is_bit_identical_with_and_without_evaluation(evaluated, make_trial):
+def test_training_is_bit_identical_with_and_without_evaluation(evaluated):
     trial, _, metrics, returns = evaluated
-    off = make_trial(PongPG, TRIAL, eval_interval=0)
+    off = serial(PongPG)(config=TRIAL | {"eval_interval": 0})
     arrays, returns_off = trained(off, 2)
     assert_same(arrays, trial.arrays)
     assert returns_off == returns
@@ -208,8 +207,8 @@ def of_evaluation(result):
     return {key: value for key, value in result.items() if key.startswith("eval/")}
 
 
-def test_the_last_evaluation_is_carried_forward_and_kept_across_a_restore(make_trial, tmp_path):
-    trial = make_trial(PongTRPO, CARTPOLE, eval_interval=3, eval_games=2)
+def test_the_last_evaluation_is_carried_forward_and_kept_across_a_restore(tmp_path):
+    trial = serial(PongTRPO)(config=CARTPOLE | {"eval_interval": 3, "eval_games": 2})
     results = [trial.train() for _ in range(4)]
     assert [result["eval/iteration"] for result in results] == [1, 1, 3, 3]
     assert [result["should_checkpoint"] for result in results] == [True, False, True, False]
