@@ -33,6 +33,11 @@ class Curve(NamedTuple):
     windows: Windows
 
     @property
+    def seed(self) -> int:
+        """The random seed."""
+        return self.trial.seed
+
+    @property
     def end(self) -> float:
         """Agent steps up to which its return is known: of its last whole window, for ever if it diverged."""
         return math.inf if self.trial.diverged else float(max(self.windows.end_w, default=0))
@@ -57,7 +62,7 @@ class Side(NamedTuple):
 
     def at(self, steps: float) -> dict[int, float]:
         """Mean return by seed, of the seeds that came to ``steps``, in the window that ends there."""
-        found = {curve.trial.seed: float(curve.returns_at(np.array([steps]))[0]) for curve in self.curves}
+        found = {curve.seed: float(curve.returns_at(np.array([steps]))[0]) for curve in self.curves}
         return {seed: value for seed, value in found.items() if not math.isnan(value)}
 
     def arrivals(self, score: float) -> Arrivals:
@@ -153,7 +158,7 @@ def compare(groups: Sequence[Sequence[Experiment]], window: int = 0, steps: int 
     begins = [int(curve.windows.end_w[0]) for curve in curves if len(curve.windows.end_w)]  # a fork's is later
     grid = np.arange(min(max(begins, default=end), end), end + 1, size)
     pairs = [_pair(sides[0], other, grid, 1 - (1 - CONFIDENCE) / (len(sides) - 1)) for other in sides[1:]]
-    left_out = [curve.trial for one in sides for curve in one.curves if curve.trial.seed not in one.at(end)]
+    left_out = [curve.trial for one in sides for curve in one.curves if curve.seed not in one.at(end)]
     return Comparison(sides, pairs, size, grid, left_out)
 
 
@@ -204,5 +209,5 @@ def _pair(baseline: Side, other: Side, grid: np.ndarray, confidence: float) -> P
 
 def _samples(one: Side, seeds: Sequence[int], grid: np.ndarray) -> np.ndarray:
     """Mean returns (n, k) of these seeds in the windows that end at ``grid``."""
-    curves = {curve.trial.seed: curve for curve in one.curves}
+    curves = {curve.seed: curve for curve in one.curves}
     return np.array([curves[seed].returns_at(grid) for seed in seeds])

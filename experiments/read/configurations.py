@@ -1,6 +1,5 @@
 """The trials of each configuration, in one experiment or several, and those of them by which it is judged."""
 
-import math
 import textwrap
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,19 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.identity import ConfigurationKey
 from experiments.plan.trial_names import SHORT, number_of, short
-from experiments.read.experiments import Experiment, starts_of
+from experiments.read.experiments import Experiment
 from experiments.read.trial import Trial, arrived, rank
-from experiments.record.decisions import dropped
 from trainables.texts import printable
 
-ITERATION = ("slots", "segment_length", "updates_per_iteration")
-"""Whose product is an iteration's agent steps, if it is of segments."""
-
-MAX_LABEL = 200
-"""Letters of a configuration's label."""
+ITERATION = ("slots", "segment_length", "updates_per_iteration")  # their product is an iteration's steps, of segments
+MAX_LABEL = 200  # letters
 
 
 @dataclass(frozen=True)
@@ -59,10 +53,6 @@ class Configuration:
         """The latest mean return of every seed that arrived (n,)."""
         return np.array([trial.last for trial in self.arrived])
 
-    def scores_at(self, time_attr: str, value: float) -> np.ndarray:
-        """Every seed's ``score_at`` (n,)."""
-        return np.array([trial.score_at(time_attr, value) for trial in self.arrived])
-
     @property
     def score(self) -> float:
         """Mean over seeds; minus infinity without results, so that it ranks last."""
@@ -90,50 +80,42 @@ def by_configuration(experiments: Iterable[Experiment]) -> list[Configuration]:
     configuration of their own: the sweep's seeds were chosen for their luck, too. Of trials that halving treated apart,
     though they have the same settings, those count that it kept longest.
     """
-    found: dict[ConfigurationKey, dict[Hashable, tuple[Experiment, Trial]]] = {}
+    runs: dict[ConfigurationKey, dict[Hashable, tuple[Experiment, Trial]]] = {}
     for experiment in experiments:
         for trial in experiment.trials:
-            runs = found.setdefault(trial.key, {})
-            run = (trial.seed, *(start.steps for start in starts_of(experiment.spec, trial.number)))
-            if run not in runs or trial.iterations > runs[run][1].iterations:
-                runs[run] = experiment, trial
-    configurations = [_configuration(key, [*runs.values()]) for key, runs in found.items()]
-    return sorted(configurations, key=lambda c: rank(c.trials), reverse=True)
+            of_one = runs.setdefault(trial.key, {})
+            if trial.run not in of_one or trial.iterations > of_one[trial.run][1].iterations:
+                of_one[trial.run] = experiment, trial
+    return sorted(
+        (_configuration([*each.values()]) for each in runs.values()), key=lambda c: rank(c.trials), reverse=True
+    )
 
 
-def _stopped_at(experiment: Experiment, trial: Trial) -> float:
-    """Where a scheduler stopped a trial since others were better, in what the budget counts; infinity if none did."""
-    if decision := dropped(experiment.decisions, trial.number):
-        return decision.at
-    scheduler = SCHEDULERS[experiment.spec.scheduler]
-    stops_each = not (scheduler.joins_seeds or scheduler.changes_settings)  # by itself, whenever it lags behind
-    return trial.steps if stops_each and trial.state == "stopped" else math.inf
-
-
-def _configuration(key: ConfigurationKey, runs: Sequence[tuple[Experiment, Trial]]) -> Configuration:
+def _configuration(runs: Sequence[tuple[Experiment, Trial]]) -> Configuration:
     """Its trials apart: those that were among the last of their sweep, and those that it stopped before."""
-    experiment, trial = runs[0]
-    config = {name: value for name, value in trial.config.items() if name != "seed"}
-    ends = {trial.folder: _stopped_at(experiment, trial) for experiment, trial in runs}
-    stopped = [t for _, t in runs if ends[t.folder] < max(ends.values()) and t.state != "failed"]
-    origin = f"trial {number_of(trial.number)}, which copied another" if key.copied else ""
-    if key.left and (fork_of := experiment.spec.fork_of):
-        *_, (_, steps) = key.left
+    (experiment, first), trials = runs[0], [trial for _, trial in runs]
+    last = max(trial.stopped_at for trial in trials)
+    stopped = [trial for trial in trials if trial.stopped_at < last and trial.state != "failed"]
+    kept = [trial for trial in trials if trial not in stopped]
+    config = {name: value for name, value in first.config.items() if name != "seed"}
+    origin = f"trial {number_of(first.number)}, which copied another" if first.key.copied else ""
+    if first.key.left and (fork_of := experiment.spec.fork_of):
+        steps = first.key.left[-1].steps
         at = " to ".join(f"{end:,}" for end in dict.fromkeys((steps[0], steps[-1])))
         origin = f"forked from {fork_of.name} at {at} steps"
-    return Configuration(key.learner, config, [t for _, t in runs if t not in stopped], key.fresh, stopped, origin)
+    return Configuration(first.learner, config, kept, first.key.fresh, stopped, origin)
 
 
 def best_configurations(sweep: Experiment, count: int) -> list[Configuration]:
     """At most ``count`` of the configurations that have results: the sweep's best first, then those that halving kept
     longest, and of these those with the highest scores."""
-    found = [configuration for configuration in by_configuration([sweep]) if len(configuration.scores)]
     first = {trial.folder for trial in sweep.best_seeds}
 
     def order(configuration: Configuration) -> tuple[bool, int]:
         trials = configuration.trials
-        return not first.isdisjoint(trial.folder for trial in trials), max(trial.rung for trial in trials)
+        return any(trial.folder in first for trial in trials), max(trial.rung for trial in trials)
 
+    found = [configuration for configuration in by_configuration([sweep]) if len(configuration.scores)]
     return sorted(found, key=order, reverse=True)[:count]
 
 
@@ -147,16 +129,15 @@ def varied(configurations: Iterable[Configuration]) -> list[str]:
     different = [name for name in names if len({repr(config.get(name)) for config in configs}) > 1]
     if ITERATION[-1] in different and _iterations_are_alike(configs):
         different.remove(ITERATION[-1])
-    order = list(SHORT)
-    return sorted(different, key=lambda name: order.index(name) if name in order else len(order))
+    order = [*SHORT, *different]
+    return sorted(different, key=order.index)
 
 
 def _iterations_are_alike(configs: Iterable[Mapping[str, Any]]) -> bool:
     """Whether slots and segments decide the number of updates, and iterations differ by the steps of one at most."""
-    found: list[tuple[Any, ...]] = [tuple(map(config.get, ITERATION)) for config in configs]
-    if not all(isinstance(value, int) for size in found for value in size):
+    sizes = {tuple(repr(config.get(name)) for name in ITERATION) for config in configs}
+    if not all(value.isdecimal() for size in sizes for value in size):
         return False
-    sizes = {*found}
-    steps = [math.prod(size) for size in sizes]
-    largest = max(math.prod(size[:-1]) for size in sizes)  # steps of an update
-    return len({size[:-1] for size in sizes}) == len(sizes) and max(steps) - min(steps) <= largest
+    found = [(int(slots) * int(length), int(updates)) for slots, length, updates in sizes]  # steps of an update
+    steps = [update * updates for update, updates in found]
+    return len({size[:-1] for size in sizes}) == len(sizes) and max(steps) - min(steps) <= max(found)[0]

@@ -1,19 +1,25 @@
 """Experiments as they lie on disk, running, killed or finished: only text is read, and nothing is unpickled."""
 
-import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from experiments.plan.identity import ConfigurationKey, Left, configuration_key, decisive
 from experiments.plan.learners import LEARNERS, is_learner
 from experiments.read.rows import tune_statuses
 from experiments.read.trial import AT_END, ENDED, OVER, Trial, rank, read_trial, together
 from experiments.record import folders, lock
-from experiments.record.decisions import Decision, Exchange, WinnerGames, read_decisions, read_exchanges, read_winner
-from experiments.record.spec import ALL_DONE, TIME_BUDGET, ExperimentSpec, Start, find
+from experiments.record.decisions import (
+    Decision,
+    Exchange,
+    WinnerGames,
+    mean,
+    read_decisions,
+    read_exchanges,
+    read_winner,
+)
+from experiments.record.spec import ALL_DONE, TIME_BUDGET, ExperimentSpec, find
 from trainables.checks import ConfigError, unknown
 
 
@@ -81,8 +87,8 @@ class Experiment:
         scores = self.decisions[leading[0].rung - 1].scores
 
         def there(trials: Sequence[Trial]) -> tuple[bool, float]:
-            found = [score for trial in trials if (score := scores[trial.number]) is not None]
-            return any(trial.state != "failed" for trial in trials), math.fsum(found) / len(found)
+            at_rung = mean(scores[trial.number] for trial in trials)
+            return any(trial.state != "failed" for trial in trials), -math.inf if at_rung is None else at_rung
 
         return max(together(leading), key=there)
 
@@ -101,29 +107,6 @@ class Experiment:
         return self.best if self.decisions and over else None
 
 
-def key_of(spec: ExperimentSpec, exchanges: Sequence[Exchange], trial: Trial) -> ConfigurationKey:
-    """The configuration of an experiment's trial."""
-    copied = any(copy.trial == trial.number for exchange in exchanges for copy in exchange.copies)
-    left = tuple(Left(decisive(start.config), steps) for start, steps in _left(spec, trial.number))
-    where, fresh = str(trial.folder) if copied else "", spec.confirms is not None
-    return configuration_key(trial.learner, trial.config, left=left, copied=where, fresh=fresh)
-
-
-def starts_of(spec: ExperimentSpec, number: int) -> Sequence[Start]:
-    """Where a trial of a fork left its origin, and before it that one its own; empty from scratch."""
-    return spec.fork_of.starts[number] if spec.fork_of and number < len(spec.fork_of.starts) else ()
-
-
-def _left(spec: ExperimentSpec, number: int) -> list[tuple[Start, tuple[int, ...]]]:
-    """Where a trial left its origin, and the steps that its seeds had behind them there."""
-    seeds = next((trials for trials in spec.configurations if number in trials), [])
-    others = [starts_of(spec, seed) for seed in seeds]
-    return [
-        (start, tuple(sorted({other[index].steps for other in others if index < len(other)})))
-        for index, start in enumerate(starts_of(spec, number))
-    ]
-
-
 def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
     """Read an experiment; ``running`` says whether a program runs it, by its lock if left out.
 
@@ -134,16 +117,10 @@ def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
     if not is_learner(spec.learner):
         raise ConfigError(f"{folder / folders.RECORD}: {unknown('learner', spec.learner, LEARNERS)}")
     running = lock.is_held(folder) if running is None else running
-    statuses, decisions = tune_statuses(folder), read_decisions(folder)
+    statuses, decisions, exchanges = tune_statuses(folder), read_decisions(folder), read_exchanges(folder)
     trials = [
-        read_trial(path, spec, running, statuses.get(number), decisions)
+        read_trial(path, spec, running, statuses.get(number), decisions, exchanges)
         for number, path in folders.trial_folders(folder).items()
-    ]
-    exchanges, numbers = read_exchanges(folder), dict[ConfigurationKey, int]()
-    keys = [key_of(spec, exchanges, trial) for trial in trials]
-    trials = [
-        dataclasses.replace(trial, key=key, configuration=numbers.setdefault(key, len(numbers)))
-        for trial, key in zip(trials, keys, strict=True)
     ]
     planned = len(spec.configs)
     known = len(statuses) >= planned and all(status in OVER for status in statuses.values())

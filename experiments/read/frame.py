@@ -1,11 +1,12 @@
 """Experiments as pandas frames: a row a trial, a result row or a window. docs/python.md says what the columns hold."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.plan.identity import ConfigurationKey
 from experiments.plan.learners import IMPORTED, LEARNERS, config_class_of
 from experiments.read.experiments import Experiment
 from experiments.read.trial import Trial
@@ -41,7 +42,7 @@ class Frames:
     def trials(self) -> "pd.DataFrame":
         """A row for each trial: how it ended and what it came to."""
         return _frame(
-            _names(experiment, trial)
+            _names(experiment, number, trial)
             | {"state": trial.state, "git_revision": getattr(experiment.spec.origin.git, "revision", None)}
             | {name: trial.rows[-1].get(name) for name in _TOTALS if trial.rows}
             | {
@@ -52,38 +53,41 @@ class Frames:
             }
             | {"steps_per_s": trial.speed}
             | _settings(trial)
-            for experiment, trial in self._trials()
+            for experiment, number, trial in self._trials()
         )
 
     def rows(self) -> "pd.DataFrame":
         """A row for each iteration, with all its metrics that are numbers."""
         return _frame(
-            _names(experiment, trial) | _numbers(row) | _settings(trial)
-            for experiment, trial in self._trials()
+            _names(experiment, number, trial) | _numbers(row) | _settings(trial)
+            for experiment, number, trial in self._trials()
             for row in trial.rows
         )
 
     def windows(self, steps: int = WINDOW_STEPS) -> "pd.DataFrame":
         """A row for each whole window of ``steps`` agent steps. Raises ConfigError for too many."""
         found = (
-            _names(experiment, trial)
+            _names(experiment, number, trial)
             | {"window_end": int(end), "return_mean": value, "games": games, "time_total_s": seconds}
             | _settings(trial)
-            for experiment, trial in self._trials()
+            for experiment, number, trial in self._trials()
             for end, value, games, seconds in zip(*windows(trial.rows, steps), strict=True)
         )
         return _frame(found, ("window_end", "return_mean", "games", "time_total_s"))
 
-    def _trials(self) -> Iterable[tuple[Experiment, Trial]]:
-        return ((experiment, trial) for experiment in self.experiments for trial in experiment.trials)
+    def _trials(self) -> Iterator[tuple[Experiment, int, Trial]]:
+        """Each trial with its experiment, and the number of its configuration there."""
+        for experiment in self.experiments:
+            numbers: dict[ConfigurationKey, int] = {}
+            for trial in experiment.trials:
+                yield experiment, numbers.setdefault(trial.key, len(numbers)), trial
 
 
 _TOTALS = ("training_iteration", "timesteps_total", "episodes_total", "time_total_s")
 
 
-def _names(experiment: Experiment, trial: Trial) -> dict[str, Any]:
-    values = (experiment.name, printable(trial.name), trial.configuration, trial.learner)
-    return dict(zip(NAMES, values, strict=True))
+def _names(experiment: Experiment, configuration: int, trial: Trial) -> dict[str, Any]:
+    return dict(zip(NAMES, (experiment.name, printable(trial.name), configuration, trial.learner), strict=True))
 
 
 def _settings(trial: Trial) -> dict[str, Any]:

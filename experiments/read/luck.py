@@ -13,18 +13,14 @@ from experiments.read.configurations import Configuration, best_configurations, 
 from experiments.read.experiments import Experiment, read_experiment
 from experiments.read.statistics import Estimate, difference
 from experiments.read.trial import Trial, together
+from experiments.record.decisions import mean
 from experiments.record.folders import RECORD
 from experiments.record.spec import Confirm
 from trainables.checks import ConfigError
 
-INTERVAL = 1.96
-"""Standard errors of a 95% interval."""
-
-SUFFIX = "-confirm"
-"""What the confirmation's name adds to its sweep's."""
-
+INTERVAL = 1.96  # standard errors of a 95% interval
+SUFFIX = "-confirm"  # what the confirmation's name adds to its sweep's
 UNITS = {"timesteps_total": "steps", "training_iteration": "iterations"}
-"""What the metrics count by which trials are compared."""
 
 
 class Lead(NamedTuple):
@@ -47,20 +43,28 @@ def lead(experiment: Experiment) -> Lead | None:
     if not winner or not experiment.decisions:
         return None
     at, scores = _last_compared(experiment)
-    means = [(mean, trials) for trials in together(experiment.trials) if (mean := _mean(scores, trials)) is not None]
-    others = [(mean, trials) for mean, trials in means if trials[0].configuration != winner[0].configuration]
+    means = [(_mean(scores, trials), trials) for trials in together(experiment.trials)]
+    compared = [(score, trials) for score, trials in means if score is not None]
+    others = [each for each in compared if each[1][0].key != winner[0].key]
     mine = _mean(scores, winner)
     if not others or mine is None:
         return None
-    score, runner_up = max(others, key=lambda item: (item[0], -item[1][0].number))
-    return Lead(runner_up, at, len(means), mine - score, _spread(runner_up[0]), _over_seeds(scores, runner_up, winner))
+    score, second = max(others, key=lambda each: (each[0], -each[1][0].number))
+    ours, theirs = (
+        {t.seed: scores[t.number] for t in sorted(seeds, key=lambda t: t.seed) if t.number in scores}
+        for seeds in (winner, second)
+    )
+    by_seeds = None
+    if min(len(ours), len(theirs)) > 1:
+        by_seeds = difference(np.array([*theirs.values()]), np.array([*ours.values()]), paired=[*ours] == [*theirs])
+    return Lead(second, at, len(compared), mine - score, _spread(second[0]), by_seeds)
 
 
 def _last_compared(experiment: Experiment) -> tuple[int, dict[int, float]]:
     """Where several configurations were last compared, and the score of each trial there, by its number."""
     last = [trial for trial in experiment.furthest if trial.state != "failed"]
-    ended = {trial.configuration for trial in last} if experiment.compared_at_end else set()
-    if len(ended) > 1 and experiment.best_seeds[0].configuration in ended:  # several went to the end
+    ended = {trial.key for trial in last} if experiment.compared_at_end else set()
+    if len(ended) > 1 and experiment.best_seeds[0].key in ended:  # several went to the end
         return (experiment.spec.rungs or [0])[-1], {trial.number: trial.last for trial in last}
     for decision in reversed(experiment.decisions):
         scores = {number: score for number, score in enumerate(decision.scores) if score is not None}
@@ -69,30 +73,15 @@ def _last_compared(experiment: Experiment) -> tuple[int, dict[int, float]]:
     return 0, {}
 
 
-def _mean(scores: Mapping[int, float], trials: Sequence[Trial]) -> float | None:
-    """Over the seeds of a configuration that have a score."""
-    arrived = [scores[trial.number] for trial in trials if trial.number in scores]
-    return math.fsum(arrived) / len(arrived) if arrived else None
-
-
-def _over_seeds(scores: Mapping[int, float], first: Sequence[Trial], second: Sequence[Trial]) -> Estimate | None:
-    """By how much the ``second`` configuration is better, with its interval: paired where they have the same seeds."""
-    one, two = ({t.seed: scores[t.number] for t in each if t.number in scores} for each in (first, second))
-    if min(len(one), len(two)) < 2:
-        return None
-    paired = one.keys() == two.keys()
-    if paired:
-        two = {seed: two[seed] for seed in one}  # in one order
-    return difference(np.array([*one.values()]), np.array([*two.values()]), paired)
+def _mean(scores: Mapping[int, float], seeds: Sequence[Trial]) -> float | None:
+    return mean(scores.get(trial.number) for trial in seeds)
 
 
 def _spread(trial: Trial) -> float:
     """Of the difference of two means, each of as many games as this trial's newest checkpoint has, and as various."""
     found = saved_policies.of_trial(trial.folder)
     returns = found[-1].state.episodes.recent_returns if found else []
-    if len(returns) < 2:
-        return math.nan
-    return INTERVAL * math.sqrt(2 / len(returns)) * float(np.std(returns, ddof=1))
+    return INTERVAL * math.sqrt(2 / len(returns)) * float(np.std(returns, ddof=1)) if len(returns) > 1 else math.nan
 
 
 class Confirmation(NamedTuple):
@@ -124,17 +113,16 @@ def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
     """
     budget, time_attr = confirm.spec.budget, sweep.spec.budget.time_attr
     limit = budget.limits.get(time_attr, math.inf) if budget != sweep.spec.budget else math.inf
-    fresh = {decisive(again.config): again for again in by_configuration([confirm])}
+    fresh = {decisive(again.config): again.trials for again in by_configuration([confirm])}
     found = []
     for chosen in best_configurations(sweep, len(sweep.trials)):
-        again = fresh.get(decisive(chosen.config))
         end = min(limit, *(trial.rows[-1][time_attr] for trial in chosen.arrived))
-        trials = [trial for trial in again.trials if trial.rows] if again else []
+        trials = [trial for trial in fresh.get(decisive(chosen.config), []) if trial.rows]
         arrived = [t for t in trials if t.state in ("finished", "diverged") or t.rows[-1][time_attr] >= end]
         after = np.array([trial.score_at(time_attr, end) for trial in arrived])
         after = after[np.isfinite(after)]  # a first result can come after the end
         if len(after):
-            before = float(chosen.scores_at(time_attr, end).mean())
+            before = float(np.mean([trial.score_at(time_attr, end) for trial in chosen.arrived]))
             final = [trial.last if confirm.over else math.nan for trial in trials if trial.state != "failed"]
             found.append(Confirmation(chosen, int(end), UNITS[time_attr], before, after, np.array(final or [math.nan])))
     return found

@@ -1,34 +1,52 @@
 """The text that Tune and its loggers leave of a trial, whatever has become of it: what is no result is left out."""
 
-import math
+import contextlib
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from experiments.record.folders import TUNE_STATES
-from trainables.metrics import METRIC
+from trainables.metrics import Count
 from trainables.texts import MAX_JSON_BYTES, parse_json, printable, read_text
-
-NUMBERS = (
-    *("time_this_iter_s", "time_total_s", "perf/steps_per_s", "perf/workers", "diverged", "eval/iteration"),
-    *("timesteps_this_iter", "episodes_this_iter", "episode_reward_batch_mean"),
-)
-"""Metrics that a row may lack; where it has one, it is a finite number, or the row is left out."""
-
-MAX_COUNT = 10**15
-"""Of iterations and steps: more than anybody trains."""
 
 MAX_LINE = 1_000_000
 """Letters of a line; a row has 3,000."""
+
+Number = Annotated[float, Field(gt=-1e15, lt=1e15)]
+
+
+class Row(BaseModel):
+    """What is asked of a row. Whatever else it has is looked at only if it is a number."""
+
+    model_config = ConfigDict(strict=True)
+
+    training_iteration: Count
+    timesteps_total: Count
+    episode_reward_mean: Number
+    episode_reward_batch_mean: Number = 0
+    timesteps_this_iter: Number = 0
+    episodes_this_iter: Number = 0
+    time_this_iter_s: Number = 0
+    time_total_s: Number = 0
+    diverged: Number = 0
+    steps_per_s: Number = Field(0, alias="perf/steps_per_s")
+    workers: Number = Field(0, alias="perf/workers")
+    evaluated: Number = Field(0, alias="eval/iteration")
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
     """Tune's rows of results, one per iteration in order.
 
-    Where an iteration stands there twice, the row that was written last counts. What is no whole row, as a kill cuts
-    it off, is left out, and so is a row without a count of iterations or steps, or with a number that is not finite
-    where a return or one of ``NUMBERS`` should be.
+    Where an iteration stands there twice, the row that was written last counts. What is no whole ``Row``, as a kill
+    cuts it off, is left out.
     """
-    rows = {row["training_iteration"]: row for row in map(_parse, lines(path)) if _is_result(row)}
+    rows = {}
+    for text in lines(path):
+        with contextlib.suppress(ValueError):
+            row = parse_json(text)
+            Row.model_validate(row)
+            rows[row["training_iteration"]] = row
     return [rows[iteration] for iteration in sorted(rows)]
 
 
@@ -60,25 +78,3 @@ def tune_statuses(experiment: Path) -> dict[str, str]:
         return {trial["trial_id"].rpartition("_")[2]: trial["status"] for trial in trials}
     except (TypeError, KeyError, IndexError, ValueError, AttributeError, OSError):  # none yet, or cut off
         return {}
-
-
-def _parse(text: str) -> Any:
-    try:
-        return parse_json(text)
-    except ValueError:
-        return None
-
-
-def _is_result(row: Any) -> bool:
-    """Whether this is a row that has counts and a return, and numbers wherever they are looked for."""
-    if not isinstance(row, dict) or not (_counts(row, "training_iteration") and _counts(row, "timesteps_total")):
-        return False
-    return _finite(row.get(METRIC)) and all(_finite(row[name]) for name in NUMBERS if name in row)
-
-
-def _counts(row: dict[str, Any], name: str) -> bool:
-    return type(row.get(name)) is int and 0 <= row[name] < MAX_COUNT
-
-
-def _finite(value: Any) -> bool:
-    return isinstance(value, int | float) and abs(value) < 1e15 and math.isfinite(value)

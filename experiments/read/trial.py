@@ -1,8 +1,8 @@
 """A trial as it lies on disk: its settings, its rows, how it ended, and how it ranks among others."""
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,13 @@ import numpy as np
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from experiments.ask.budget import Budget
-from experiments.plan.identity import ConfigurationKey
+from experiments.ask.schedulers import SCHEDULERS
+from experiments.plan.identity import ConfigurationKey, Left, configuration_key, decisive
 from experiments.plan.learners import config_class_of
 from experiments.plan.trial_names import number_in_name
 from experiments.read.rows import lines, read_json, read_rows
 from experiments.read.windows import area_under
-from experiments.record.decisions import Decision, dropped, passed
+from experiments.record.decisions import Decision, Exchange, dropped, passed
 from experiments.record.folders import ERROR, PARAMS, RESULTS, checkpoint_folders
 from experiments.record.models import Settings
 from experiments.record.spec import TIME_BUDGET, ExperimentSpec
@@ -45,9 +46,12 @@ class Trial:
     rows: list[dict[str, Any]]  # one per iteration, in order
     state: str  # waiting, paused (at a rung), running, interrupted, or one of ENDED
     error: str | None  # the last line of what went wrong
-    rung: int = 0  # rungs of halving at which it was among those that go on
-    key: ConfigurationKey = field(default_factory=lambda: ConfigurationKey("", ()))  # which its experiment knows
-    configuration: int = 0  # number of its key in the experiment, counted from 0
+    rung: int  # rungs of halving at which it was among those that go on
+    stopped_at: (
+        float  # where a scheduler stopped it as others were better, in what the budget counts; infinity: nowhere
+    )
+    key: ConfigurationKey
+    forked_at: tuple[int, ...]  # agent steps at which it left its origin, and before that one its own
 
     @property
     def name(self) -> str:
@@ -63,6 +67,11 @@ class Trial:
     def seed(self) -> int:
         """The random seed."""
         return self.config.get("seed", 0)
+
+    @property
+    def run(self) -> Hashable:
+        """Two trials of one configuration that are equal in this are the same run."""
+        return self.seed, self.forked_at
 
     @property
     def iterations(self) -> int:
@@ -116,34 +125,54 @@ class Trial:
 
 
 def read_trial(
-    folder: Path, spec: ExperimentSpec, running: bool, status: str | None, decisions: Sequence[Decision]
+    folder: Path,
+    spec: ExperimentSpec,
+    running: bool,
+    status: str | None,
+    decisions: Sequence[Decision],
+    exchanges: Sequence[Exchange],
 ) -> Trial:
     """A trial of an experiment. ``status`` is what Tune called it last. Raises ConfigError for impossible settings."""
     rows, number = read_rows(folder / RESULTS), int(number_in_name(folder.name))
+    config = _config(folder, spec, number)
     errors = lines(folder / ERROR)
-    error = errors[-1].strip() if errors else None
     done = bool(rows and rows[-1].get("done"))
     out = dropped(decisions, number)
-    if error and not done and (status in (None, "ERROR") if out is None else out.score(number) is None):
+    if errors and not done and (status in (None, "ERROR") if out is None else out.score(number) is None):
         state = "failed"  # else it failed once, and went on
     elif out and not done:
         state = "stopped"
     elif is_over(rows, spec, saved_iteration(folder)) if done else status in OVER or spec.ended == TIME_BUDGET:
         state = ended_as(rows, spec.budget)
-    elif running and status == "PENDING" and not rows:
+    elif running and status in ("PENDING", "PAUSED") and not rows:
         state = "waiting"
-    elif running and status == "PAUSED":
-        state = "paused" if rows else "waiting"
+    elif running:
+        state = "paused" if status == "PAUSED" else "running"
     else:
-        state = "running" if running else "interrupted"
+        state = "interrupted"
+    scheduler, stopped_at = SCHEDULERS[spec.scheduler], math.inf
+    if out:
+        stopped_at = out.at
+    elif state == "stopped" and not (scheduler.joins_seeds or scheduler.changes_settings):
+        stopped_at = rows[-1]["timesteps_total"] if rows else 0  # by itself, as it lagged behind
+    copied = any(copy.trial == number for exchange in exchanges for copy in exchange.copies)
     return Trial(
         folder,
         spec.learner,
-        _config(folder, spec, number),
+        config,
         rows,
         state,
-        error if state == "failed" else None,
+        errors[-1].strip() if state == "failed" else None,
         passed(decisions, number),
+        stopped_at,
+        configuration_key(
+            spec.learner,
+            config,
+            left=_left(spec, number),
+            copied=str(folder) if copied else "",
+            fresh=spec.confirms is not None,
+        ),
+        tuple(start.steps for start in spec.starts(number)),
     )
 
 
@@ -158,6 +187,16 @@ def _config(folder: Path, spec: ExperimentSpec, number: int) -> dict[str, Any]:
     except ConfigError as error:
         raise ConfigError(f"{folder / PARAMS}: {error}") from None
     return config
+
+
+def _left(spec: ExperimentSpec, number: int) -> tuple[Left, ...]:
+    """Where a trial of a fork left its origin, and before that one its own; with the steps of all of its seeds."""
+    found = []
+    for index, start in enumerate(spec.starts(number)):
+        seeds = next(trials for trials in spec.configurations if number in trials)
+        steps = {spec.starts(seed)[index].steps for seed in seeds if index < len(spec.starts(seed))}
+        found.append(Left(decisive(start.config), tuple(sorted(steps))))
+    return tuple(found)
 
 
 def is_over(rows: Sequence[dict[str, Any]], spec: ExperimentSpec, saved: int) -> bool:
@@ -192,10 +231,10 @@ def saved_iteration(folder: Path) -> int:
 
 
 def together(trials: Iterable[Trial]) -> list[list[Trial]]:
-    """Trials of one experiment or of several, those of a configuration together."""
-    found: dict[tuple[Path, int], list[Trial]] = {}
+    """Trials of one experiment or of several, those of a configuration in one experiment together."""
+    found: dict[tuple[Path, ConfigurationKey], list[Trial]] = {}
     for trial in trials:
-        found.setdefault((trial.folder.parent, trial.configuration), []).append(trial)
+        found.setdefault((trial.folder.parent, trial.key), []).append(trial)
     return list(found.values())
 
 

@@ -7,7 +7,7 @@ population based training (``exchanges.json``), and how the winner played (``win
 import itertools
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -135,10 +135,15 @@ def with_diverged(
     return found
 
 
+def mean(scores: Iterable[float | None]) -> float | None:
+    """A configuration's, over the seeds that have a score; None where none has."""
+    arrived = [score for score in scores if score is not None]
+    return math.fsum(arrived) / len(arrived) if arrived else None
+
+
 def means(scores: Sequence[float | None], configurations: Sequence[Sequence[int]]) -> list[float | None]:
-    """Each configuration's mean over the seeds that have a score; None where none has."""
-    arrived = [[score for trial in trials if (score := scores[trial]) is not None] for trials in configurations]
-    return [math.fsum(each) / len(each) if each else None for each in arrived]
+    """Each configuration's ``mean``."""
+    return [mean(scores[trial] for trial in trials) for trials in configurations]
 
 
 def best(scores: Sequence[float | None], configurations: Sequence[Sequence[int]], count: int) -> list[list[int]]:

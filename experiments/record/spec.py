@@ -165,6 +165,10 @@ class ExperimentSpec(Model):
         """Each trial's random seed."""
         return [int(config.get("seed") or 0) for config in self.configs]
 
+    def starts(self, number: int) -> list[Start]:
+        """Where a trial of a fork left its origin, and before it that one its own; empty from scratch."""
+        return self.fork_of.starts[number] if self.fork_of and number < len(self.fork_of.starts) else []
+
     def with_more(self, more: Budget) -> Self:
         """What it is to do once its budget is extended. Raises ConfigError as ``Budget.extended`` does."""
         now = self.budget.extended(more)
