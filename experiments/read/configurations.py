@@ -83,9 +83,9 @@ def by_configuration(experiments: Iterable[Experiment]) -> list[Configuration]:
     runs: dict[ConfigurationKey, dict[Hashable, tuple[Experiment, Trial]]] = {}
     for experiment in experiments:
         for trial in experiment.trials:
-            of_one = runs.setdefault(trial.key, {})
-            if trial.run not in of_one or trial.iterations > of_one[trial.run][1].iterations:
-                of_one[trial.run] = experiment, trial
+            of_one, run = runs.setdefault(trial.key, {}), (trial.seed, trial.forked_at)
+            if run not in of_one or trial.iterations > of_one[run][1].iterations:
+                of_one[run] = experiment, trial
     return sorted(
         (_configuration([*each.values()]) for each in runs.values()), key=lambda c: rank(c.trials), reverse=True
     )

@@ -1,7 +1,7 @@
 """A trial as it lies on disk: its settings, its rows, how it ended, and how it ranks among others."""
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,14 +24,9 @@ from trainables import checkpoints
 from trainables.checks import ConfigError, check_settings
 from trainables.metrics import METRIC, score_of
 
-OVER = ("TERMINATED", "ERROR")
-"""What Tune calls trials that it will not touch again unless it is told to."""
-
-ENDED = ("finished", "stopped", "diverged", "failed")
-"""States of trials that have come to their end: that of the budget, or before it."""
-
-AT_END = ("finished", "diverged", "failed")
-"""Those of trials that have no more to play; one that a time budget stopped has."""
+OVER = ("TERMINATED", "ERROR")  # what Tune calls trials that it will not touch again unless it is told to
+AT_END = ("finished", "diverged", "failed")  # states of trials that have no more to play
+ENDED = (*AT_END, "stopped")  # or were stopped before the end of their budget; by a time budget, they have more to play
 
 _SETTINGS: TypeAdapter[Settings] = TypeAdapter(Settings, config=ConfigDict(strict=True, allow_inf_nan=False))
 
@@ -67,11 +62,6 @@ class Trial:
     def seed(self) -> int:
         """The random seed."""
         return self.config.get("seed", 0)
-
-    @property
-    def run(self) -> Hashable:
-        """Two trials of one configuration that are equal in this are the same run."""
-        return self.seed, self.forked_at
 
     @property
     def iterations(self) -> int:
