@@ -22,8 +22,7 @@ from trainables.checks import ConfigError
 from trainables.sampling.console import agent_step
 from trainables.texts import printable
 
-MAX_SIDES = 6
-"""Configurations in a comparison: as many as figures have colours."""
+MAX_SIDES = 6  # configurations in a comparison: as many as figures have colours
 
 
 class Curve(NamedTuple):

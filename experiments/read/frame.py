@@ -17,14 +17,9 @@ from trainables.texts import printable
 if TYPE_CHECKING:
     import pandas as pd
 
-MAX_COLUMNS = 1000
-"""Of a frame: more than any experiment has, unless somebody else wrote its rows."""
-
-CONFIG = "config/"
-"""What the names of columns of settings begin with, as in Ray Tune's own frames."""
-
-NAMES = ("experiment", "trial", "configuration", "learner")
-"""Columns that say of which trial a row is."""
+MAX_COLUMNS = 1000  # of a frame: more than any experiment has, unless somebody else wrote its rows
+CONFIG = "config/"  # what the names of columns of settings begin with, as in Ray Tune's own frames
+NAMES = ("experiment", "trial", "configuration", "learner")  # columns that say of which trial a row is
 
 BOOKKEEPING = {
     *("pid", "should_checkpoint", "timestamp"),

@@ -17,11 +17,8 @@ from experiments.record.spec import ExperimentSpec
 from trainables.checks import ConfigError, ignored
 from trainables.config import Config
 
-PROGRAMS = ("train.py", "sweep_pong.py", "sweep_trpo.py", "sweep.py")
-"""Programs that run experiments."""
-
-OF_ANY_LEARNER = ("train.py", "sweep.py")
-"""Those whose first word is a learner."""
+PROGRAMS = ("train.py", "sweep_pong.py", "sweep_trpo.py", "sweep.py")  # programs that run experiments
+OF_ANY_LEARNER = ("train.py", "sweep.py")  # those whose first word is a learner
 
 SLOWER = 10
 """A plan's command gives it this many times its seconds, or a slower machine would not come to its last round."""

@@ -21,8 +21,7 @@ from trainables import checkpoints
 from trainables.checkpoints import STATE, CheckpointError, State
 from trainables.metrics import METRIC
 
-PERF = "perf/"
-"""Family of metrics of times and rates, which are others each time."""
+PERF = "perf/"  # family of metrics of times and rates, which are others each time
 
 NOT_COMPARED = {
     *("time_this_iter_s", "time_total_s", "time_since_restore", "timestamp", "date"),

@@ -5,7 +5,6 @@ checkpoints, Tune starts again without a word if it is damaged, and to read it i
 are text and arrays, and say all that is needed.
 """
 
-import itertools
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -75,28 +74,25 @@ def restore(folder: Path, spec: ExperimentSpec) -> dict[str, RestoredTrial]:
             raise ConfigError(f"{trial.folder} belongs to no trial in {folder / RECORD}")
         config = spec.configs[trial.number]
         _require_same({name: value for name, value in config.items() if name not in changing}, trial)
-        found = _restore(trial, spec, config, changing)
-        stopped = dropped(decisions, trial.number) is not None
-        restored[number_of(trial.number)] = found._replace(over=found.over or stopped)
+        out = dropped(decisions, trial.number) is not None
+        restored[number_of(trial.number)] = _restore(trial, spec, config, changing, out)
     if spec.fork_of and sum(bool(trial.checkpoints) for trial in restored.values()) < len(spec.configs):
         raise ConfigError(f"{folder} lacks a checkpoint that it was forked from: delete it, and fork again")
     return restored
 
 
 def _require_same(config: Mapping[str, Any], trial: Trial) -> None:
-    changed = [
-        f"{key}={trial.config.get(key)!r} for {value!r}"
-        for key, value in config.items()
-        if trial.config.get(key) != value
-    ]
-    if changed:
+    now = trial.config
+    if changed := [f"{key}={now.get(key)!r} for {value!r}" for key, value in config.items() if now.get(key) != value]:
         raise ConfigError(
             f"{trial.folder / PARAMS} differs from {RECORD}: {', '.join(changed)}. A trial keeps its settings; --fork"
             " starts a new one with others"
         )
 
 
-def _restore(trial: Trial, spec: ExperimentSpec, config: Mapping[str, Any], changing: Collection[str]) -> RestoredTrial:
+def _restore(
+    trial: Trial, spec: ExperimentSpec, config: Mapping[str, Any], changing: Collection[str], out: bool
+) -> RestoredTrial:
     """What the trial has behind it. Of ``changing`` settings its newest checkpoint says how they are by now."""
     usable, damaged, newest, now = [], [], -1, {name: config[name] for name in changing}
     settings = learner_named(trial.learner).config_class.from_dict(config)
@@ -106,11 +102,11 @@ def _restore(trial: Trial, spec: ExperimentSpec, config: Mapping[str, Any], chan
             _, state = load(path, settings, spec.learner)
         except CheckpointError as error:
             damaged.append(str(error))
-        else:
-            usable.append((path, _row(trial.rows, state)))
-            now = {name: state.config[name] for name in changing}
-    saved = usable[-1][1]["training_iteration"] if usable else 0
-    return RestoredTrial(trial, trial.config | now, usable, newest, damaged, is_over(trial.rows, spec, saved))
+            continue
+        usable.append((path, _row(trial.rows, state)))
+        now = {name: state.config[name] for name in changing}
+    over = out or is_over(trial.rows, spec, saved=usable[-1][1]["training_iteration"] if usable else 0)
+    return RestoredTrial(trial, trial.config | now, usable, newest, damaged, over)
 
 
 def _row(rows: list[dict[str, Any]], state: State) -> dict[str, Any]:
@@ -119,14 +115,13 @@ def _row(rows: list[dict[str, Any]], state: State) -> dict[str, Any]:
     A fork's first checkpoint has none. Nor have, under population based training, those that a trial made before it
     copied another one, whose rows then replaced its own.
     """
-    episodes = state.episodes
     counters = {
         "training_iteration": state.iteration,
-        "timesteps_total": episodes.steps,
-        "episodes_total": episodes.games,
+        "timesteps_total": state.episodes.steps,
+        "episodes_total": state.episodes.games,
     }
-    same = (row for row in rows if row | counters == row)
-    return next(same, counters | {METRIC: float(np.mean(episodes.recent_returns or [WORST_RETURN]))})
+    mean_return = float(np.mean(state.episodes.recent_returns or [WORST_RETURN]))
+    return next((row for row in rows if row | counters == row), counters | {METRIC: mean_return})
 
 
 def all_over(restored: Mapping[str, RestoredTrial], spec: ExperimentSpec) -> bool:
@@ -144,10 +139,10 @@ def describe(restored: Mapping[str, RestoredTrial], fork_of: ForkOf | None = Non
         lines += [f"  {trial.name}: not used: {reason}" for reason in trial.damaged]
         start = fork_of.starts[int(key)][-1].iteration if fork_of else 0
         had = {row["training_iteration"] for row in trial.rows}
-        first = next(iteration for iteration in itertools.count(start + 1) if iteration not in had)
-        last = next(iteration for iteration in itertools.count(trial.iteration - 1, -1) if iteration not in had)
-        if first <= last:
-            lines.append(f"  {trial.name}: result.json lacks iterations {first} to {last}; they stay missing")
+        if missing := [iteration for iteration in range(start + 1, trial.iteration) if iteration not in had]:
+            lines.append(
+                f"  {trial.name}: result.json lacks iterations {missing[0]} to {missing[-1]}; they stay missing"
+            )
         if not trial.over:
             again = max(had, default=0) - trial.iteration
             played = f" ({again} later ones had no checkpoint, and are played again)" if again > 0 else ""

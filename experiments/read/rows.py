@@ -10,8 +10,7 @@ from experiments.record.folders import TUNE_STATES
 from trainables.metrics import Count
 from trainables.texts import MAX_JSON_BYTES, parse_json, printable, read_text
 
-MAX_LINE = 1_000_000
-"""Letters of a line; a row has 3,000."""
+MAX_LINE = 1_000_000  # letters of a line; a row has 3,000
 
 Number = Annotated[float, Field(gt=-1e15, lt=1e15)]
 

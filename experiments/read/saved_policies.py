@@ -1,5 +1,6 @@
 """Checkpoints that nobody vouches for: found by a name or path, checked before memory is taken, and ready to play."""
 
+import contextlib
 import functools
 import os
 import shutil
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 ARRAYS_TO_THETA = 32
 """Bytes of a checkpoint's file to one parameter, at most. Adam's PPO has 12, TRPO in double precision 16; a small
 network's filter and header (``HEADER``) come on top. A learner of one's own may have more arrays."""
-
 HEADER = 100_000
 
 
@@ -38,8 +38,7 @@ class CheckpointRef(NamedTuple):
     @property
     def name(self) -> str:
         """Its trial's name, or its own if it stands alone."""
-        folder = self.folder.parent if self.folder.name.startswith("checkpoint_") else self.folder
-        return folder.name
+        return (self.folder.parent if self.folder.name.startswith("checkpoint_") else self.folder).name
 
     @property
     def iteration(self) -> int:
@@ -60,9 +59,8 @@ class CheckpointRef(NamedTuple):
     @property
     def in_training(self) -> str:
         """The score in words."""
-        if not np.isfinite(self.score):
-            return "no game had ended in training"
-        return f"{self.score:.1f} in training (last 100 games)"
+        words = f"{self.score:.1f} in training (last 100 games)"
+        return words if np.isfinite(self.score) else "no game had ended in training"
 
     @property
     def trainable(self) -> "type[PongTrainable]":
@@ -91,24 +89,22 @@ def find(storage_path: Path, name_or_path: str) -> list[CheckpointRef]:
     A name is looked for in the storage path, a path anywhere. Raises ConfigError, listing what is there, if it does
     not exist or holds no whole checkpoint.
     """
-    for folder in (storage_path.absolute() / name_or_path, Path(name_or_path).absolute()):
-        if not os.path.isdir(folder):
-            continue
-        if os.path.isfile(folder / STATE):
-            found = [folder]
-        else:
-            trials = [folder, *folders.trial_folders(folder).values()]
-            found = [path for trial in trials for path in folders.checkpoint_folders(trial)]
-        if not (refs := whole(found)):
-            inside = folders.existing(folder)
-            hint = f"; the experiments in it: {', '.join(inside)}" if inside else " (yet)"
-            raise ConfigError(f"{name_or_path} holds no whole checkpoint{hint}")
-        return refs
-    parent = next((p for p in (storage_path / name_or_path, Path(name_or_path)) if os.path.isdir(p.parent)), None)
+    places = (storage_path.absolute() / name_or_path, Path(name_or_path).absolute())
+    if folder := next(filter(os.path.isdir, places), None):
+        trials = [folder, *folders.trial_folders(folder).values()]
+        found = [path for trial in trials for path in folders.checkpoint_folders(trial)]
+        if refs := whole([folder] if os.path.isfile(folder / STATE) else found):
+            return refs
+        inside = folders.existing(folder)
+        hint = f"; the experiments in it: {', '.join(inside)}" if inside else " (yet)"
+        raise ConfigError(f"{name_or_path} holds no whole checkpoint{hint}")
     known = folders.existing(storage_path)
-    if parent and parent.parent not in (Path(), storage_path):  # a trial or checkpoint of what does exist
-        known = [name for name in os.listdir(parent.parent) if os.path.isdir(parent.parent / name)]
-        name_or_path = f"{parent.parent}/{parent.name}"
+    parent = next(
+        (p.parent for p in (storage_path / name_or_path, Path(name_or_path)) if os.path.isdir(p.parent)), None
+    )
+    if parent and parent not in (Path(), storage_path):  # a trial or checkpoint of what does exist
+        known = [name for name in os.listdir(parent) if os.path.isdir(parent / name)]
+        name_or_path = f"{parent}/{Path(name_or_path).name}"
     raise ConfigError(unknown("checkpoint, trial or experiment", name_or_path, known))
 
 
@@ -121,10 +117,8 @@ def whole(paths: Iterable[Path]) -> list[CheckpointRef]:
     """Those of these checkpoints that are whole, by iteration: not half-written, nor replaced while we look."""
     found = []
     for folder in paths:
-        try:
+        with contextlib.suppress(CheckpointError):
             found.append(CheckpointRef(folder, load_state(folder)))
-        except CheckpointError:
-            continue
     return sorted(found, key=lambda item: item.iteration)
 
 
@@ -147,11 +141,10 @@ def on_the_way(earlier: list[CheckpointRef], best: CheckpointRef, count: int) ->
 def load_state(folder: Path) -> State:
     """A checkpoint's state. Raises CheckpointError, also for a learner that can be none."""
     state = checkpoints.load_state(folder)
-    if not is_learner(state.learner):
-        raise CheckpointError(
-            f"{folder}: {STATE} is not from this program (learner {state.learner!r} is none of {', '.join(LEARNERS)})"
-        )
-    return state
+    if is_learner(state.learner):
+        return state
+    named = f"learner {state.learner!r} is none of {', '.join(LEARNERS)}"
+    raise CheckpointError(f"{folder}: {STATE} is not from this program ({named})")
 
 
 def load(folder: Path, settings: Config | None, learner: str) -> tuple[dict[str, np.ndarray], State]:

@@ -26,13 +26,11 @@ from experiments.read.configurations import Configuration
 from experiments.read.trial import Trial
 
 CONFIDENCE = 0.95
-POWER = 0.8
-"""Probability with which as many seeds as ``seeds_to_tell`` says would show a difference that is there."""
+POWER = 0.8  # probability with which as many seeds as ``seeds_to_tell`` says would show a difference that is there
 
 MAX_SEEDS = 1000
 
-TRIM = 0.25
-"""Share of the scores that the interquartile mean leaves out at each end."""
+TRIM = 0.25  # share of the scores that the interquartile mean leaves out at each end
 
 
 class Estimate(NamedTuple):
@@ -137,11 +135,8 @@ def seeds_to_tell(first: np.ndarray, second: np.ndarray, paired: bool, confidenc
 MIN_CONFIGURATIONS = 20
 """With so many, the interval of a setting that explains nothing ends at 43% on average; with fewer, still later."""
 
-MAX_GROUPS = 4
-"""Values of a number that are groups; one with more values is a range."""
-
-DEGREE = 4
-"""Of the polynomials: with 2 or 3, half of the intervals miss what a peak in the middle of a range explains."""
+MAX_GROUPS = 4  # values of a number that are groups; one with more values is a range
+DEGREE = 4  # of the polynomials: with 2 or 3, half of the intervals miss what a peak in the middle of a range explains
 
 NEARLY_ALL = 1 - 1e-6
 """The largest share that an interval is computed for; beyond, the distribution cannot be evaluated."""

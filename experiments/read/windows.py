@@ -17,14 +17,9 @@ import scipy  # whose parts are loaded as they are first named
 
 from trainables.checks import ConfigError
 
-WINDOW_STEPS = 250_000
-"""Agent steps of Dopamine's windows."""
-
-MAX_WINDOWS = 10_000
-"""Of a trial: more than any has, unless somebody else wrote its rows."""
-
-FEWEST = 4
-"""Windows of a run, whatever its length."""
+WINDOW_STEPS = 250_000  # agent steps of Dopamine's windows
+MAX_WINDOWS = 10_000  # of a trial: more than any has, unless somebody else wrote its rows
+FEWEST = 4  # windows of a run, whatever its length
 
 SHORTEST = 8
 """Windows that a run of less than four windows of ``WINDOW_STEPS`` is cut into, if its iterations are short enough."""
@@ -121,8 +116,7 @@ def area_under(returns: np.ndarray, steps: np.ndarray) -> float:
 SCORES = (-20.0, -15.0, -10.0, -5.0, 0.0, 5.0, 10.0, 14.0, 16.0, 17.0, 18.0, 19.0, 20.0)
 """Scores of Pong that tables name, where a seed comes to them."""
 
-MAX_SCORES = 7
-"""Columns of such a table."""
+MAX_SCORES = 7  # columns of such a table
 
 
 class Arrivals(NamedTuple):

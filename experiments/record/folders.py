@@ -12,14 +12,12 @@ from experiments.ask.storage import is_name
 from trainables.checkpoints import number
 from trainables.checks import ConfigError
 
-RECORD = "experiment.json"
-"""What the experiment was asked to do, and where it comes from (``record/spec.py``)."""
+RECORD = "experiment.json"  # what the experiment was asked to do, and where it comes from (``record/spec.py``)
 
 DECISIONS, EXCHANGES, WINNER = "rungs.json", "exchanges.json", "winner.json"
 """What was decided while it ran (``record/decisions.py``)."""
 
-WINNER_FILM = "winner.gif"
-"""The first of the winner's games."""
+WINNER_FILM = "winner.gif"  # the first of the winner's games
 
 RESULTS, PARAMS, ERROR = "result.json", "params.json", "error.txt"
 """In a trial's folder: a row of JSON for each iteration, the settings, and Tune's report of what went wrong."""
@@ -27,8 +25,7 @@ RESULTS, PARAMS, ERROR = "result.json", "params.json", "error.txt"
 TUNE_STATES = "experiment_state-*.json"
 """Pattern of Tune's own accounts of the trials, one file for each time that it was started."""
 
-TRIAL = re.compile(r"(\d{5}|[1-9]\d{5,})(_.*)?", re.ASCII | re.DOTALL)
-"""Names of trials' folders."""
+TRIAL = re.compile(r"(\d{5}|[1-9]\d{5,})(_.*)?", re.ASCII | re.DOTALL)  # names of trials' folders
 
 
 def existing(storage_path: Path) -> list[str]:

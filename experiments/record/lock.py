@@ -16,8 +16,7 @@ from trainables.checks import ConfigError
 
 LOCK = ".lock"
 
-WAITS = (0.01, 0.04, 0.1)
-"""Seconds between attempts to take it."""
+WAITS = (0.01, 0.04, 0.1)  # seconds between attempts to take it
 
 
 @contextmanager

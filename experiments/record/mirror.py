@@ -33,8 +33,7 @@ from trainables.checkpoints import number
 from trainables.checks import ConfigError
 from trainables.files import replace_text
 
-MARK = ".writer"
-"""The file with the mark of the program that wrote last."""
+MARK = ".writer"  # the file with the mark of the program that wrote last
 
 
 @dataclass(frozen=True)
