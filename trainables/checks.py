@@ -4,6 +4,7 @@ import dataclasses
 import difflib
 import math
 import numbers
+import types
 import typing
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -94,6 +95,10 @@ def _checked(name: str, value: Any, hint: Any) -> Any:
     if typing.get_origin(hint) is Annotated:
         hint, *extras = typing.get_args(hint)
         bounds = next((extra for extra in extras if isinstance(extra, Bounds)), None)
+    if types.NoneType in typing.get_args(hint):
+        if value is None:
+            return None
+        (hint,) = {*typing.get_args(hint)} - {types.NoneType}
     if typing.get_origin(hint) is Literal:
         choices = typing.get_args(hint)
         if value not in choices:

@@ -26,11 +26,6 @@ class Budget:
     iterations: int | None
     timesteps: int | None = None
 
-    @classmethod
-    def of(cls, iterations: int | None, timesteps: int | None, default: "Budget") -> "Budget":
-        """What flags ask for; without any, the default."""
-        return cls(iterations, timesteps) if iterations or timesteps else default
-
     @property
     def limits(self) -> dict[str, int]:
         """Limits by the metric that counts towards each."""

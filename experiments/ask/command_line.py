@@ -52,17 +52,10 @@ def _numbers(field: tyro.constructors.PrimitiveTypeInfo) -> tyro.constructors.Pr
     """Numbers of a tuple as tables have them, ``64-64``, or each a word of its own."""
     if (field.type_origin, typing.get_args(field.type)) != (tuple, (int, ...)):
         return None
-
-    def read(words: list[str]) -> tuple[int, ...]:
-        numbers = "-".join(words).split("-")
-        if not all(map(str.isdecimal, numbers)):
-            raise ValueError(f"{' '.join(words)!r}: accepted are numbers, as 64-64")
-        return tuple(map(int, numbers))
-
     return tyro.constructors.PrimitiveConstructorSpec(
         nargs="*",
         metavar="N-N",
-        instance_from_str=read,
+        instance_from_str="-".join,  # the dataclass checks its fields, and takes such a text apart
         is_instance=lambda value: isinstance(value, tuple),
         str_from_instance=lambda value: ["-".join(map(str, value))],
     )

@@ -110,10 +110,12 @@ class RunFlags:
 class TrainFlags(RunFlags):
     """How long to train, where results go, and on which Ray."""
 
-    iterations: Annotated[int | None, LENGTH, shown("N", f"default: {ITERATIONS}, or what --timesteps takes")] = None
+    iterations: Annotated[
+        int | None, Bounds(1), LENGTH, shown("N", f"default: {ITERATIONS}, or what --timesteps takes")
+    ] = None
     """Updates."""
 
-    timesteps: Annotated[int | None, LENGTH, shown("N", "default: no limit")] = None
+    timesteps: Annotated[int | None, Bounds(1), LENGTH, shown("N", "default: no limit")] = None
     """Agent steps after which it ends, if it has not made all --iterations before."""
 
     preset: Annotated[str, Counts((NEW,)), tyro.conf.arg(metavar="NAME")] = "default"
@@ -122,19 +124,7 @@ class TrainFlags(RunFlags):
     seeds: Annotated[int, Counts((NEW,)), Bounds(1)] = 1
     """Runs of this configuration, with the seeds --seed, --seed + 1 and so on: as many at once as the CPUs hold."""
 
-    def __post_init__(self) -> None:
-        """Check every flag."""
-        super().__post_init__()
-        require_positive(self, "iterations", "timesteps")
-
     @property
     def budget(self) -> Budget:
         """How long to train."""
-        return Budget.of(self.iterations, self.timesteps, default=Budget(ITERATIONS))
-
-
-def require_positive(flags: Any, *names: str) -> None:
-    """Raise ConfigError unless each of these flags is at least 1, or was left out."""
-    for name in names:
-        if (value := getattr(flags, name)) is not None and value < 1:
-            raise ConfigError(f"{name}={value}: accepted is a number >= 1")
+        return Budget(self.iterations if self.iterations or self.timesteps else ITERATIONS, self.timesteps)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.ask.storage import is_whole
+from experiments.ask.storage import is_uri
 from trainables.checks import ConfigError
 
 NEW, SMOKE_TEST, FORK, RESUME, EXTEND = "new", "smoke_test", "fork", "resume", "extend"
@@ -61,8 +61,9 @@ def require_counted(flags: Sequence[Any], words: Sequence[str]) -> str:
             raise ConfigError(f"{flag} stands there {times} times: once is accepted")
         if rule.beside and not given[rule.beside]:
             raise ConfigError(f"{flag} means nothing without --{rule.beside.replace('_', '-')}")
-        if name == "storage_path" and mode in (RESUME, EXTEND) and is_whole(given[mode]):
-            raise ConfigError(f"{flag} does not count with --{mode} {given[mode]}, which says where it lies")
+        where = str(given.get(mode))
+        if name == "storage_path" and mode in (RESUME, EXTEND) and (is_uri(where) or where.startswith("/")):
+            raise ConfigError(f"{flag} does not count with --{mode} {where}, which says where it lies")
     return mode
 
 

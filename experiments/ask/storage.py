@@ -26,11 +26,6 @@ def is_name(name: str) -> bool:
     return name not in ("", ".", "..") and name.isprintable() and not {"/", "\\"} & {*name}
 
 
-def is_whole(name: str) -> bool:
-    """Whether an experiment is named by a path or URI that does not depend on where one looks."""
-    return is_uri(name) or Path(name).is_absolute()
-
-
 @functools.cache
 def locate(uri: str) -> tuple[FileSystem, str]:
     """The file system of a URI or an absolute path, and the path in it.

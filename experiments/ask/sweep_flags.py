@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import tyro
 
 from experiments.ask.budget import TIMESTEPS, Budget
-from experiments.ask.flags import LENGTH, Repeated, require_positive, shown
+from experiments.ask.flags import LENGTH, Repeated, shown
 from experiments.ask.modes import FORK, NEW, RESUME, SMOKE_TEST, STARTS, Counts
 from experiments.ask.schedulers import SCHEDULERS, those
 from trainables.checks import Bounds, ConfigError, check_fields, unknown
@@ -22,15 +22,15 @@ SAMPLES = 8
 class SweepFlags:
     """What is swept, how far, and how trials are stopped."""
 
-    num_samples: Annotated[int | None, Counts((NEW,)), shown("N", "default: what time allows")] = None
+    num_samples: Annotated[int | None, Bounds(1), Counts((NEW,)), shown("N", "default: what time allows")] = None
     """Trials (with --seeds configurations), whose settings are drawn so that they cover the search space evenly.
     Without it halving begins as many as it has time for (9 at most, unless the last one has 4 million steps), and other
     schedulers 8."""
 
-    iterations: Annotated[int | None, LENGTH, shown("N", "default: no limit")] = None
+    iterations: Annotated[int | None, Bounds(1), LENGTH, shown("N", "default: no limit")] = None
     """Updates of a trial that is not stopped early."""
 
-    timesteps: Annotated[int | None, LENGTH, shown("N", "default: what time allows")] = None
+    timesteps: Annotated[int | None, Bounds(1), LENGTH, shown("N", "default: what time allows")] = None
     """Agent steps of a trial that is not stopped early. Trials are compared at equal steps, which is fair to trials of
     different batches; with --iterations alone, at equally many updates. Without either halving gives the last trial as
     many steps as it has time for, and other schedulers give each a million."""
@@ -50,13 +50,13 @@ class SweepFlags:
     preset: Annotated[str, Counts((NEW,)), tyro.conf.arg(metavar="NAME")] = "default"
     """Named settings, and the search space around them."""
 
-    num_workers: Annotated[int | None, shown("N", "default: swept")] = None
+    num_workers: Annotated[int | None, Bounds(1), shown("N", "default: swept")] = None
     """Rollout actors of every trial."""
 
-    batch_size: Annotated[int | None, shown("N", "default: the learner's")] = None
+    batch_size: Annotated[int | None, Bounds(1), shown("N", "default: the learner's")] = None
     """Experience per update: games of the policy gradient, agent steps of TRPO."""
 
-    max_concurrent: Annotated[int | None, shown("N", "default: as many as the CPUs hold")] = None
+    max_concurrent: Annotated[int | None, Bounds(1), shown("N", "default: as many as the CPUs hold")] = None
     """Trials that run at once."""
 
     seed: Annotated[int, Counts((NEW, SMOKE_TEST)), Bounds(0)] = 0
@@ -98,7 +98,6 @@ class SweepFlags:
     def __post_init__(self) -> None:
         """Check every flag."""
         check_fields(self)
-        require_positive(self, "num_samples", "iterations", "timesteps", "num_workers", "batch_size", "max_concurrent")
         if self.grid and self.num_samples:
             raise ConfigError(f"--grid runs all combinations: leave --num-samples {self.num_samples} out")
         if self.scheduler not in SCHEDULERS:
@@ -119,7 +118,7 @@ class SweepFlags:
     @property
     def budget(self) -> Budget:
         """How long a trial trains."""
-        return Budget.of(self.iterations, self.timesteps, default=Budget(None, TIMESTEPS))
+        return Budget(self.iterations, self.timesteps if self.timesteps or self.iterations else TIMESTEPS)
 
     def settings(self, batch_field: str) -> dict[str, Any]:
         """The settings that are the same in all trials; ``batch_field`` is what the learner calls its batch.

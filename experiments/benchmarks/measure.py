@@ -1,19 +1,19 @@
 """Measuring on a machine that is never quiet: sides alternate within one run, and only ratios are believed."""
 
+import dataclasses
 import json
 import multiprocessing
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from rich import box
 from rich.console import Console
-from rich.measure import Measurement
 from rich.progress import track
 from rich.table import Table as RichTable
 
@@ -40,7 +40,8 @@ REINFORCE = {
 """Settings of the figures that stand beside those of the original programs: Karpathy's network and update."""
 
 
-class Spread(NamedTuple):
+@dataclass(frozen=True)
+class Spread:
     """Median and middle half of repeated measurements."""
 
     low: float
@@ -50,13 +51,14 @@ class Spread(NamedTuple):
     @classmethod
     def of(cls, values: Any) -> Self:
         """Quartiles of a sequence."""
-        return cls(*(float(value) for value in np.percentile(values, [25, 50, 75])))
+        return cls(*np.percentile(values, [25, 50, 75]).tolist())
 
     def __str__(self) -> str:
         return f"{self.middle:.3g} ({self.low:.3g}..{self.high:.3g})"
 
 
-class Table(NamedTuple):
+@dataclass(frozen=True)
+class Table:
     """Rows of named figures, and what to know when reading them."""
 
     title: str
@@ -66,22 +68,21 @@ class Table(NamedTuple):
 
 def show(tables: Iterable[Table], path: Path | None) -> None:
     """Print tables as they come, and write them all as JSON at the end."""
-    console, written = Console(), []
+    console, shown = Console(), []
     for table in tables:
-        lines = [[*table.rows[0]], *([_text(value) for value in row.values()] for row in table.rows)]
-        printed = _printed(table, lines)
-        width = Measurement.get(console, console.options.update_width(1000), printed).maximum
-        if width > console.width and len(lines[0]) > len(lines):
-            printed = _printed(table, [*zip(*lines, strict=True)])  # a row each figure, and a column each side
-        console.print(printed)
-        plain = [{name: v._asdict() if isinstance(v, Spread) else v for name, v in row.items()} for row in table.rows]
-        written.append({"title": table.title, "note": table.note, "rows": plain})
+        console.print(_printed(table, console.width))
+        shown.append(table)
     if path:
-        path.write_text(json.dumps(written, indent=1), encoding="utf-8")
+        path.write_text(json.dumps(shown, indent=1, default=dataclasses.asdict), encoding="utf-8")
 
 
-def _printed(table: Table, lines: Sequence[Sequence[str]]) -> RichTable:
-    """Lines beneath the first one, which has the headings. What is too long takes several lines, and loses nothing."""
+def _printed(table: Table, width: int) -> RichTable:
+    """The table; with a row each figure where that is too wide. What is too long takes several lines."""
+    cells = [[f"{v:,.3g}" if isinstance(v, float) else str(v) for v in row.values()] for row in table.rows]
+    lines: Sequence[Sequence[str]] = [[*table.rows[0]], *cells]
+    columns = [*zip(*lines, strict=True)]
+    if len(columns) > len(lines) and sum(max(map(len, column)) + 3 for column in columns) > width:
+        lines = columns
     printed = RichTable(title=table.title, caption=table.note or None, box=box.SIMPLE, pad_edge=False)
     printed.title_justify = printed.caption_justify = "left"
     for number, heading in enumerate(lines[0]):
@@ -89,10 +90,6 @@ def _printed(table: Table, lines: Sequence[Sequence[str]]) -> RichTable:
     for line in lines[1:]:
         printed.add_row(*line)
     return printed
-
-
-def _text(value: Any) -> str:
-    return f"{value:,.3g}" if isinstance(value, float) else str(value)
 
 
 def alternate(sides: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:
@@ -108,14 +105,9 @@ def alternate(sides: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, li
     return {name: values[1:] for name, values in figures.items()}
 
 
-def timed(trial: Any, iterations: int, before: int = 0) -> float:
-    """Seconds of so many iterations of a new trial, after those ``before``, which do not count; it is stopped then."""
-    for _ in range(before):
-        trial.train()
-    start = time.perf_counter()
-    for _ in range(iterations):
-        trial.train()
-    seconds = time.perf_counter() - start
+def timed(trial: Any, iterations: int) -> list[float]:
+    """Seconds of each of so many iterations of a new trial, which is stopped then."""
+    seconds = [trial.train()["time_this_iter_s"] for _ in range(iterations)]
     trial.stop()
     return seconds
 
@@ -131,7 +123,7 @@ def shares(rates: Mapping[str, Sequence[float]], unit: str) -> list[dict[str, An
 
 def emulate(process: int = 0) -> float:
     """Frames per second of a bare loop of ``ALEInterface.act``, in whichever process: the physical limit of a core."""
-    ale = _console().ale
+    ale = PongConsole().ale
     ale.reset_game()
     start = time.perf_counter()
     for _ in range(FRAMES):
@@ -151,8 +143,3 @@ def bare_emulators(count: int) -> Iterator[Callable[[], float]]:
 
         measure()  # starts everything up
         yield measure
-
-
-@cache
-def _console() -> PongConsole:
-    return PongConsole()

@@ -1,4 +1,7 @@
-"""One core: the emulator's limit, how near a worker comes to it, and where the rest of a step goes."""
+"""One core: the emulator's limit, how near a worker comes to it, and where the rest of a step goes.
+
+Beside the workers stands the arithmetic of Ray's Pong notebook, dense and in float64, written afresh.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -8,17 +11,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from experiments.benchmarks.measure import (
-    FRAME_SKIP,
-    REINFORCE,
-    Spread,
-    Table,
-    alternate,
-    bare_emulators,
-    emulate,
-    shares,
-)
-from experiments.benchmarks.notebook import NotebookModel, play_game
+from experiments.benchmarks import measure
+from experiments.benchmarks.measure import FRAME_SKIP, REINFORCE, Spread, Table
 from experiments.benchmarks.questions import Emulator, Rollout
 from experiments.plan.resources import local_cpus
 from trainables.algorithms import make_algorithm
@@ -35,15 +29,16 @@ from trainables.sampling.rollout import GameNumber, rollout
 from trainables.sampling.segments import Segment, Slot
 from trainables.sampling.worker import Worker
 
+Array = np.ndarray
 CONFIG = PGConfig.from_dict(REINFORCE)
 
 
 def benchmark_emulator(flags: Emulator) -> Iterator[Table]:
-    """The tables of ``Emulator``."""
+    """The table of ``Emulator``."""
     cores = local_cpus()
-    with bare_emulators(1) as one, bare_emulators(cores) as many:
-        rates = alternate({"1 process": one, f"{cores} processes": many}, flags.rounds)
-    yield Table("Bare emulator", shares(rates, "frames/s"))
+    with measure.bare_emulators(1) as one, measure.bare_emulators(cores) as many:
+        rates = measure.alternate({"1 process": one, f"{cores} processes": many}, flags.rounds)
+    yield Table("Bare emulator", measure.shares(rates, "frames/s"))
 
 
 def benchmark_rollout(flags: Rollout) -> Iterator[Table]:
@@ -52,7 +47,7 @@ def benchmark_rollout(flags: Rollout) -> Iterator[Table]:
     (worker, theta), policy = _worker(CONFIG), BernoulliPolicy(NUM_PIXELS, CONFIG.hidden_size)
     console = PongConsole(CONFIG.env_id)
     sides = {
-        "emulator": emulate,
+        "emulator": measure.emulate,
         "REINFORCE": _timed(lambda game: worker.play_block(theta, [GameNumber(0, 0, game)]).steps),
         "PPO": _timed(_segment_player(PGConfig())),
         "TRPO": _timed(_segment_player(TRPOConfig(coarse_coding=False))),
@@ -60,13 +55,20 @@ def benchmark_rollout(flags: Rollout) -> Iterator[Table]:
         "dense oracle": _timed(lambda game: _dense_game(console, policy, theta, game)),
         "notebook": _timed(_notebook_player(policy, theta)),
     }
-    rates = alternate(sides, flags.rounds)
-    rows = shares(rates, "frames/s")
+    rates = measure.alternate(sides, flags.rounds)
+    rows = measure.shares(rates, "frames/s")
     for row in rows:
         row["of notebook"] = Spread.of(np.divide(rates[row["side"]], rates["notebook"]))
     note = "PPO and TRPO play segments, others whole games."
     yield Table("One worker, with all that it computes of its steps", rows, note)
-    yield _split(worker, theta, flags.rounds)
+    _, *played = (_parts_of_a_game(worker, theta, GameNumber(1, 0, game)) for game in range(1 + flags.rounds))
+    rows = []
+    for part in played[0]:
+        seconds = np.array([parts[part] for parts in played])
+        share = Spread.of(seconds / [sum(parts.values()) for parts in played])
+        rows.append({"part": part, "us/step": Spread.of(1e6 * seconds), "share": share})
+    note = "By difference: the same games again, with one part more."
+    yield Table("Where a step of REINFORCE goes", rows, note)
 
 
 def _timed(play: Callable[[int], int]) -> Callable[[], float]:
@@ -103,14 +105,7 @@ def _segment_player(config: PGConfig | TRPOConfig) -> Callable[[int], int]:
     return play
 
 
-def _notebook_player(policy: BernoulliPolicy, theta: np.ndarray) -> Callable[[int], int]:
-    (w1, _), (w2, _) = policy.mlp.layers(theta.astype(np.float64))
-    notebook, env = NotebookModel(w1.T.copy(), w2.ravel()), gymnasium.make(CONFIG.env_id)
-    env.reset(seed=0)
-    return lambda game: len(play_game(notebook, env, np.random.default_rng(game), CONFIG.gamma)[-1])
-
-
-def _dense_game(console: PongConsole, policy: BernoulliPolicy, theta: np.ndarray, game: int) -> int:
+def _dense_game(console: PongConsole, policy: BernoulliPolicy, theta: Array, game: int) -> int:
     """A game and its gradient on our console and network, but on whole frames; returns the game's length."""
     env_rng, action_rng = GameNumber(0, 0, game).generators()
     console.reset(env_rng)
@@ -130,20 +125,55 @@ def _dense_game(console: PongConsole, policy: BernoulliPolicy, theta: np.ndarray
     return len(rows)
 
 
-def _split(worker: Worker, theta: np.ndarray, rounds: int) -> Table:
-    """What each part of a step of REINFORCE adds: the same games, played with one part more each time."""
-    games = count()
-    played = alternate({"": lambda: _parts_of_a_game(worker, theta, GameNumber(1, 0, next(games)))}, rounds)[""]
-    total = np.array([sum(parts.values()) for parts in played])
-    rows: list[dict[str, Any]] = []
-    for part in played[0]:
-        seconds = np.array([parts[part] for parts in played])
-        rows.append({"part": part, "us/step": Spread.of(1e6 * seconds), "share": Spread.of(seconds / total)})
-    return Table("Where a step of REINFORCE goes", rows, "By difference: the same games again, with one part more.")
+class NotebookModel:
+    """The notebook's two dense layers, ``w1`` (h, 6400) and ``w2`` (h,), which tests compare the sparse path with."""
+
+    def __init__(self, w1: Array, w2: Array) -> None:
+        self.w1, self.w2 = w1, w2
+
+    def forward(self, x: Array) -> tuple[float, Array]:
+        """Probability of moving up, and the hidden layer, of one dense difference frame (6400,)."""
+        hidden = self.w1 @ x
+        hidden[hidden < 0] = 0
+        return 1.0 / (1.0 + np.exp(-(self.w2 @ hidden))), hidden
+
+    def gradient(self, x_nd: Array, hidden_nh: Array, score_n: Array) -> tuple[Array, Array]:
+        """Gradients of ``w1`` and ``w2`` of sum_n score[n] * logit[n]."""
+        back_nh = np.outer(score_n, self.w2)
+        back_nh[hidden_nh <= 0] = 0
+        return back_nh.T @ x_nd, hidden_nh.T @ score_n
 
 
-def _parts_of_a_game(worker: Worker, theta: np.ndarray, number: GameNumber) -> dict[str, float]:
-    """Seconds a step that each part adds, in the order in which they are added."""
+def _notebook_player(policy: BernoulliPolicy, theta: Array) -> Callable[[int], int]:
+    """A function that plays a game on Gymnasium's own environment, and its gradients; it returns the game's length."""
+    (w1, _), (w2, _) = policy.mlp.layers(theta.astype(np.float64))
+    model, env = NotebookModel(w1.T.copy(), w2.ravel()), gymnasium.make(CONFIG.env_id)
+    env.reset(seed=0)
+
+    def play(game: int) -> int:
+        rng, (picture, _) = np.random.default_rng(game), env.reset()
+        before, done = None, False
+        frames, hiddens, scores, rewards = [], [], [], []
+        while not done:
+            now = preprocess(picture).astype(np.float64)
+            frames.append(now - before if before is not None else np.zeros(NUM_PIXELS))
+            before = now
+            up_probability, hidden = model.forward(frames[-1])
+            up = rng.random() < up_probability
+            picture, reward, terminated, truncated, _ = env.step(2 if up else 3)  # Gymnasium's numbers
+            done = terminated or truncated
+            hiddens.append(hidden)
+            scores.append(up - up_probability)
+            rewards.append(reward)
+        score_n = np.array(scores) * standardise(discounted_returns(np.array(rewards), CONFIG.gamma))
+        model.gradient(np.vstack(frames), np.vstack(hiddens), score_n)
+        return len(frames)
+
+    return play
+
+
+def _parts_of_a_game(worker: Worker, theta: Array, number: GameNumber) -> dict[str, float]:
+    """Seconds a step that each part of a step of REINFORCE adds, in the order in which they are added."""
     env = worker.env
     assert isinstance(env, PongPixels)
     action_n = worker.play(theta, number).action_n
@@ -163,7 +193,7 @@ def _parts_of_a_game(worker: Worker, theta: np.ndarray, number: GameNumber) -> d
         "sampling": lambda: worker.play(theta, number),
         "gradient": lambda: worker.play_block(theta, [number]),
     }
-    ends = [FRAME_SKIP / emulate()]
+    ends = [FRAME_SKIP / measure.emulate()]
     for run in parts.values():
         start = time.perf_counter()
         run()

@@ -15,7 +15,7 @@ from experiments.benchmarks.measure import FRAME_SKIP, REINFORCE, Spread, Table,
 from experiments.benchmarks.questions import Sweep, Tune
 from experiments.plan.learners import PG
 from experiments.plan.resources import local_cpus
-from experiments.read.experiments import Experiment, read_experiment
+from experiments.read.experiments import read_experiment
 from experiments.read.rows import read_rows
 from experiments.read.trial import Trial
 from experiments.record.spec import ExperimentSpec, create
@@ -26,18 +26,22 @@ from trainables.config import PGConfig
 from trainables.trainable import PongPG
 
 SETTINGS = REINFORCE | {"num_workers": local_cpus(), "eval_interval": 0}
-FOLDER = Path(__file__).parents[1]
 PROGRAMS = {"pg": "sweep_pong.py", "trpo": "sweep_trpo.py"}
+
+
+def _command(learner: str, *words: Any) -> list[str]:
+    """How a sweep is started, as a user does it."""
+    return [sys.executable, str(Path(__file__).parents[1] / PROGRAMS[learner]), *map(str, words)]
 
 
 def benchmark_tune(flags: Tune) -> Iterator[Table]:
     """The tables of ``Tune``."""
     starts = alternate({"s": _seconds_to_first_game}, flags.rounds)
     start_ray(None, verbose=False)
-    count = flags.iterations - 1
 
     def bare() -> float:
-        return timed(PongPG(config=SETTINGS), count, before=1) / count
+        _, *seconds = timed(PongPG(config=SETTINGS), flags.iterations)
+        return sum(seconds) / len(seconds)
 
     def under_tune() -> float:
         return _under_tune(flags.iterations)
@@ -47,7 +51,7 @@ def benchmark_tune(flags: Tune) -> Iterator[Table]:
         {"side": name, "s/update": Spread.of(values), "of bare": Spread.of(np.divide(values, sides["bare learner"]))}
         for name, values in sides.items()
     ]
-    title = f"PongPG, 10 games per update, {local_cpus()} workers, {count} updates a run"
+    title = f"PongPG, 10 games per update, {local_cpus()} workers, {flags.iterations - 1} updates a run"
     note = "Both play the same games. Under Tune come logs and a checkpoint every 5 updates, while workers play on."
     yield Table(title, rows, note)
     command = f"python experiments/{PROGRAMS['pg']} --smoke-test"
@@ -82,10 +86,10 @@ def _under_tune(iterations: int) -> float:
 
 
 def _seconds_to_first_game() -> float:
-    """Start the sweep's smoke test as a user does; its first game began an update's time before the first result."""
+    """Of the sweep's smoke test; its first game began an update's time before the first result."""
     with tempfile.TemporaryDirectory() as storage:
-        words = ["--smoke-test", "--storage-path", storage, "--name", "smoke"]
-        command, start = [sys.executable, str(FOLDER / PROGRAMS["pg"]), *words], time.time()
+        command = _command("pg", "--smoke-test", "--storage-path", storage, "--name", "smoke")
+        start = time.time()
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             while process.poll() is None:
@@ -100,11 +104,21 @@ def _seconds_to_first_game() -> float:
 
 
 def benchmark_sweep(flags: Sweep) -> Iterator[Table]:
-    """The tables of ``Sweep``."""
-    cores = local_cpus()
+    """The tables of ``Sweep``. Raises ConfigError if the sweep does not come to its end; trials may have failed."""
+    cores, program = local_cpus(), PROGRAMS[flags.learner]
+    words = ["--scheduler", flags.scheduler, "--time-budget-s", f"{flags.time_budget_s:g}"]
     with bare_emulators(cores) as measure, tempfile.TemporaryDirectory() as storage:
+        folder = flags.keep.absolute() if flags.keep else Path(storage, "sweep")
         bare = [measure() for _ in range(flags.rounds)]
-        seconds, found = _sweep(flags, flags.keep.absolute() if flags.keep else Path(storage, "sweep"))
+        compiling = _command(flags.learner, "--smoke-test", "--storage-path", storage)  # which does not count
+        subprocess.run(compiling, check=False, stdout=subprocess.DEVNULL)
+        where = ["--seed", flags.seed, "--storage-path", folder.parent, "--name", folder.name]
+        start = time.perf_counter()
+        status = subprocess.call(_command(flags.learner, *words, *where), stdout=subprocess.DEVNULL)
+        seconds = time.perf_counter() - start
+        if status not in (0, 1):
+            raise ConfigError(f"{program} ended with exit status {status} after {seconds:.0f} s")
+        found = read_experiment(folder)
         bare += [measure() for _ in range(flags.rounds)]
     trials = [trial for trial in found.trials if trial.rows]
     steps = sum(trial.steps for trial in trials)
@@ -119,30 +133,10 @@ def benchmark_sweep(flags: Sweep) -> Iterator[Table]:
     }
     if found.played:
         row |= {f"winner, {kind}": found.played.metrics[f"eval/return_{kind}_mean"] for kind in ("sampled", "greedy")}
-    command = f"{PROGRAMS[flags.learner]} --scheduler {flags.scheduler} --time-budget-s {flags.time_budget_s:g}"
-    yield Table(f"{command}: {seconds:.0f} s on {cores} cores", [row])
+    yield Table(f"{program} {' '.join(words)}: {seconds:.0f} s on {cores} cores", [row])
     rows = [{"part": part, "share": share} for part, share in _parts(trials, seconds * cores).items()]
     note = "Updates and evaluations hold all of a trial's cores. All else is starting, saving, cores without a trial."
     yield Table("Where the cores' time goes", rows, note)
-
-
-def _sweep(flags: Sweep, folder: Path) -> tuple[float, Experiment]:
-    """Run the sweep as a user does; return its seconds, and what came out.
-
-    Raises ConfigError if it does not come to its end. Trials that failed are part of one that does.
-    """
-    program = FOLDER / PROGRAMS[flags.learner]
-    with tempfile.TemporaryDirectory() as storage:  # compiles what is not yet: that does not count
-        warm = [sys.executable, str(program), "--smoke-test", "--storage-path", storage]
-        subprocess.run(warm, check=False, stdout=subprocess.DEVNULL)
-    words = ["--time-budget-s", flags.time_budget_s, "--scheduler", flags.scheduler, "--seed", flags.seed]
-    words += ["--storage-path", folder.parent, "--name", folder.name]
-    command, start = [sys.executable, str(program), *map(str, words)], time.perf_counter()
-    status = subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode
-    seconds = time.perf_counter() - start
-    if status not in (0, 1):
-        raise ConfigError(f"{program.name} ended with exit status {status} after {seconds:.0f} s")
-    return seconds, read_experiment(folder)
 
 
 def _parts(trials: Sequence[Trial], core_seconds: float) -> dict[str, float]:

@@ -113,54 +113,55 @@ def benchmark_simulate(flags: Simulate) -> Iterator[Table]:
     ]
     yield Table("Measured costs", [dict(zip(("what", "is", "unit"), row, strict=True)) for row in measured])
     network = flags.network_gbit * 1e9 / 8, flags.latency_ms / 1000
+    here = Cluster(1, local_cpus())
     one = Cluster(flags.nodes, flags.cores, *(network if flags.nodes > 1 else ()))  # within a node nothing crosses it
     ten = Cluster(10 * flags.nodes, flags.cores, *network)
-    answers = [
-        _answer(cluster, factor * flags.batch_size, costs, rng)
-        for cluster, factor in ((Cluster(1, local_cpus()), 1), (one, 1), (ten, 1), (ten, 10))
-    ]
+    rows = []
+    for cluster, games in ((here, 1), (one, 1), (ten, 1), (ten, 10)):
+        games *= flags.batch_size
+        updates = [simulate(cluster, costs, games, rng) for _ in range(DRAWS)]
+        middle = sorted(updates, key=lambda update: update.seconds)[DRAWS // 2]
+        row = {"cluster": f"{cluster.nodes} x {cluster.cores} cores", "games": games}
+        row["s/update"] = Spread.of([update.seconds for update in updates])
+        row |= zip(("cores busy", "learner busy", "link busy"), middle.busy.values(), strict=True)
+        rows.append(row | {"bottleneck": middle.bottleneck})
     note = "Cores as fast as these, games as short as in the first updates. Of the network, the learner's link alone."
-    yield Table("The model's answers", answers, note)
+    yield Table("The model's answers", rows, note)
 
 
 def _measure(workers: int, updates: int) -> tuple[Costs, list[float]]:
     """Costs of games and results with so many workers, and the seconds of real updates, after each its games again."""
     trial = PongPG(config=REINFORCE | {"num_workers": workers, "eval_interval": 0})
 
+    def play(count: int, **how: Any) -> Iterator[PlayedBlock]:
+        games = [GameNumber(0, trial.iterations - 1, game) for game in range(count)]
+        return trial.pool.play(trial.arrays["theta"], games, **how)
+
     def update() -> tuple[float, float, list[PlayedBlock]]:
-        start = time.perf_counter()
         result = trial.train()
-        seconds = time.perf_counter() - start
-        games = [GameNumber(0, trial.iterations - 1, game) for game in range(10)]
-        return seconds, seconds - result["perf/rollout_s"], [*trial.pool.play(trial.arrays["theta"], games)]
+        return result["time_this_iter_s"], result["time_this_iter_s"] - result["perf/rollout_s"], [*play(10)]
+
+    def take(count: int) -> tuple[float, float]:
+        """Seconds of so many results, and this process's own: workers that answer at once keep its cores busy."""
+        wall, cpu = time.perf_counter(), time.process_time()
+        trial.algorithm.collect(trial.arrays, play(count, how=_echo), lambda *_: iter(()))
+        return time.perf_counter() - wall, time.process_time() - cpu
 
     seconds, update_s, played = zip(*alternate({"": update}, updates)[""], strict=True)
     blocks = [block for each in played for block in each]
-    game_s, game_bytes = np.array([block.seconds for block in blocks]), float(np.mean([*map(array_bytes, blocks)]))
-    start_s, result_s = _learner_s(trial)
-    trial.stop()
-    theta_bytes = trial.arrays["theta"].nbytes
-    return Costs(game_s, game_bytes, theta_bytes, start_s, result_s, float(np.median(update_s))), [*seconds]
-
-
-def _learner_s(trial: PongPG) -> tuple[float, float]:
-    """Seconds before the first result of an update can come, and the learner's own for each result.
-
-    The workers' games take no time here. The second figure is of this process's CPU: workers that answer at once keep
-    its cores busy, which on a cluster are others.
-    """
-
-    def take(count: int) -> tuple[float, float]:
-        wall, cpu = time.perf_counter(), time.process_time()
-        games = [GameNumber(0, 0, game) for game in range(count)]
-        blocks = trial.pool.play(trial.arrays["theta"], games, how=_echo)
-        trial.algorithm.collect(trial.arrays, blocks, lambda first, count: blocks)
-        return time.perf_counter() - wall, time.process_time() - cpu
-
     taken = alternate({"many": lambda: take(ECHOES), "one": lambda: take(1)}, 7)
     (_, many_cpu_s), (one_s, one_cpu_s) = (np.median(figures, axis=0) for figures in taken.values())
-    result_s = (many_cpu_s - one_cpu_s) / (ECHOES - 1)
-    return max(0.0, float(one_s - result_s)), float(result_s)
+    result_s = float(many_cpu_s - one_cpu_s) / (ECHOES - 1)
+    trial.stop()
+    costs = Costs(
+        game_s=np.array([block.seconds for block in blocks]),
+        game_bytes=float(np.mean([*map(array_bytes, blocks)])),
+        theta_bytes=trial.arrays["theta"].nbytes,
+        start_s=max(0.0, float(one_s) - result_s),
+        result_s=result_s,
+        update_s=float(np.median(update_s)),
+    )
+    return costs, [*seconds]
 
 
 _FIRST: dict[Worker, PlayedBlock] = {}
@@ -171,12 +172,3 @@ def _echo(worker: Worker, weights: Any, block: Any) -> PlayedBlock:
     if worker not in _FIRST:
         _FIRST[worker] = worker.play_block(weights, block)
     return _FIRST[worker]
-
-
-def _answer(cluster: Cluster, batch_size: int, costs: Costs, rng: np.random.Generator) -> dict[str, Any]:
-    updates = [simulate(cluster, costs, batch_size, rng) for _ in range(DRAWS)]
-    middle = sorted(updates, key=lambda update: update.seconds)[DRAWS // 2]
-    row = {"cluster": f"{cluster.nodes} x {cluster.cores} cores", "games": batch_size}
-    row["s/update"] = Spread.of([update.seconds for update in updates])
-    row |= zip(("cores busy", "learner busy", "link busy"), middle.busy.values(), strict=True)
-    return row | {"bottleneck": middle.bottleneck}

@@ -1,6 +1,5 @@
 """Whole iterations: of the default learners as users run them, and of those that the original programs' pages time."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -101,25 +100,19 @@ def _batch(batch: int, rounds: int) -> Table:
     with ExitStack() as stack:
         sides = {name: _updates(batch, count, stack) for name, count in counts.items()}
         measured = alternate(sides, rounds)
-    figures = {name: {key: np.array([run[key] for run in runs]) for key in runs[0]} for name, runs in measured.items()}
-    serial_s = figures["serial, no Ray"]["seconds"]
-    rows = [
-        {
-            "side": name,
-            "s/update": Spread.of(found["seconds"]),
-            "speed-up": Spread.of(serial_s / found["seconds"]),
-            "efficiency": Spread.of(serial_s / found["seconds"] / max(1, counts[name])),
-            "emulator share": Spread.of(found["share"]),
-            "idle": Spread.of(found["idle"]),
-            "MB/game": float(np.median(found["bytes"])) / 1e6,
-        }
-        for name, found in figures.items()
-    ]
+    rows = []
+    for name, count in counts.items():
+        seconds, share, idle, sent = np.transpose(measured[name])
+        speed_up = np.array(measured["serial, no Ray"])[:, 0] / seconds
+        row = {"side": name, "s/update": seconds, "speed-up": speed_up, "efficiency": speed_up / max(1, count)}
+        row |= {"emulator share": share, "idle": idle}
+        spreads = {title: Spread.of(values) for title, values in row.items() if title != "side"}
+        rows.append({"side": name} | spreads | {"MB/game": float(np.median(sent)) / 1e6})
     note = "Idle: share of the workers' time in a rollout without a game. Emulator share: of as many bare loops."
     return Table(f"PongPG, {batch} games per update, {rounds} updates a side", rows, note)
 
 
-def _updates(batch: int, workers: int, stack: ExitStack) -> Callable[[], dict[str, float]]:
+def _updates(batch: int, workers: int, stack: ExitStack) -> Callable[[], tuple[float, ...]]:
     """A function that measures a new trial's next iteration, everything included, beside bare loops."""
     settings = {"batch_size": batch, "num_workers": max(1, workers), "cpus_per_worker": 0.01, "eval_interval": 0}
     trial = PongPG(config=REINFORCE | settings)
@@ -130,16 +123,13 @@ def _updates(batch: int, workers: int, stack: ExitStack) -> Callable[[], dict[st
         worker = trial.worker_factory(trial.settings)()
         trial.pool.play = partial(_play_here, worker, trial.pool.counts)  # type: ignore[method-assign]
 
-    def measure() -> dict[str, float]:
-        bare_rate, start = bare(), time.perf_counter()
-        result = trial.train()
-        seconds = time.perf_counter() - start
-        return {
-            "seconds": seconds,
-            "share": FRAME_SKIP * result["timesteps_this_iter"] / seconds / bare_rate,
-            "idle": result["perf/idle_s"] / (result["perf/rollout_s"] * trial.settings.num_workers),
-            "bytes": result["perf/bytes_received"] / result["episodes_this_iter"],
-        }
+    def measure() -> tuple[float, ...]:
+        """Seconds; shares of the emulators' frames, and of the workers' time in which they idle; bytes of a game."""
+        bare_rate, result = bare(), trial.train()
+        seconds = result["time_this_iter_s"]
+        share = FRAME_SKIP * result["timesteps_this_iter"] / seconds / bare_rate
+        idle = result["perf/idle_s"] / (result["perf/rollout_s"] * trial.settings.num_workers)
+        return seconds, share, idle, result["perf/bytes_received"] / result["episodes_this_iter"]
 
     return measure
 
@@ -155,21 +145,15 @@ def _play_here(
 
 
 def benchmark_trpo(flags: TRPO) -> Iterator[Table]:
-    """The tables of ``TRPO``."""
+    """The table of ``TRPO``."""
     start_ray(None, verbose=False)
-    counts = (1, local_cpus())
 
     def first_ten(workers: int) -> float:
-        return timed(PongTRPO(config=MEMORY | {"num_workers": workers}), 10)
+        return sum(timed(PongTRPO(config=MEMORY | {"num_workers": workers}), 10))
 
-    seconds = alternate({str(count): partial(first_ten, count) for count in counts}, flags.runs)
-    rows = [
-        {
-            "workers": count,
-            "s": Spread.of(values),
-            "speed-up": Spread.of(np.divide(seconds["1"], values)),
-            "original, s": theirs,
-        }
-        for count, values, theirs in zip(counts, seconds.values(), MODULAR_RL_S, strict=False)
-    ]
+    seconds = alternate({str(count): partial(first_ten, count) for count in (1, local_cpus())}, flags.runs)
+    rows = []
+    for (count, values), theirs in zip(seconds.items(), MODULAR_RL_S, strict=False):
+        speed_up = Spread.of(np.divide(seconds["1"], values))
+        rows.append({"workers": int(count), "s": Spread.of(values), "speed-up": speed_up, "original, s": theirs})
     yield Table("First 10 iterations of PongTRPO", rows, "The original: on one core, and on 16 virtual cores.")

@@ -10,7 +10,7 @@ import scipy  # whose parts are loaded as they are first named
 from experiments.ask.schedulers import SCHEDULERS, those
 from experiments.plan.identity import ConfigurationKey, configuration_key
 from experiments.plan.learners import Learner
-from experiments.plan.ranges import Choices, Range, varies
+from experiments.plan.ranges import Domain
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import Space, grid
 from trainables.checks import ConfigError, require_used
@@ -45,7 +45,7 @@ def draw(
         require_fits(config, resources)
         require_used(config, domains if space.own else ())
         configs.append(config)
-    return configs, [name for name, domain in domains.items() if varies(domain)]
+    return configs, [name for name, domain in domains.items() if len(domain.extremes) != 1]
 
 
 def trial_seeds(seed: int, count: int) -> list[int]:
@@ -64,7 +64,7 @@ def typical(learner: Learner, space: Space) -> Config:
     Raises ConfigError if it is impossible.
     """
     rng = np.random.default_rng(0)
-    middle = {name: _value(domain, 0.5, rng) for name, domain in space.domains.items()} if space.own else {}
+    middle = {name: domain.at(0.5, rng) for name, domain in space.domains.items()} if space.own else {}
     return learner.config_class.from_dict({**space.settings, **middle})
 
 
@@ -121,17 +121,10 @@ def _with_even_rows(config: Config, settings: Mapping[str, Any]) -> Config:
     return dataclasses.replace(config, updates_per_iteration=max(1, updates))
 
 
-def _samples(domains: Mapping[str, Any], count: int, seed: int) -> list[dict[str, Any]]:
+def _samples(domains: Mapping[str, Domain], count: int, seed: int) -> list[dict[str, Any]]:
     rng = np.random.default_rng(seed)
     samples = scipy.stats.qmc.LatinHypercube(len(domains), rng=rng).random(count)  # of the unit cube
     return [
-        {name: _value(domain, u, rng) for (name, domain), u in zip(domains.items(), sample, strict=True)}
+        {name: domain.at(u, rng) for (name, domain), u in zip(domains.items(), sample, strict=True)}
         for sample in samples
     ]
-
-
-def _value(domain: Any, u: float, rng: np.random.Generator) -> Any:
-    """A setting's inverse distribution function at ``u`` in [0, 1); other domains of Tune's are drawn from."""
-    if isinstance(domain, Choices | Range):
-        return domain.at(u)
-    return domain.sample(random_state=np.random.RandomState(rng.integers(2**31)))  # what Tune's domains take

@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.ask.schedulers import those
 from experiments.plan.learners import Learner
-from experiments.plan.ranges import Choices, Range, parse
+from experiments.plan.ranges import Choices, Domain, Range, parse
 from experiments.plan.spaces import kind_of
 from experiments.plan.trial_names import number_of
 from trainables.checks import ConfigError
@@ -24,7 +24,7 @@ STREAM = 2**32 - 2
 """Spawn key of the generators that draw exchanges; trials' own streams have other ones."""
 
 
-def mutations(learner: Learner, swept: Sequence[str], space: Mapping[str, str] | None) -> dict[str, Choices | Range]:
+def mutations(learner: Learner, swept: Sequence[str], space: Mapping[str, str] | None) -> dict[str, Domain]:
     """The settings that an exchange copies and changes, with the values that they may take.
 
     These are the learner's MUTATIONS as far as they are swept, each within what the sweep draws from: ``space`` has it
@@ -87,7 +87,7 @@ def losers(scores: Sequence[float | None], groups: Sequence[Sequence[int]]) -> l
 
 
 def drawn(
-    seed: int, exchange: int, trial: int, best: Mapping[int, Mapping[str, Any]], domains: Mapping[str, Choices | Range]
+    seed: int, exchange: int, trial: int, best: Mapping[int, Mapping[str, Any]], domains: Mapping[str, Domain]
 ) -> tuple[int, dict[str, Any]]:
     """Whom a trial copies, of the ``best`` and their settings, and what it then has of the settings of ``domains``.
 
@@ -98,7 +98,7 @@ def drawn(
     return donor, {name: mutated(domain, best[donor][name], rng) for name, domain in domains.items()}
 
 
-def mutated(domain: Choices | Range, value: Any, rng: np.random.Generator) -> Any:
+def mutated(domain: Domain, value: Any, rng: np.random.Generator) -> Any:
     """A setting's value after an exchange, within its range: a neighbour, or sometimes any other value."""
     anew = rng.random() < RESAMPLE
     if isinstance(domain, Choices):
@@ -106,6 +106,7 @@ def mutated(domain: Choices | Range, value: Any, rng: np.random.Generator) -> An
         if anew or value not in choices:
             return choices[rng.integers(len(choices))]
         return choices[min(max(choices.index(value) + rng.choice([-1, 1]), 0), len(choices) - 1)]
+    assert isinstance(domain, Range)  # words stand for choices or a range
     if anew:
         return domain.drawn(np.random.RandomState(rng.integers(2**31)))
     factor = FACTORS[rng.integers(2)]

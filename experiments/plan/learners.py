@@ -10,7 +10,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from experiments.ask.budget import Budget
-from experiments.plan.own_files import imported
+from experiments.plan.own_files import imported, one_line
 from search_spaces import pong_pg, pong_trpo
 from trainables.checks import ConfigError, unknown
 from trainables.config import Config, PGConfig, TRPOConfig
@@ -103,7 +103,7 @@ def is_learner(name: Any) -> bool:
 
 def learner_named(name: str) -> Learner:
     """The learner of an experiment or a checkpoint. Raises ConfigError for one's own that the user has not named."""
-    if found := LEARNERS.get(name) or IMPORTED.get(name):
+    if found := _known(name):
         return found
     if not is_learner(name):
         raise ConfigError(unknown("learner", name, LEARNERS))
@@ -112,14 +112,18 @@ def learner_named(name: str) -> Learner:
 
 def config_class_of(name: str) -> type[Config]:
     """A learner's configuration; of one's own that was not imported, what all configurations have in common."""
-    found = LEARNERS.get(name) or IMPORTED.get(name)
+    found = _known(name)
     return found.config_class if found else Config
 
 
 def typed_as(name: str) -> str:
     """A learner's name as a command line has it: ``module:Class`` for one's own, or as the user typed that."""
-    found = LEARNERS.get(name) or IMPORTED.get(name)
+    found = _known(name)
     return (found and found.typed) or ":".join(name.rsplit(".", 1))
+
+
+def _known(name: str) -> Learner | None:
+    return LEARNERS.get(name) or IMPORTED.get(name)
 
 
 def learner_typed(text: str) -> Learner:
@@ -134,6 +138,7 @@ def learner_typed(text: str) -> Learner:
     module, algorithm = imported(text)
     from experiments.plan.own_learners import own_learner  # all that learns, which one's own file imports, too
 
-    own = own_learner(text, module, algorithm)
+    with one_line(text):
+        own = own_learner(text, module, algorithm)
     IMPORTED[own.name] = own
     return own

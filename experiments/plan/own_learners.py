@@ -1,5 +1,6 @@
 """A learner of somebody's own (docs/own_learner.md): its module is imported, and what is wrong with it refused."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from experiments.plan.learners import Learner, is_learner
-from experiments.plan.own_files import require_pages
+from experiments.plan.own_files import presets_and_spaces
 from trainables.algorithms.algorithm import Algorithm
 from trainables.checks import ConfigError, unknown
 from trainables.config import Config
@@ -27,7 +28,7 @@ def own_learner(typed: str, module: ModuleType, algorithm: Any) -> Learner:
     body = {"__doc__": algorithm.__doc__, "learner": name, "config_class": config_class, "make_algorithm": make}
     trainable = type(algorithm.__name__, (PongTrainable,), body)
     source = Path(module.__file__) if module.__file__ else None
-    space = _space(typed, module, config_class)
+    space = _space(typed, vars(module), config_class)
 
     def iteration_steps(config: Any, length: int) -> float:
         if config.slots:
@@ -42,48 +43,38 @@ def own_learner(typed: str, module: ModuleType, algorithm: Any) -> Learner:
 
 
 def _require_algorithm(typed: str, algorithm: Any) -> None:
-    """Raise ConfigError unless this is an Algorithm, whole, with a configuration whose defaults are possible."""
+    """Raise ConfigError unless this is an Algorithm, whole, with a configuration."""
     if not (isinstance(algorithm, type) and issubclass(algorithm, Algorithm)):
         raise ConfigError(f"{typed}: accepted is a class that derives from trainables.algorithms.algorithm.Algorithm")
     if missing := sorted(algorithm.__abstractmethods__):
         raise ConfigError(f"{typed} lacks {', '.join(missing)}; trainables/algorithms/algorithm.py says what they do")
-    config_class = getattr(algorithm, "config_class", None)
-    if not (isinstance(config_class, type) and issubclass(config_class, Config)):
-        raise ConfigError(f"{typed}: config_class={config_class!r}: accepted is a class that derives from Config")
-    parameters = vars(config_class).get("__dataclass_params__")
-    if not (parameters and parameters.frozen):
-        raise ConfigError(f"{typed}: {config_class.__name__} needs the decorator @dataclass(frozen=True)")
-    try:
-        config_class()
-    except ConfigError as error:
-        raise ConfigError(f"{typed}: the defaults of {config_class.__name__}: {error}") from None
+    config_class: Any = getattr(algorithm, "config_class", None)
+    parameters = vars(config_class).get("__dataclass_params__") if isinstance(config_class, type) else None
+    if not (parameters and parameters.frozen and issubclass(config_class, Config)):
+        raise ConfigError(
+            f"{typed}: config_class={config_class!r}: accepted is a class that derives from Config, with the decorator"
+            " @dataclass(frozen=True)"
+        )
 
 
-def _space(typed: str, module: ModuleType, config_class: type[Config]) -> SimpleNamespace:
+def _space(typed: str, content: Mapping[str, Any], config_class: type[Config]) -> SimpleNamespace:
     """PRESETS, SPACES and MUTATIONS of a module, as those in search_spaces/ have them; each can be left out.
 
-    Raises ConfigError if one of them has another form, or is not of the learner's settings.
+    Raises ConfigError for presets that cannot be, and for names of what is no setting, or none that can change.
     """
-    presets, spaces = require_pages(typed, vars(module))
-    mutations = getattr(module, "MUTATIONS", ())
-    if not isinstance(mutations, tuple | list) or not all(isinstance(name, str) for name in mutations):
-        raise ConfigError(
-            f'{typed}: MUTATIONS={mutations!r}: accepted are names of settings, as ("learning_rate", "gamma")'
-        )
+    presets, spaces = presets_and_spaces(typed, content)
     presets = {"smoke": SMOKE, **presets, "default": {}}  # the configuration's own defaults
-    around = spaces.get("default", {})
-    for preset, settings in presets.items():
-        spaces = {preset: {name: domain for name, domain in around.items() if name not in settings}, **spaces}
-    known = config_class().to_dict()
-    named = {"ARCHITECTURE_FIELDS": config_class.ARCHITECTURE_FIELDS, "MUTATIONS": mutations}
-    for where, names in (named | {f"SPACES[{preset!r}]": space for preset, space in spaces.items()}).items():
-        if strange := [name for name in names if name not in known]:
-            raise ConfigError(f"{typed}: {where}: {unknown('setting', str(strange[0]), known)}")
-    if fixed := [name for name in mutations if name in config_class.ARCHITECTURE_FIELDS]:
-        raise ConfigError(f"{typed}: MUTATIONS: {fixed[0]} decides the form of the arrays, and cannot change")
-    for preset, settings in presets.items():
+    for preset, settings in {"default": {}, **presets}.items():
         try:
-            config_class.from_dict(settings)
+            known = config_class.from_dict(settings).to_dict()
         except ConfigError as error:
-            raise ConfigError(f"{typed}: PRESETS[{preset!r}]: {error}") from None
+            raise ConfigError(f"{typed}: preset {preset!r}: {error}") from None
+    around, fixed, mutations = spaces.get("default", {}), config_class.ARCHITECTURE_FIELDS, content.get("MUTATIONS", ())
+    for name in (*fixed, *mutations):
+        if name not in known:
+            raise ConfigError(f"{typed}: ARCHITECTURE_FIELDS, MUTATIONS: {unknown('setting', str(name), known)}")
+        if name in fixed and name in mutations:
+            raise ConfigError(f"{typed}: MUTATIONS: {name} decides the form of the arrays, and cannot change")
+    for preset, settings in presets.items():
+        spaces = {preset: {name: words for name, words in around.items() if name not in settings}, **spaces}
     return SimpleNamespace(PRESETS=presets, SPACES=spaces, MUTATIONS=tuple(mutations))

@@ -3,6 +3,8 @@
 import pytest
 
 from experiments.ask.budget import Budget, duration
+from experiments.ask.flags import TrainFlags
+from experiments.ask.sweep_flags import SweepFlags
 from trainables.checks import ConfigError
 
 
@@ -11,9 +13,14 @@ def row(iteration, steps=0):
 
 
 def test_without_flags_it_is_the_default_and_one_limit_lifts_the_other():
-    assert Budget.of(None, None, default=Budget(150)) == Budget(150)
-    assert Budget.of(None, 10**6, default=Budget(150)).limits == {"timesteps_total": 10**6}
-    assert Budget.of(20, 10**6, default=Budget(150)).limits == {"timesteps_total": 10**6, "training_iteration": 20}
+    for flags, default in ((TrainFlags, {"training_iteration": 150}), (SweepFlags, {"timesteps_total": 10**6})):
+        for given, limits in (
+            ({}, default),
+            ({"timesteps": 9}, {"timesteps_total": 9}),
+            ({"iterations": 20}, {"training_iteration": 20}),
+            ({"iterations": 20, "timesteps": 9}, {"timesteps_total": 9, "training_iteration": 20}),
+        ):
+            assert flags(**given).budget.limits == limits
 
 
 def test_the_limit_that_is_reached_first_counts():

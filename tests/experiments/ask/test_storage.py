@@ -3,7 +3,7 @@
 import pytest
 
 from experiments.ask.flags import RunFlags
-from experiments.ask.storage import is_whole, locate
+from experiments.ask.storage import is_uri, locate
 from trainables.checks import ConfigError
 
 
@@ -28,7 +28,7 @@ def test_a_uri_with_credentials_is_refused_without_repeating_them(uri):
 def test_a_uri_without_credentials_is_a_place():
     for uri in ("gs://anonymous@bucket/dir", "s3://bucket/dir?region=us-east-1&scheme=http", "file:///a%23b"):
         assert locate(uri)[1].startswith(("bucket/dir", "/a#b"))
-        assert is_whole(uri)
+        assert is_uri(uri)
 
 
 @pytest.mark.parametrize("uri", ["file:///tmp/a#b", "s3://[bucket/dir", "nonsense:///x"])

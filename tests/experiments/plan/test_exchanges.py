@@ -6,7 +6,7 @@ import pytest
 from experiments.plan.draws import draw
 from experiments.plan.exchanges import groups, losers, mutated, mutations, notes
 from experiments.plan.learners import LEARNERS, PG, TRPO
-from experiments.plan.ranges import Choices, ends_of, parse
+from experiments.plan.ranges import Choices, parse
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import space_of
 from trainables.checks import ConfigError
@@ -78,7 +78,7 @@ def test_a_mutation_stays_within_its_range_and_repeats_with_its_generator(words,
     if isinstance(domain, Choices):
         assert set(found) <= set(domain.values)
     else:
-        low, high = ends_of(domain)
+        low, high = domain.extremes
         assert all(low <= changed <= high for changed in found)
 
 

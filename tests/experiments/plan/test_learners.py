@@ -6,6 +6,7 @@ import pytest
 
 from experiments.plan.learners import LEARNERS, is_learner, learner_named, learner_typed, typed_as
 from experiments.plan.own_learners import SMOKE
+from experiments.plan.spaces import space_of
 from trainables.checks import ConfigError
 
 FILE = """
@@ -69,10 +70,13 @@ def module(tmp_path, monkeypatch):
         ("Part", "lacks collect, init, update, worker_factory"),
         ("Größe", "accepted are names of ASCII letters"),
         ("Bare", "config_class=None: accepted is a class that derives from Config"),
-        ("LooseOne", "Loose needs the decorator @dataclass(frozen=True)"),
-        ("ImpossibleOne", "the defaults of Impossible: gamma=0.9 is for others"),
-        ("EndlessOne", "the defaults of Endless: most=inf: accepted is a finite number"),  # no record can hold it
-        ("MisspeltOne", "ARCHITECTURE_FIELDS: unknown setting 'siz'; did you mean 'size'?"),
+        (
+            "LooseOne",
+            "Loose'>: accepted is a class that derives from Config, with the decorator @dataclass(frozen=True)",
+        ),
+        ("ImpossibleOne", "preset 'default': gamma=0.9 is for others"),
+        ("EndlessOne", "preset 'default': most=inf: accepted is a finite number"),  # no record can hold it
+        ("MisspeltOne", "ARCHITECTURE_FIELDS, MUTATIONS: unknown setting 'siz'; did you mean 'size'?"),
     ],
 )
 def test_what_is_no_learner_is_refused_in_one_line(name, complaint):
@@ -92,16 +96,20 @@ def test_without_presets_and_spaces_there_are_the_defaults_and_a_smoke_test(modu
         learner.iteration_steps(learner.config_class(slots=0), 1000)
     del sys.modules["mine_own"]
     module.write_text(FILE + "\nSPACES = {'default': {'slots': [1], 'gamma': [2]}}\n")
-    assert learner_typed("mine_own:Whole").space.SPACES["smoke"] == {"gamma": [2]}  # slots has the preset's value
+    learner = learner_typed("mine_own:Whole")
+    assert learner.space.SPACES["smoke"] == {"gamma": [2]}  # slots has the preset's value
+    learner.space.SPACES["smoke"] = {"siz": [1, 2]}
+    with pytest.raises(ConfigError, match="unknown setting 'siz'"):
+        space_of(learner, "smoke", {}, None)
 
 
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
         ("PRESETS = {'small': 3}", "PRESETS has settings for each preset"),
-        ("PRESETS = {'small': {'gamma': 2}}", "PRESETS['small']: gamma=2"),
-        ("SPACES = {'default': {'siz': [1, 2]}}", "SPACES['default']: unknown setting 'siz'; did you mean 'size'?"),
-        ("MUTATIONS = {'size': [1, 2]}", "accepted are names of settings"),
+        ("PRESETS = {'small': {'gamma': 2}}", "preset 'small': gamma=2"),
+        ("SPACES = {'default': [1, 2]}", "SPACES has settings for each preset"),
+        ("MUTATIONS = 3", "fails with TypeError"),
         ("MUTATIONS = ['siz']", "MUTATIONS: unknown setting 'siz'; did you mean 'size'?"),
         ("MUTATIONS = ['slots']", "MUTATIONS: slots decides the form of the arrays"),
     ],

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from scipy.special import log_expit
 
-from experiments.benchmarks.notebook import NotebookModel
+from experiments.benchmarks.one_core import NotebookModel
 from trainables.algorithms.algorithm import Progress, pixel_optimiser
 from trainables.algorithms.reinforce import Reinforce, add_gradient, score_gradient
 from trainables.config import PGConfig
