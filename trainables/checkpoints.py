@@ -17,7 +17,7 @@ import safetensors.numpy
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, field_validator
 from safetensors import safe_open
 
-from trainables.files import replacing
+from trainables.files import replace_text, replacing
 from trainables.metrics import Count, EpisodeStats
 from trainables.texts import open_regular, parse_json, printable, read_text
 
@@ -52,9 +52,8 @@ class State(BaseModel):
     versions: dict[str, str]
     seconds: Annotated[FiniteFloat, Field(ge=0)] = 0.0  # of training until here
     policy_alone: bool = False  # it can play, and not go on learning
-    # The header, which ``save`` fills in:
     format_version: Literal[3] = FORMAT_VERSION
-    arrays_bytes: int = 0
+    arrays_bytes: int = 0  # this and the next are for ``save`` to fill in
     arrays_sha256: str = ""
 
     @field_validator("episodes", mode="before")
@@ -76,14 +75,9 @@ def save(directory: str | Path, arrays: Mapping[str, np.ndarray], state: State) 
     content = safetensors.numpy.save({name: np.asarray(array, order="C") for name, array in arrays.items()})
     with replacing(directory / ARRAYS) as file:
         file.write(content)
-    header = {
-        "format_version": FORMAT_VERSION,
-        "arrays_bytes": len(content),
-        "arrays_sha256": hashlib.sha256(content).hexdigest(),
-    }
-    whole = header | state.model_dump(exclude={*header})
-    with replacing(directory / STATE) as file:
-        file.write(json.dumps(whole | {"state_sha256": _state_sha256(whole)}, indent=1).encode())
+    header = {"arrays_bytes": len(content), "arrays_sha256": hashlib.sha256(content).hexdigest()}
+    whole = state.model_copy(update=header).model_dump()
+    replace_text(directory / STATE, json.dumps(whole | {"state_sha256": _state_sha256(whole)}, indent=1))
 
 
 def load(
@@ -92,7 +86,7 @@ def load(
     """Read a checkpoint that ``save`` wrote for this ``learner``.
 
     Raises CheckpointError, in one line, if it is missing, incomplete, damaged, foreign, of another format or beside a
-    pickle, or if its arrays are not of the names, shapes and types of ``expected`` (where given), all finite.
+    pickle, or if its arrays are not all finite and of the names, types and shapes of ``expected``.
     """
     directory = Path(directory)
     _refuse_pickles(directory)
@@ -107,9 +101,8 @@ def load(
         raise _unreadable(directory, error) from None
     if expected is not None:
         _compare(directory, arrays, expected)
-    for name, array in arrays.items():
-        if not np.isfinite(array).all():
-            raise CheckpointError(f"{directory}: {ARRAYS}: {printable(name)} holds values that are not finite")
+    if strange := [name for name, array in arrays.items() if not np.isfinite(array).all()]:
+        raise CheckpointError(f"{directory}: {ARRAYS}: {printable(strange[0])} holds values that are not finite")
     return arrays, state
 
 
@@ -161,7 +154,7 @@ def usable(directory: str | Path, read: Callable[[Path], object]) -> Path:
         return directory
     except CheckpointError as error:
         reason = error
-    for sibling in reversed([path for path in numbered(directory.parent).values() if path != directory]):
+    for sibling in reversed(numbered(directory.parent).values()):
         try:
             read(sibling)
             iteration = load_state(sibling).iteration
@@ -179,8 +172,7 @@ def numbered(trial: Path) -> dict[int, Path]:
     checkpoint, which may have fewer of them.
     """
     found = {number(path): path for path in trial.glob("checkpoint_*")}
-    found.pop(-1, None)
-    return dict(sorted(found.items()))
+    return dict(sorted((number, path) for number, path in found.items() if number >= 0))
 
 
 def number(checkpoint: str | Path) -> int:
@@ -210,7 +202,9 @@ def _check_arrays_file(directory: Path, state: State) -> None:
     """Raise CheckpointError unless the file is the one that the state was written for."""
     path = directory / ARRAYS
     try:
-        whole = path.stat().st_size == state.arrays_bytes and _sha256(path) == state.arrays_sha256
+        with open_regular(path) as file:
+            whole = path.stat().st_size == state.arrays_bytes
+            whole = whole and hashlib.file_digest(file, "sha256").hexdigest() == state.arrays_sha256
     except OSError as error:
         raise CheckpointError(f"{directory}: no readable {ARRAYS} ({error.strerror})") from None
     if not whole:
@@ -236,8 +230,3 @@ def _unreadable(directory: str | Path, error: Exception) -> CheckpointError:
 
 def _state_sha256(state: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
-
-
-def _sha256(path: Path) -> str:
-    with open_regular(path) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -94,20 +94,16 @@ class Config:
             for name, value in dataclasses.asdict(self).items()
         }
 
-    def require_one_way_to_collect(self, *games_fields: str) -> None:
-        """Raise ConfigError unless either segments or whole games are asked for; ``games_fields`` say how many games.
-
-        With segments each of these has to be 0.
-        """
-        for name in games_fields:
-            value = getattr(self, name)
-            if self.slots and value:
-                raise ConfigError(
-                    f"{name}={value} is for whole games: set slots=0 too, or leave it out and set segment_length"
-                    f" (an update is of slots x segment_length = {self.slots * self.segment_length:,} steps)"
-                )
-        if not self.slots and not getattr(self, games_fields[0]):
-            raise ConfigError(f"slots=0: an update is of whole games, so set {games_fields[0]} to 1 or more")
+    def require_one_way_to_collect(self, games: str) -> None:
+        """Raise ConfigError unless either segments or whole games are asked for, which the field ``games`` counts."""
+        value = getattr(self, games)
+        if self.slots and value:
+            raise ConfigError(
+                f"{games}={value} is for whole games: set slots=0 too, or leave it out and set segment_length"
+                f" (an update is of slots x segment_length = {self.slots * self.segment_length:,} steps)"
+            )
+        if not self.slots and not value:
+            raise ConfigError(f"slots=0: an update is of whole games, so set {games} to 1 or more")
 
     def decay(self, steps: int) -> float:
         """The step size after so many agent steps, as a share of the first one: 0.5 ^ (steps / half_life)."""

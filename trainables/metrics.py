@@ -101,15 +101,10 @@ class EpisodeStats(BaseModel):
             return_g, length_g = np.array(played.games, np.float64).T
             values = return_g.mean(), return_g.max(), return_g.min(), length_g.mean(), length_g.max()
             self.latest = dict(zip(BEFORE_THE_FIRST_GAME, map(float, values), strict=True))
-        of_games = BEFORE_THE_FIRST_GAME | self.latest
         return {
             METRIC: float(np.mean(self.recent_returns or [WORST_RETURN])),
-            "episode_reward_batch_mean": of_games["episode_reward_batch_mean"],
-            "episode_reward_max": of_games["episode_reward_max"],
-            "episode_reward_min": of_games["episode_reward_min"],
+            **BEFORE_THE_FIRST_GAME | self.latest,
             "running_reward": WORST_RETURN if self.running_reward is None else self.running_reward,
-            "episode_len_mean": of_games["episode_len_mean"],
-            "episode_len_max": of_games["episode_len_max"],
             "episodes_this_iter": len(played.games),
             "timesteps_this_iter": played.steps,
             "episodes_total": self.games,

@@ -54,9 +54,9 @@ Inputs: TypeAlias = np.ndarray | sparse.csr_matrix | SparseRows
 
 def product(x_nd: Inputs, weight_dh: Array) -> Array:
     """``x_nd @ weight_dh``, dense (n, h)."""
-    rows = _as_rows(x_nd, weight_dh)
-    if not isinstance(rows, SparseRows):
-        return rows @ weight_dh
+    if isinstance(x_nd, np.ndarray):
+        return x_nd @ weight_dh
+    rows = _as_rows(x_nd)
     out_nh = np.empty((len(rows.starts), weight_dh.shape[1]), weight_dh.dtype)
     sparse_product(*rows, weight_dh, out_nh)
     return out_nh
@@ -64,18 +64,14 @@ def product(x_nd: Inputs, weight_dh: Array) -> Array:
 
 def transposed_product(x_nd: Inputs, y_nh: Array, out_dh: Array) -> None:
     """Write ``x_nd.T @ y_nh`` into ``out_dh``."""
-    rows = _as_rows(x_nd, y_nh)
-    if isinstance(rows, SparseRows):
-        sparse_transposed_product(*rows, np.ascontiguousarray(y_nh), out_dh)
+    if isinstance(x_nd, np.ndarray):
+        out_dh[:] = x_nd.T @ y_nh
     else:
-        out_dh[:] = rows.T @ y_nh
+        sparse_transposed_product(*_as_rows(x_nd), np.ascontiguousarray(y_nh), out_dh)
 
 
-def _as_rows(x_nd: Inputs, factor: Array) -> Inputs:
-    """A sparse matrix as rows, which the compiled loops walk through, if both have numbers of one type."""
-    if isinstance(x_nd, sparse.csr_matrix) and x_nd.dtype == factor.dtype:
-        return SparseRows.of(x_nd)
-    return x_nd
+def _as_rows(x_nd: sparse.csr_matrix | SparseRows) -> SparseRows:
+    return x_nd if isinstance(x_nd, SparseRows) else SparseRows.of(x_nd)
 
 
 def active_inputs(x_nd: Array) -> tuple[Array, Array]:

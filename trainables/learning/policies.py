@@ -14,7 +14,7 @@ from scipy.special import expit
 from trainables.learning.baseline import Value
 from trainables.learning.distributions import Categorical
 from trainables.learning.inputs import Inputs
-from trainables.learning.kernels import SparseRow, sparse_argmax, sparse_logit, tanh_argmax
+from trainables.learning.kernels import SparseRow, filtered_row, sparse_argmax, sparse_logit, tanh_argmax
 from trainables.learning.mlp import MLP
 from trainables.learning.running_stats import Filter
 
@@ -48,10 +48,6 @@ class BernoulliPolicy:
         """Probabilities (n, 2) of both actions at n observations."""
         up_n1 = expit(self.mlp.forward(theta_p, x_nd)[0])
         return np.hstack([1 - up_n1, up_n1])
-
-    def network_inputs(self, theta_p: Array, x_nd: Inputs) -> Inputs:
-        """What the network sees of n observations: all of them."""
-        return x_nd
 
 
 @dataclass(frozen=True)
@@ -102,10 +98,6 @@ class ActorCritic:
         """Probabilities (n, k) of all actions at n observations."""
         return Categorical.probabilities(self.forward(theta_p, x_nd)[0])
 
-    def network_inputs(self, theta_p: Array, x_nd: Inputs) -> Inputs:
-        """What the network sees of n observations: all of them."""
-        return x_nd
-
 
 class FilteredWeights(NamedTuple):
     """Weights of a ``FilteredPolicy``: its parameters, and the frozen filter that it sees through."""
@@ -138,16 +130,16 @@ class FilteredPolicy:
         The Gumbel-max trick: argmax_a (logit_a + G_a) has the softmax distribution if the G_a are standard Gumbel
         draws. So there is nothing to normalise in the loop, and nothing that can overflow.
         """
-        layers, filter_row = self.mlp.layers(weights.theta_p), weights.filter.row_filter()
+        layers, (mean_d, scale_d) = self.mlp.layers(weights.theta_p), weights.filter
         matrices = tuple(layer.weight for layer in layers)
         biases = tuple(layer.bias for layer in layers if layer.bias is not None)
         outputs = tuple(np.empty_like(bias) for bias in biases)
         noise = _gumbel(rng, self.num_actions)
-        return lambda obs_d: tanh_argmax(filter_row(obs_d), matrices, biases, outputs, noise())
 
-    def network_inputs(self, weights: FilteredWeights, obs_nd: Array) -> Array:
-        """What the network sees of n observations."""
-        return weights.filter(obs_nd)
+        def choose(obs_d: Array) -> int:
+            return tanh_argmax(filtered_row(obs_d, mean_d, scale_d), matrices, biases, outputs, noise())
+
+        return choose
 
     def probabilities(self, weights: FilteredWeights, obs_nd: Array) -> Array:
         """Probabilities (n, k) of all actions at n observations, as the environment shows them."""

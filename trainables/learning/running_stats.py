@@ -5,12 +5,11 @@ copies go out with theta, each game brings back the moments of its own observati
 game order. So a filter depends on the games alone, never on who played them.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple, Self
 
 import numpy as np
 
-from trainables.learning.kernels import CLIP, filtered_row
+from trainables.learning.kernels import CLIP
 
 Array = np.ndarray
 
@@ -54,7 +53,7 @@ class Moments(NamedTuple):
 
 
 class Filter(NamedTuple):
-    """y = clip((x - mean) / (deviation + 1e-8), -5, 5), frozen; float32."""
+    """y = clip((x - mean) / (deviation + 1e-8), -5, 5), frozen; float32. ``filtered_row`` is the same for one row."""
 
     mean_d: Array
     scale_d: Array  # 1 / (deviation + 1e-8)
@@ -64,8 +63,3 @@ class Filter(NamedTuple):
         y_nd = x_nd - self.mean_d
         y_nd *= self.scale_d
         return np.clip(y_nd, -CLIP, CLIP, out=y_nd)
-
-    def row_filter(self) -> Callable[[Array], Array]:
-        """The same for one row (d,) at a time; runs once a step."""
-        mean_d, scale_d = self
-        return lambda x_d: filtered_row(x_d, mean_d, scale_d)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 Array = np.ndarray
+MAX_HALVINGS = 10
 
 
 def conjugate_gradient(
@@ -54,24 +55,21 @@ def backtracking_line_search(
     step: Array,
     slope: float,
     max_kl: float,
-    *,
-    max_halvings: int = 10,
-    accept_ratio: float = 0.1,
 ) -> LineSearchResult:
     """Halve a step until the loss falls by enough of what its ``slope`` along the step promised.
 
-        accept  x + f * step  if  loss falls by more than accept_ratio * f * -slope  and  kl <= max_kl,
-        f = 1, 1/2, 1/4, ..., 1/2^max_halvings
+        accept  x + f * step  if  loss falls by more than 0.1 * f * -slope  and  kl <= max_kl,
+        f = 1, 1/2, 1/4, ..., 1/2^MAX_HALVINGS
 
     ``at_x`` is ``loss_and_kl(x)``. Values that are not finite are refused. If nothing is accepted, x stays.
     modular_rl's ``linesearch`` checks the loss alone; here a step beyond the bound is refused, too.
     """
-    for halvings in range(max_halvings + 1):
+    for halvings in range(MAX_HALVINGS + 1):
         fraction = 0.5**halvings
         candidate = x + fraction * step
         at_candidate = loss_and_kl(candidate)
         gain = at_x.loss - at_candidate.loss
         # A comparison with NaN is false, so values that are not finite fail here.
-        if gain > 0 and gain > -accept_ratio * fraction * slope and at_candidate.kl <= max_kl:
+        if gain > 0 and gain > -0.1 * fraction * slope and at_candidate.kl <= max_kl:
             return LineSearchResult(candidate, at_candidate, halvings, True)
-    return LineSearchResult(x, at_x, max_halvings, False)
+    return LineSearchResult(x, at_x, MAX_HALVINGS, False)

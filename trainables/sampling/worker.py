@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trainables.learning.policies import Policy
+from trainables.learning.policies import FilteredWeights, Policy
 from trainables.sampling.rollout import GameNumber, GameSummary, Trajectory, rollout
 from trainables.sampling.segments import Segment, Slot, play_segment
 
@@ -61,5 +61,7 @@ class Worker:
 
     def view(self, weights: Any) -> Callable[[Any], Array]:
         """A function that shows what the network sees of an observation, as a picture of numbers in [-1, 1]."""
-        env, policy = self.env, self.policy
-        return lambda observation: env.picture(policy.network_inputs(weights, env.stack([observation])))
+        stack, picture = self.env.stack, self.env.picture
+        if isinstance(weights, FilteredWeights):
+            return lambda observation: picture(weights.filter(stack([observation])))
+        return lambda observation: picture(stack([observation]))
