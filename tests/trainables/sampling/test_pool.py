@@ -45,7 +45,7 @@ class EchoWorker:
     def play_block(self, weights, block):
         if self.folder:
             (self.folder / f"game {block[0].game}").touch()
-        time.sleep(0.05 * (len(NUMBERS) - block[0].game))
+        time.sleep(0.03 * (len(NUMBERS) - block[0].game))
         return Echo(block, os.getpid(), self.scale * float(weights.sum()))
 
 
@@ -117,7 +117,7 @@ def test_a_worker_with_other_sources_than_the_drivers_is_refused_in_one_line(ray
 
 def test_a_pool_is_renewed_also_where_games_under_way_take_longer_than_a_start_may(renewed, monkeypatch):
     pool = renewed(EchoWorker, 1)
-    pool.play(np.ones(7), NUMBERS)  # three games of a task take 0.6 s
+    pool.play(np.ones(7), NUMBERS)  # three games of a task take 0.36 s
     monkeypatch.setattr(pool_module, "START_TIMEOUT_S", 0.1)
     pool.renew(EchoWorker, 600.0)
     monkeypatch.undo()
