@@ -98,8 +98,8 @@ def _made(folder: Path, done: set[str]) -> dict[str, object]:
         "day": datetime.date.today().isoformat(),
         "cpus": os.cpu_count(),
         "processors": dict(sorted((before["processors"] | processors).items())),
-        "python": here["python"],
-        "versions": here["versions"],
+        "python": here.python,
+        "versions": here.versions,
         "seconds": before["seconds"] | {name: int(spent[name]) for name in sorted(done)},
     }
 

@@ -7,7 +7,8 @@ population based training (``exchanges.json``), and how the winner played (``win
 import itertools
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -71,42 +72,30 @@ class WinnerGames(Model):
     ended: Literal["diverged", "failed"] | None = None  # what became of its last round; None if it came to its end
 
 
-def read_decisions(folder: Path) -> list[Decision]:
-    """All decisions of an experiment so far, in order. Raises ConfigError if the file is damaged."""
-    return _read(folder / DECISIONS, list[Decision])
+def _read(name: str, kind: Any, folder: Path) -> Any:
+    """What an experiment has decided so far, in order. Raises ConfigError if the file is damaged."""
+    return read_model(folder / name, kind) if (folder / name).exists() else []
 
 
-def write_decisions(folder: Path, decisions: Sequence[Decision]) -> None:
+def _write(name: str, folder: Path, entries: Sequence[Model]) -> None:
     """Replace the file by one that has all of these."""
-    _write(folder / DECISIONS, decisions)
+    replace_text(folder / name, json.dumps([entry.model_dump() for entry in entries], indent=1))
 
 
-def read_exchanges(folder: Path) -> list[Exchange]:
-    """All exchanges of an experiment so far, in order. Raises ConfigError if the file is damaged."""
-    return _read(folder / EXCHANGES, list[Exchange])
-
-
-def write_exchanges(folder: Path, exchanges: Sequence[Exchange]) -> None:
-    """Replace the file by one that has all of these."""
-    _write(folder / EXCHANGES, exchanges)
+read_decisions: Callable[[Path], list[Decision]] = partial(_read, DECISIONS, list[Decision])
+read_exchanges: Callable[[Path], list[Exchange]] = partial(_read, EXCHANGES, list[Exchange])
+write_decisions: Callable[[Path, Sequence[Decision]], None] = partial(_write, DECISIONS)
+write_exchanges: Callable[[Path, Sequence[Exchange]], None] = partial(_write, EXCHANGES)
 
 
 def read_winner(folder: Path) -> WinnerGames | None:
     """None where no winner has played yet. Raises ConfigError if the file is damaged."""
-    return next(iter(_read(folder / WINNER, list[WinnerGames])), None)
+    return next(iter(_read(WINNER, list[WinnerGames], folder)), None)
 
 
 def write_winner(folder: Path, games: WinnerGames) -> None:
     """Replace the file."""
-    _write(folder / WINNER, [games])
-
-
-def _read(path: Path, kind: Any) -> Any:
-    return read_model(path, kind) if path.exists() else []
-
-
-def _write(path: Path, entries: Sequence[Model]) -> None:
-    replace_text(path, json.dumps([entry.model_dump() for entry in entries], indent=1))
+    _write(WINNER, folder, [games])
 
 
 def dropped(decisions: Sequence[Decision], number: int) -> Decision | None:

@@ -14,12 +14,12 @@ import shutil
 import sys
 import uuid
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from pathlib import Path, PurePosixPath
 from typing import Self
 from urllib.parse import quote, unquote, urlsplit
 
-from pyarrow.fs import FileInfo, FileSelector, FileType, copy_files
+from pyarrow.fs import FileSelector, SubTreeFileSystem, copy_files
 
 from experiments.ask.flags import RunFlags
 from experiments.ask.schedulers import SCHEDULERS
@@ -55,46 +55,46 @@ class Remote:
         parts = urlsplit(self.storage)  # what follows a "?" says how to get there
         return parts._replace(path=f"{parts.path.rstrip('/')}/{quote(self.folder.name, safe='')}").geturl()
 
+    @cached_property
+    def _home(self) -> SubTreeFileSystem:
+        """What lies there, by paths that begin in the experiment."""
+        filesystem, root = locate(self.uri)
+        return SubTreeFileSystem(root, filesystem)
+
+    def _there(self, path: Path) -> str:
+        return path.relative_to(self.folder).as_posix()
+
     def exists(self) -> bool:
         """Whether an experiment lies there. Raises ConfigError if it cannot be told."""
-        filesystem, root = locate(self.uri)
         try:
-            return filesystem.get_file_info(f"{root}/{RECORD}").type is FileType.File
+            return self._home.get_file_info(RECORD).is_file
         except OSError as error:
             raise ConfigError(f"{self.uri} cannot be read: {error}") from None
 
     def publish(self) -> None:
         """Send all of this program's files, and leave a new mark: from now on those of the mirror count."""
-        filesystem, root = locate(self.uri)
         for folder in (*folders.trial_folders(self.folder).values(), self.folder):
             self.push_all(folder)
         mark = uuid.uuid4().hex
-        with filesystem.open_output_stream(f"{root}/{MARK}") as file:
+        with self._home.open_output_stream(MARK) as file:
             file.write(mark.encode())
         replace_text(self.folder / MARK, mark)
 
     def push_all(self, folder: Path) -> None:
         """Send what this program writes of a trial, or of the experiment; a link's target belongs to somebody else."""
-        filesystem, _ = locate(self.uri)
-        filesystem.create_dir(self._there(folder))
+        self._home.create_dir(self._there(folder))
         paths = [path for path in sorted(folder.iterdir()) if _is_ours(path.name)]
         self.push(*(path for path in paths if path.is_file() and not path.is_symlink()))
 
     def push(self, *files: Path) -> None:
         """Send files of the mirror. An object store puts each in its place at once, or not at all."""
-        filesystem, _ = locate(self.uri)
         for file in files:
-            copy_files(str(file), self._there(file), destination_filesystem=filesystem)
+            copy_files(str(file), self._there(file), destination_filesystem=self._home)
 
     def push_folder(self, source: Path, target: Path) -> None:
         """Send a folder with all in it to where ``target`` of the mirror lies at home."""
-        filesystem, _ = locate(self.uri)
-        filesystem.create_dir(self._there(target))
-        copy_files(str(source), self._there(target), destination_filesystem=filesystem)
-
-    def _there(self, path: Path) -> str:
-        """Where a path of the mirror lies at home."""
-        return str(PurePosixPath(locate(self.uri)[1], path.relative_to(self.folder)))
+        self._home.create_dir(self._there(target))
+        copy_files(str(source), self._there(target), destination_filesystem=self._home)
 
     def settle(self) -> bool:
         """Send and fetch what is left when an experiment ends; return whether that went well."""
@@ -131,44 +131,41 @@ class Remote:
 
         Checkpoints that are there no longer go. Raises ConfigError if a name is none, or if a link is in the way.
         """
-        filesystem, _ = locate(self.uri)
         there, mine = self._files_there(trial), bool(trial) or self._wrote_last()
-        for path, info in there.items():
+        for path, size in there.items():
             if number(path.parent.name) >= 0:  # of a checkpoint, whose files never change once they are whole
-                here = path.is_file() and path.stat().st_size == info.size
+                here = path.is_file() and path.stat().st_size == size
             else:
                 here = mine and _is_ours(path.name) and path.exists()
             if not here:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 incoming = inside(path.parent, f".{path.name}.incoming")  # a fetch that fails leaves what is here
-                copy_files(info.path, str(incoming), source_filesystem=filesystem)
+                copy_files(self._there(path), str(incoming), source_filesystem=self._home)
                 incoming.replace(path)
         kept = {path.parent for path in there}
-        for folder in (self.folder / path.relative_to(self.folder).parts[0] for path in there):
-            for old in folders.checkpoint_folders(folder) if folder.is_dir() else ():
-                if old not in kept:
-                    shutil.rmtree(old)
+        trials = {self.folder / path.relative_to(self.folder).parts[0] for path in there}
+        for old in (old for folder in trials if folder.is_dir() for old in folders.checkpoint_folders(folder)):
+            if old not in kept:
+                shutil.rmtree(old)
 
     def _wrote_last(self) -> bool:
         """Whether nobody else has written at home since this mirror was last published."""
-        filesystem, _ = locate(self.uri)
-        mark, there = self.folder / MARK, self._there(self.folder / MARK)
-        if not mark.is_file() or filesystem.get_file_info(there).type is not FileType.File:
+        mark = self.folder / MARK
+        if not mark.is_file() or not self._home.get_file_info(MARK).is_file:
             return False
-        with filesystem.open_input_stream(there) as file:
+        with self._home.open_input_stream(MARK) as file:
             return file.read(100) == mark.read_bytes()
 
-    def _files_there(self, trial: str) -> dict[Path, FileInfo]:
-        """The files at home, or of a trial there, by their places in the mirror; none that is hidden."""
-        filesystem, root = locate(self.uri)
-        selector = FileSelector(self._there(self.folder / trial), recursive=True, allow_not_found=True)
+    def _files_there(self, trial: str) -> dict[Path, int]:
+        """The sizes of files at home, or of a trial there, by their places in the mirror; none that is hidden."""
         found = {}
-        for info in sorted(filesystem.get_file_info(selector), key=lambda info: info.path):
-            steps = PurePosixPath(info.path).relative_to(root).parts
-            if info.type is FileType.File and not any(step.startswith(".") for step in steps):
+        selector = FileSelector(trial, recursive=True, allow_not_found=True)
+        for info in sorted(self._home.get_file_info(selector), key=lambda info: info.path):
+            steps = PurePosixPath(info.path).parts
+            if info.is_file and not any(step.startswith(".") for step in steps):
                 path = reduce(inside, steps, self.folder)
                 if len(steps) < 3 or (len(steps) == 3 and number(steps[1]) >= 0):
-                    found[path] = info
+                    found[path] = info.size
         return found
 
 

@@ -4,10 +4,11 @@ import datetime
 import os
 import platform
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from pydantic import Field
+
+from experiments.record.models import Count, Model
 from trainables.processor import KERNELS
 from trainables.versions import installed_versions, sources_digest
 
@@ -15,50 +16,68 @@ IN_WORDS = {"python": "Python {}", "platform": "{}", "blas_kernels": "BLAS kerne
 """How the entries of an origin that can differ are said."""
 
 
+class Git(Model):
+    """The commit that the code is checked out from, and whether a tracked file differs from it."""
+
+    revision: str
+    dirty: bool
+
+    def __str__(self) -> str:
+        return f"{self.revision[:12]}{' and uncommitted changes' if self.dirty else ''}"
+
+
+class Origin(Model):
+    """Where results come from: the code, its libraries, the machine."""
+
+    started: str = "unknown"
+    sources: list[dict[str, str]] = Field(default_factory=list)  # our packages' digests; one more for each other code
+    git: Git | None = None  # None without git, or outside of a checkout
+    versions: dict[str, str] = Field(default_factory=dict)
+    python: str = "unknown"
+    platform: str = "unknown"
+    blas_kernels: str | None = None
+    cpus: Count | None = None
+
+
 def sources() -> dict[str, str]:
     """The digest of each of our packages' sources."""
     return {package: sources_digest(package) for package in ("experiments", "search_spaces", "trainables")}
 
 
-def provenance() -> dict[str, Any]:
-    """The origin of what runs here and now; ``git`` is None without git or outside of a checkout."""
+def provenance() -> Origin:
+    """The origin of what runs here and now."""
     versions = {**installed_versions()}
-    python = versions.pop("python")
-    return {
-        "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "sources": [sources()],
-        "git": git_revision(Path(__file__)),
-        "versions": versions,
-        "python": python,
-        "platform": platform.platform(),
-        "blas_kernels": os.environ.get(KERNELS),
-        "cpus": os.cpu_count(),
-    }
+    return Origin(
+        started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        sources=[sources()],
+        git=git_revision(Path(__file__)),
+        python=versions.pop("python"),
+        versions=versions,
+        platform=platform.platform(),
+        blas_kernels=os.environ.get(KERNELS),
+        cpus=os.cpu_count(),
+    )
 
 
-def git_revision(file: Path) -> dict[str, Any] | None:
-    """The commit that ``file`` is checked out from, and whether a tracked file differs from it.
-
-    A file that lies in a checkout without being tracked (an installed package in a project's folder) has none.
-    """
+def git_revision(file: Path) -> Git | None:
+    """The commit that ``file`` is checked out from, if it is tracked there: not so an installed package's."""
 
     def git(*words: str) -> str:
-        return subprocess.run(
-            ["git", "-C", str(file.parent), *words], capture_output=True, text=True, check=True
-        ).stdout.strip()
+        command = ["git", "-C", str(file.parent), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
         git("ls-files", "--error-unmatch", file.name)
-        return {"revision": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain", "-uno"))}
+        return Git(revision=git("rev-parse", "HEAD"), dirty=bool(git("status", "--porcelain", "-uno")))
     except (OSError, subprocess.CalledProcessError):
         return None
 
 
-def changes_since(origin: Mapping[str, Any]) -> list[str]:
-    """What of an origin, as ``experiment.json`` has it, is another thing here and now, in words."""
+def changes_since(origin: Origin) -> list[str]:
+    """What of an origin is another thing here and now, in words."""
     now = provenance()
-    pairs = [(f"{name} {{}}", origin["versions"].get(name), version) for name, version in now["versions"].items()]
-    pairs += [(text, origin[name], now[name]) for name, text in IN_WORDS.items()]
+    pairs = [(f"{name} {{}}", origin.versions.get(name), version) for name, version in now.versions.items()]
+    pairs += [(text, getattr(origin, name), getattr(now, name)) for name, text in IN_WORDS.items()]
     found = [
         f"{text.format(old[:80])} ({(new or 'none')[:80]} here)"
         for text, old, new in pairs
@@ -66,14 +85,10 @@ def changes_since(origin: Mapping[str, Any]) -> list[str]:
     ]
     code = [
         f"{name} of SHA-256 {ran.get(name, 'unknown')[:12]} ({digest[:12]} here)"
-        for ran in origin["sources"] or [{}]
-        for name, digest in sources().items()
+        for ran in origin.sources or [{}]
+        for name, digest in now.sources[0].items()
         if ran.get(name) != digest
     ]
-    if code and origin["git"]:
-        code.append(f"git revision {_revision(origin['git'])} ({_revision(now['git'])} here)")
+    if code and origin.git:
+        code.append(f"git revision {origin.git} ({now.git or 'none'} here)")
     return found + code
-
-
-def _revision(git: Mapping[str, Any] | None) -> str:
-    return f"{git['revision'][:12]}{' and uncommitted changes' if git['dirty'] else ''}" if git else "none"

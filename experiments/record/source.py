@@ -2,10 +2,10 @@
 
 import hashlib
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.record.folders import display
-from experiments.record.mirror import Remote
 from experiments.record.provenance import sources
 from experiments.record.spec import ExperimentSpec
 from trainables.checks import ConfigError
@@ -20,40 +20,26 @@ def with_source(spec: ExperimentSpec, source: Path | None) -> ExperimentSpec:
     ran = spec.origin.sources or [{}]
     if ran[-1] != (now := sources()):
         spec = spec.but(origin=spec.origin.model_copy(update={"sources": [*ran, now]}))
-    if source is None:
-        return spec
     try:
-        sha256 = hashlib.sha256(source.read_bytes()).hexdigest()
+        ran_with = [hashlib.sha256(source.read_bytes()).hexdigest()] if source else spec.learner_sha256[-1:]
     except OSError as error:
         raise ConfigError(f"{source} cannot be read: {error.strerror}") from None
-    if spec.learner_sha256[-1:] == [sha256]:
-        return spec
-    return spec.but(learner_sha256=[*spec.learner_sha256, sha256])
+    return spec if spec.learner_sha256[-1:] == ran_with else spec.but(learner_sha256=spec.learner_sha256 + ran_with)
 
 
-def keep_source(folder: Path, spec: ExperimentSpec, source: Path | None) -> Path | None:
+def keep_source(folder: Path, spec: ExperimentSpec, source: Path | None, before: Sequence[str] = ()) -> None:
     """Put a copy of the learner's file into an experiment's folder, numbered from 1; nothing ever imports it.
 
-    Raises OSError.
+    Not if it is the last of those that it ran with ``before``; else it says so. Raises OSError.
     """
-    if source is None:
-        return None
+    if not source or spec.learner_sha256 == [*before]:
+        return
     kept = folder / f"learner-{len(spec.learner_sha256)}.py"
     with replacing(kept) as file:
         file.write(source.read_bytes())
-    return kept
-
-
-def keep_changed_source(folder: Path, spec: ExperimentSpec, before: ExperimentSpec, source: Path | None) -> None:
-    """Where the file is another one than before, keep it too, and say so. Raises OSError."""
-    if spec.learner_sha256 == before.learner_sha256 or not (kept := keep_source(folder, spec, source)):
-        return
-    if home := Remote.of(folder):
-        home.push(kept)
-    if before.learner_sha256:
-        earlier = f"learner-{len(before.learner_sha256)}.py"
+    if before:
         print(
             f"{source} has changed since this experiment last ran: results before and after are of different code"
-            f" ({earlier} and {kept.name} in {display(folder)})",
+            f" (learner-{len(before)}.py and {kept.name} in {display(folder)})",
             file=sys.stderr,
         )

@@ -18,33 +18,13 @@ from experiments.ask.schedulers import SCHEDULERS
 from experiments.ask.storage import is_name, is_uri
 from experiments.record.folders import RECORD, existing
 from experiments.record.models import Count, Model, Settings, read_model
-from experiments.record.provenance import provenance
+from experiments.record.provenance import Origin, provenance
 from trainables.checks import ConfigError, unknown
 from trainables.files import replace_text
 from trainables.texts import printable
 
 ALL_DONE, TIME_BUDGET, INTERRUPTED, GAVE_UP = "all done", "time budget", "interrupted", "gave up"
 """Why a program stopped to run an experiment. Trials that failed are done; "gave up" is what Ray Tune does."""
-
-
-class Git(Model):
-    """The commit that the code is checked out from, and whether a tracked file differs from it."""
-
-    revision: str
-    dirty: bool
-
-
-class Origin(Model):
-    """Where results come from: the code, its libraries, the machine."""
-
-    started: str = "unknown"
-    sources: list[dict[str, str]] = Field(default_factory=list)  # our packages' digests; one more for each other code
-    git: Git | None = None  # None without git, or outside of a checkout
-    versions: dict[str, str] = Field(default_factory=dict)
-    python: str = "unknown"
-    platform: str = "unknown"
-    blas_kernels: str | None = None
-    cpus: Count | None = None
 
 
 class Limits(Model):
@@ -120,8 +100,10 @@ class ExperimentSpec(Model):
                 raise ValueError(f"{entry}={name!r} is no name")
         if self.storage_uri and not is_uri(self.storage_uri):
             raise ValueError(f"storage_uri={self.storage_uri[:60]!r} is no URI")
-        if self.configuration_of is not None and not counts_from_0(self.configuration_of, len(self.configs)):
-            raise ValueError(f"configuration_of={str(self.configuration_of)[:60]} does not count the configs' from 0")
+        if (of := self.configuration_of) is not None and not (
+            len(of) == len(self.configs) and of == sorted(of) and {*of} == {*range(len({*of}))}
+        ):
+            raise ValueError(f"configuration_of={str(of)[:60]} does not count the configs' from 0")
         if self.fork_of and len(self.fork_of.starts) != len(self.configs):
             raise ValueError(f"fork_of has {len(self.fork_of.starts)} starts for {len(self.configs)} configs")
         return self
@@ -177,12 +159,6 @@ class ExperimentSpec(Model):
         return self.but(iterations=now.iterations, timesteps=now.timesteps, rungs=rungs, extended=before)
 
 
-def counts_from_0(configuration_of: Sequence[int], trials: int) -> bool:
-    """Whether this gives each of so many trials its configuration, counted without gaps in the order of the trials."""
-    steps = [after - before for before, after in itertools.pairwise([-1, *configuration_of])]
-    return len(steps) == trials and steps[:1] in ([], [1]) and {*steps} <= {0, 1}
-
-
 def members(configuration_of: Sequence[int] | None, trials: int) -> list[list[int]]:
     """The trials of each configuration, in order. Without ``configuration_of`` each trial is one of its own."""
     found: dict[int, list[int]] = {}
@@ -197,7 +173,7 @@ def create(storage_path: Path, name: str | None, spec: ExperimentSpec) -> Path:
     Without a name it is called by learner, date and time. Raises ConfigError if the name exists already, or if the
     storage path cannot be written; then no folder is left behind.
     """
-    spec = spec.but(origin=Origin(**provenance()))
+    spec = spec.but(origin=provenance())
     try:
         storage_path.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=storage_path):
@@ -222,8 +198,8 @@ def _make(storage_path: Path, name: str | None, learner: str) -> Path:
             break
         except FileExistsError:
             if name:
-                text = f"--name {name!r} exists already in {storage_path}; --resume {name} continues it"
-                raise ConfigError(text) from None
+                taken = f"--name {name!r} exists already in {storage_path}; --resume {name} continues it"
+                raise ConfigError(taken) from None
     return folder
 
 

@@ -44,7 +44,7 @@ def verify(experiment: Experiment, iterations: int, seed: int, num_workers: int)
     found = [recorded(experiment, trial) for trial in experiment.trials]
     for text in (f"{each.trial.name}: {text}" for each in found for text in each.notes):
         line(f"Not verified: {text}")
-    changes = changes_since(experiment.spec.origin.model_dump())
+    changes = changes_since(experiment.spec.origin)
     if len({*with_source(experiment.spec, learner_named(experiment.learner).source).learner_sha256}) > 1:
         changes.append("the learner's own file")
     if changes:

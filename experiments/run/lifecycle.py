@@ -29,7 +29,7 @@ from experiments.record.folders import RECORD, display
 from experiments.record.lock import exclusive
 from experiments.record.mirror import Remote
 from experiments.record.provenance import changes_since
-from experiments.record.source import keep_changed_source, keep_source, with_source
+from experiments.record.source import keep_source, with_source
 from experiments.record.spec import ALL_DONE, GAVE_UP, INTERRUPTED, TIME_BUDGET, ExperimentSpec, create
 from experiments.run.after_sweep import (
     confirmation_began,
@@ -164,7 +164,7 @@ def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) ->
             raise ConfigError(f"--extend {folder.name}: {_why_over(restored, spec)}")
         print(f"Going on with {display(folder)}, {spec.budget} a trial")
         print("\n".join(describe(restored, spec.fork_of)))
-        if changes := changes_since(before.origin.model_dump()):
+        if changes := changes_since(before.origin):
             print(printable(f"Made by something else than runs here: {', '.join(changes)}"), file=sys.stderr)
         if over:
             print("Every trial has come to its end.")
@@ -177,7 +177,7 @@ def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) ->
             require_shared(home.uri if home else str(folder))
         spec = with_source(spec.but(ended=None), learner.source)
         try:  # only now that it can begin: a budget cannot be given twice
-            keep_changed_source(folder, spec, before, learner.source)
+            keep_source(folder, spec, learner.source, before.learner_sha256)
             spec.write(folder)
             if home:
                 home.publish()

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from experiments.record.provenance import changes_since, git_revision, provenance
+from experiments.record.provenance import Git, changes_since, git_revision, provenance
 
 
 @pytest.fixture
@@ -23,11 +23,11 @@ def git(folder, *words):
 
 def test_the_revision_is_the_commits_and_dirty_once_a_tracked_file_changes(checkout):
     revision = git(checkout, "rev-parse", "HEAD")
-    assert git_revision(checkout / "code.py") == {"revision": revision, "dirty": False}
+    assert git_revision(checkout / "code.py") == Git(revision=revision, dirty=False)
     (checkout / "results.txt").write_text("not tracked")
-    assert git_revision(checkout / "code.py") == {"revision": revision, "dirty": False}
+    assert git_revision(checkout / "code.py") == Git(revision=revision, dirty=False)
     (checkout / "code.py").write_text("two")
-    assert git_revision(checkout / "code.py") == {"revision": revision, "dirty": True}
+    assert git_revision(checkout / "code.py") == Git(revision=revision, dirty=True)
 
 
 def test_there_is_no_revision_of_untracked_code_outside_of_a_checkout_or_without_git(checkout, tmp_path, monkeypatch):
@@ -40,15 +40,16 @@ def test_there_is_no_revision_of_untracked_code_outside_of_a_checkout_or_without
 
 
 def test_what_has_changed_since_is_named_and_of_the_code_its_digests_decide():
-    there = provenance() | {"git": {"revision": "0" * 40, "dirty": True}}
+    there = provenance().model_copy(update={"git": Git(revision="0" * 40, dirty=True)})
     assert changes_since(there) == [], "another commit with the same sources, or a change elsewhere"
-    assert changes_since(there | {"sources": []})[0].startswith("experiments of SHA-256 unknown (")
-    there |= {
+    without = there.model_copy(update={"sources": []})
+    assert changes_since(without)[0].startswith("experiments of SHA-256 unknown (")
+    changed = {
         "python": "2.7",
-        "versions": there["versions"] | {"numpy": "1.0"},
-        "sources": [there["sources"][0] | {"trainables": "f" * 64}, *there["sources"]],
+        "versions": there.versions | {"numpy": "1.0"},
+        "sources": [there.sources[0] | {"trainables": "f" * 64}, *there.sources],
     }
-    found = changes_since(there)
+    found = changes_since(there.model_copy(update=changed))
     assert [text.split()[0] for text in found if "SHA-256" in text] == ["trainables"]
     assert any(text.startswith("numpy 1.0 (") for text in found)
     assert any(text.startswith("Python 2.7 (") for text in found)

@@ -11,7 +11,7 @@ import pytest
 from experiments.ask.budget import Budget
 from experiments.record import spec
 from experiments.record.folders import RECORD, existing
-from experiments.record.spec import ExperimentSpec, Limits, counts_from_0, create, find, members
+from experiments.record.spec import ExperimentSpec, Limits, create, find, members
 from tests.helpers.written_experiments import forked_from
 from trainables.checks import ConfigError
 
@@ -64,7 +64,7 @@ def test_what_is_written_is_read_back_with_its_origin(tmp_path):
         {"storage_uri": "elsewhere"},
         {"configuration_of": "0"},
         {"configuration_of": [0, 0, 0]},
-        {"configuration_of": [1, 2]},
+        *({"configuration_of": wrong} for wrong in ([0], [1, 1], [1, 2], [0, 2], [1, 0], [])),
         {"scheduler": "halving", "rungs": [2, 2, 4]},
         {"stranger": 1},
         {"fork_of": {"name": "other", "starts": [[]]}},
@@ -133,9 +133,6 @@ def test_an_experiment_is_found_by_name_or_path_and_only_for_its_learner(tmp_pat
         find(tmp_path, "frist")
 
 
-def test_configurations_are_counted_from_0_in_the_order_of_the_trials():
-    assert counts_from_0([0, 0, 1, 2, 2], 5)
-    assert counts_from_0([], 0)
-    assert not any(counts_from_0(wrong, 2) for wrong in ([0], [0, 0, 0], [1, 1], [0, 2], [1, 0], []))
+def test_without_seeds_each_trial_is_a_configuration():
     assert members([0, 0, 1], 3) == [[0, 1], [2]]
     assert members(None, 2) == [[0], [1]]
