@@ -5,13 +5,11 @@ go on, with three times the steps. Nine trials with the rungs r, 4 r and 13 r co
 Where configurations have several seeds, these go on together, and "trials" stands for configurations.
 """
 
-import dataclasses
-import functools
 import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from experiments.ask.budget import Budget
 from experiments.plan.learners import GAME_STEPS, Learner
@@ -126,12 +124,9 @@ class Capacity:
 
         Raises ConfigError as ``Learner.seconds`` does.
         """
-        # What does not matter to a game is made the same, so that configurations share a measurement.
-        same: dict[str, Any] = {"num_workers": 1, "cpus_per_worker": 1.0, "seed": 0, "gamma": 0.99}
-        seconds = _seconds_per_step(learner, dataclasses.replace(config, **same))
         return cls(
             max(1, resources.workers(config.cpus_per_worker)),
-            min(1, config.cpus_per_worker) / seconds,
+            min(1, config.cpus_per_worker) / learner.seconds(config, Budget(None, 1)),
             learner.most_workers(config),
             learner.iteration_steps(config, GAME_STEPS),
             seeds,
@@ -186,9 +181,3 @@ class Capacity:
     def _seconds_at_once(self, trials: int, steps: float) -> float:
         workers = min(self.cores // trials, self.most_workers)
         return START_S + steps / (PACE * self.steps_per_s * (1 + LENT * (workers - 1)))
-
-
-@functools.cache
-def _seconds_per_step(learner: Learner, config: Config) -> float:
-    """The faster of two games: whatever else the machine does, it may do for a second."""
-    return min(learner.seconds(config, Budget(None, 1)) for _ in range(2))

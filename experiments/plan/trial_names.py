@@ -50,11 +50,6 @@ def number_of(index: int) -> str:
     return f"{index:05d}"
 
 
-def number_in_id(trial_id: str) -> str:
-    """The number in Tune's id of a trial: ``00003`` of ``4f2a9_00003``."""
-    return trial_id.rpartition("_")[2]
-
-
 def number_in_name(name: str) -> str:
     """The number in a trial's name or folder name: ``00003`` of ``00003_lr=2e-3``."""
     return name.partition("_")[0]

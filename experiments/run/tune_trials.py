@@ -7,14 +7,14 @@ from typing import Any
 from ray.tune.experiment import Trial
 from ray.tune.search import BasicVariantGenerator
 
-from experiments.plan.trial_names import number_in_id, trial_name
+from experiments.plan.trial_names import trial_name
 from experiments.read.restored import RestoredTrial
 from experiments.run.ray_internals import give_back
 
 
 def trial_number(trial: Trial) -> str:
-    """The trial's number within its experiment, five digits."""
-    return number_in_id(trial.trial_id)
+    """The trial's number within its experiment: ``00003`` of ``4f2a9_00003``."""
+    return trial.trial_id.rpartition("_")[2]
 
 
 def trial_folder(experiment: Path, trial: Trial) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments import train
-from experiments.plan import capacity
+from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
 from experiments.run import sweep_program, task
 from tests.helpers.programs import call, command
@@ -49,7 +49,7 @@ def four_cpus(tmp_path, monkeypatch):
     for program in (sweep_program, train):
         monkeypatch.setattr(program, "resources_for", lambda run: ClusterResources((4,)))
     monkeypatch.setattr(task, "_require_disk", lambda *of: 0)
-    monkeypatch.setattr(capacity, "_seconds_per_step", lambda *of: 2e-4)
+    monkeypatch.setattr(Learner, "seconds", lambda *of: 2e-4)
 
 
 @pytest.fixture

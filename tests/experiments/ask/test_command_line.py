@@ -8,7 +8,7 @@ import pytest
 from experiments import sweep_pong, train
 from experiments.ask.command_line import clean_exit
 from experiments.ask.flags import RunFlags
-from experiments.plan.learners import PG
+from experiments.plan.learners import PG, Learner
 from experiments.record.spec import ExperimentSpec, create
 from experiments.run import sweep_program
 from tests.helpers.programs import ROOT, command
@@ -92,6 +92,7 @@ def storage(tmp_path, monkeypatch):
         create(RunFlags().folder, name, SPEC)
     create(tmp_path / "elsewhere", "third", SPEC.but(learner="trpo"))
     (tmp_path / "file").touch()
+    monkeypatch.setattr(Learner, "seconds", lambda *of: 2e-4)  # no games are played
     return tmp_path
 
 

@@ -4,7 +4,6 @@ import dataclasses
 
 import pytest
 
-from experiments.plan import capacity
 from experiments.plan.capacity import (
     FIRST_STEPS,
     MOST_STEPS,
@@ -16,7 +15,7 @@ from experiments.plan.capacity import (
     rungs,
     trials_of_round,
 )
-from experiments.plan.learners import PG
+from experiments.plan.learners import PG, Learner
 from experiments.plan.resources import ClusterResources
 from trainables.checks import ConfigError
 from trainables.config import PGConfig
@@ -25,7 +24,7 @@ TWO_CORES = Capacity(2, 5600.0, 8, 8000.0)
 
 
 def test_workers_that_share_a_core_have_their_part_of_it_and_a_second_core_makes_none_faster(monkeypatch):
-    monkeypatch.setattr(capacity, "_seconds_per_step", lambda *_: 1 / 5000)
+    monkeypatch.setattr(Learner, "seconds", lambda *_: 1 / 5000)
     for cpus, cores, speed in ((1.0, 2, 5000), (0.5, 4, 2500), (2.0, 1, 5000)):
         found = Capacity.of(PG, PGConfig(cpus_per_worker=cpus), ClusterResources((2,)))
         assert (found.cores, found.steps_per_s) == (cores, speed)

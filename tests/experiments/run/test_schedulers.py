@@ -8,7 +8,6 @@ from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
 from experiments.ask.schedulers import SCHEDULERS, Scheduler
 from experiments.plan.learners import TRPO
-from experiments.plan.trial_names import number_in_id
 from experiments.read.restored import restore
 from experiments.run import sweep_program
 from experiments.run.tune_trials import trial_number
@@ -69,7 +68,7 @@ def rungs(tuner):
     scores = defaultdict(dict)
     for milestone, known in bracket._rungs:
         for trial, score in known.items():
-            scores[number_in_id(trial)][milestone] = score
+            scores[trial.rpartition("_")[2]][milestone] = score
     return scores
 
 
