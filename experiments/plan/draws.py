@@ -1,14 +1,14 @@
 """The configurations of a sweep: drawn from its space, with seeds of their own, and checked before anything starts."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import scipy  # whose parts are loaded as they are first named
 
 from experiments.ask.schedulers import SCHEDULERS, those
-from experiments.plan.identity import ConfigurationKey, configuration_key
+from experiments.plan.identity import decisive
 from experiments.plan.learners import Learner
 from experiments.plan.ranges import Domain
 from experiments.plan.resources import ClusterResources
@@ -99,9 +99,9 @@ def with_seeds(configs: Sequence[Config], seeds: Sequence[int]) -> tuple[list[Co
     Returns the trials' configurations, which of these each is a seed of, and notes. What was drawn more than once,
     but for settings of speed, runs once, since its trials would be the same.
     """
-    found: dict[ConfigurationKey, Config] = {}
+    found: dict[Hashable, Config] = {}
     for config in configs:
-        found.setdefault(configuration_key("", config.to_dict()), config)
+        found.setdefault(decisive(config.to_dict()), config)
     again = len(configs) - len(found)
     trials = [dataclasses.replace(config, seed=seed) for config in found.values() for seed in seeds]
     note = f"{again} of {len(configs)} configurations were drawn before, and run once: they would have the same seeds."

@@ -22,7 +22,7 @@ class ConfigurationKey(NamedTuple):
     """Trials with equal keys are of one configuration, in whatever experiment they are."""
 
     learner: str
-    settings: Hashable
+    settings: Hashable  # as ``decisive`` has them
     left: tuple[Left, ...] = ()  # of a fork, and before it of a fork that this one left; none from scratch
     copied: str = ""  # a trial that went on with the results of another one is like no other: its folder
     fresh: bool = False  # its seeds were drawn after it had been chosen, so its score has no selection bias
@@ -31,11 +31,3 @@ class ConfigurationKey(NamedTuple):
 def decisive(config: Mapping[str, Any]) -> Hashable:
     """The settings that decide results, but for the random seed. Values of other types are other values."""
     return tuple(sorted((name, repr(value)) for name, value in config.items() if name not in {"seed", *SPEED_ONLY}))
-
-
-def configuration_key(learner: str, config: Mapping[str, Any], **origin: Any) -> ConfigurationKey:
-    """The configuration of a trial with these settings.
-
-    ``origin`` has what else the key says: where it came from. Without, it is trained from scratch.
-    """
-    return ConfigurationKey(learner, decisive(config), **origin)

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from experiments.ask.budget import Budget
 from experiments.ask.schedulers import SCHEDULERS
-from experiments.plan.identity import ConfigurationKey, Left, configuration_key, decisive
+from experiments.plan.identity import ConfigurationKey, Left, decisive
 from experiments.plan.learners import config_class_of
 from experiments.plan.trial_names import number_in_name
 from experiments.read.rows import lines, read_json, read_rows
@@ -155,9 +155,9 @@ def read_trial(
         errors[-1].strip() if state == "failed" else None,
         passed(decisions, number),
         stopped_at,
-        configuration_key(
+        ConfigurationKey(
             spec.learner,
-            config,
+            decisive(config),
             left=_left(spec, number),
             copied=str(folder) if copied else "",
             fresh=spec.confirms is not None,

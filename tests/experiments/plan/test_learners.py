@@ -4,8 +4,7 @@ import sys
 
 import pytest
 
-from experiments.plan.learners import LEARNERS, is_learner, learner_named, learner_typed, typed_as
-from experiments.plan.own_learners import SMOKE
+from experiments.plan.learners import LEARNERS, SMOKE, is_learner, learner_named, learner_typed, typed_as
 from experiments.plan.spaces import space_of
 from trainables.checks import ConfigError
 
