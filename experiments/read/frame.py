@@ -37,17 +37,18 @@ class Frames:
     def trials(self) -> "pd.DataFrame":
         """A row for each trial: how it ended and what it came to."""
         return _frame(
-            _names(experiment, number, trial)
-            | {"state": trial.state, "git_revision": getattr(experiment.spec.origin.git, "revision", None)}
-            | {name: trial.rows[-1].get(name) for name in _TOTALS if trial.rows}
-            | {
+            {
+                **_names(experiment, number, trial),
+                "state": trial.state,
+                "git_revision": experiment.spec.origin.git and experiment.spec.origin.git.revision,
+                **{name: trial.rows[-1].get(name) for name in _TOTALS if trial.rows},
                 "timesteps_before": trial.began,
                 "return_last": trial.last,
                 "return_best": trial.best,
                 "return_area": trial.area,
+                "steps_per_s": trial.speed,
+                **_settings(trial),
             }
-            | {"steps_per_s": trial.speed}
-            | _settings(trial)
             for experiment, number, trial in self._trials()
         )
 
@@ -118,5 +119,5 @@ def _column(values: list[Any]) -> Any:
     if kinds == {bool} or (kinds == {int} and all(abs(value) < 2**63 for value in values)):
         return np.array(values)
     if kinds <= {bool, int, float, np.float64, type(None)} and kinds != {type(None)}:
-        return np.array([np.nan if value is None else float(value) for value in values])
+        return np.array(values, float)
     return [value if value is None else str(value) for value in values]

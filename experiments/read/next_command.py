@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,14 +49,14 @@ def best_command(experiment: Experiment) -> tuple[str, dict[str, Any]]:
         raise ConfigError(f"{experiment.name} has no results yet")
     trial = max(best.arrived, key=lambda trial: trial.last)
     config = learner_named(experiment.learner).config_class.from_dict(trial.config)
-    budget, seeds, fork_of = experiment.spec.budget, sorted(best.seeds), experiment.spec.fork_of
-    forks = bool(fork_of and experiment.spec.command[:1] == ["train.py"] and trial.number < len(fork_of.starts))
-    command = train_command(experiment.learner, config, budget)
-    if fork_of and forks:
-        before = type(config).from_dict(fork_of.starts[trial.number][-1].config)
-        origin = display(experiment.folder.with_name(fork_of.name))
+    spec, budget, seeds = experiment.spec, experiment.spec.budget, sorted(best.seeds)
+    command, left = train_command(experiment.learner, config, budget), spec.starts(trial.number)
+    forks = spec.fork_of is not None and bool(left) and spec.command[:1] == ["train.py"]
+    if spec.fork_of and forks:
+        origin = display(experiment.folder.with_name(spec.fork_of.name))
+        before = type(config).from_dict(left[-1].config)
         command = f"{train_command(experiment.learner, config, budget, before)} {shlex.join(['--fork', origin])}"
-    elif experiment.spec.configuration_of and seeds == [*range(seeds[0], seeds[0] + len(seeds))]:
+    elif spec.configuration_of and seeds == [*range(seeds[0], seeds[0] + len(seeds))]:
         command = train_command(experiment.learner, dataclasses.replace(config, seed=seeds[0]), budget)
         command += f" --seeds {len(seeds)}"
     scores = {"score": best.score, "seeds": best.seeds, "iterations": trial.iterations, "state": trial.state}
@@ -78,45 +78,37 @@ def plan_command(spec: ExperimentSpec) -> str:
     """
     if spec.fork_of or spec.extended:
         return ""
-    first = 2 if spec.command[:1] in ([name] for name in OF_ANY_LEARNER) else 1  # behind the learner
-    typed = [word for word in spec.command[first:] if word != "--resume-or-start"]
-    words = _with_space(_without({"--time-budget-s", "--name"}, typed), spec)
-    given = {word.partition("=")[0] for word in words}
-    flags = ["--num-samples", str(spec.drawn or len(spec.configurations))] if "--grid" not in given else []
-    flags += spec.budget.flags
-    for flag, value in zip(flags[::2], flags[1::2], strict=True):
-        words += [] if flag in given else [flag, value]
+    left_out, given = {"--resume-or-start", "--name", "--time-budget-s"}, dict(_flags(spec.command))
+    more: list[tuple[str, list[str]]] = []
+    if "--space" in given and spec.space and all(spec.space.values()):  # what the file held, if words can say it
+        left_out |= {"--space", "--sweep"} | ({"--preset"} if spec.preset is not None else set())
+        more += [("--sweep", [f"{name}={values}"]) for name, values in spec.space.items()]
+        texts = {name: v if isinstance(v, str) else json.dumps(v) for name, v in (spec.preset or {}).items()}
+        more += [("--set", [f"{name}={text}"]) for name, text in texts.items()]
+    samples = ["--num-samples", str(spec.drawn or len(spec.configurations))] if "--grid" not in given else []
+    more += [(flag, values) for flag, values in _flags([*samples, *spec.budget.flags]) if flag not in given]
     if spec.time_budget_s:
-        words += ["--time-budget-s", f"{SLOWER * spec.time_budget_s:.15g}"]
-    return _command(spec, words)
+        more.append(("--time-budget-s", [f"{SLOWER * spec.time_budget_s:.15g}"]))
+    flags = [each for each in _flags(spec.command) if each[0] not in left_out] + more
+    return _command(spec, [word for flag, values in flags for word in (flag, *values)])
+
+
+def _flags(words: Iterable[str]) -> list[tuple[str, list[str]]]:
+    """The flags of a command, each with its values."""
+    found: list[tuple[str, list[str]]] = []
+    for word in words:
+        flag, assigned, value = word.partition("=")
+        if word.startswith("--"):
+            found.append((flag, [value] if assigned else []))
+        elif found:  # before the first flag stand program and learner
+            found[-1][1].append(word)
+    return found
 
 
 def watch_command(folder: Path, learner: str) -> str:
     """The command that has a policy play."""
     code = [] if learner in LEARNERS else ["--learner", typed_as(learner)]
     return f"{neighbour('watch.py')} {shlex.join([display(folder), *code])}"
-
-
-def _without(flags: set[str], words: Sequence[str]) -> list[str]:
-    """The words of a command without some flags and their values."""
-    kept = [word for word, before in zip(words, ["", *words], strict=False) if before not in flags]
-    return [word for word in kept if word.partition("=")[0] not in flags]
-
-
-def _with_space(words: Sequence[str], spec: ExperimentSpec) -> list[str]:
-    """The words of a command, with the space that a file held, and its preset, in place of the file.
-
-    As they are if there was no file, or if its space has no words.
-    """
-    space, preset = spec.space or {}, spec.preset
-    if "--space" not in {word.partition("=")[0] for word in words} or not space or not all(space.values()):
-        return [*words]
-    kept = _without({"--space", "--sweep"} | ({"--preset"} if preset is not None else set()), words)
-    for name, values in space.items():
-        kept += ["--sweep", f"{name}={values}"]
-    for name, value in (preset or {}).items():
-        kept += ["--set", f"{name}={value if isinstance(value, str) else json.dumps(value)}"]
-    return kept
 
 
 def train_command(learner: str, config: Config, budget: Budget, defaults: Config | None = None) -> str:
