@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from experiments import read
-from experiments.read.experiments import read_experiment
 from experiments.show.outputs import to_bytes
 from tests.helpers.trials import CARTPOLE
 from tests.helpers.written_experiments import write_experiment
@@ -115,18 +114,6 @@ def test_what_no_program_of_ours_writes_stays_out_or_becomes_text(first):
         read.experiment(first).rows()
 
 
-def test_frames_take_experiments_that_were_read_before(first):
-    from experiments.read.frame import Frames
-
-    assert Frames(read_experiment(first)).trials().equals(read.experiment(first).trials())
-
-
-def test_runs_that_are_too_short_for_a_window_have_a_table_with_a_header(first):
-    frame = read.experiment(first).windows()
-    assert len(frame) == 0
-    assert [*frame.columns[:6]] == ["experiment", "trial", "configuration", "learner", "window_end", "return_mean"]
-
-
 def test_a_metric_that_is_infinite_is_null_in_json(first):
     path = next(first.glob("00000*")) / "result.json"
     *rows, last = [json.loads(line) for line in path.read_text().splitlines()]
@@ -137,6 +124,9 @@ def test_a_metric_that_is_infinite_is_null_in_json(first):
     assert "inf" in to_bytes(frame, "csv").decode()
 
 
-def test_an_experiment_without_results_has_a_table_of_rows_with_a_header(tmp_path):
+def test_tables_without_rows_have_a_header(first, tmp_path):
+    frame = read.experiment(first).windows()
+    assert len(frame) == 0, "runs that are too short for a window"
+    assert [*frame.columns[:6]] == ["experiment", "trial", "configuration", "learner", "window_end", "return_mean"]
     folder = write_experiment(tmp_path, "new", "pg", [({}, [], "running")])
     assert to_bytes(read.experiment(folder).rows(), "csv") == b"experiment,trial,configuration,learner\n"
