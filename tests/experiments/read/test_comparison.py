@@ -40,6 +40,7 @@ def last(experiment):
 
 def test_seeds_that_are_the_same_are_paired_and_others_are_not(tmp_path):
     a, b = (written(tmp_path, name, range(4), rng=n, shift=n) for n, name in enumerate("ab"))
+    b = rewrite(b.trials[0], lambda rows: [*rows[:-1], rows[-1] | {"episode_reward_batch_mean": 3.0}])
     found = compare([[a], [b]])
     (pair,) = found.pairs
     assert (found.window, found.steps, pair.paired, pair.seeds) == (1000, 8000, True, (4, 4))
