@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 from experiments.ask.budget import Budget
-from experiments.plan.learners import GAME_STEPS, Learner
+from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
 from trainables.checks import ConfigError
 from trainables.config import Config
@@ -128,7 +128,7 @@ class Capacity:
             max(1, resources.workers(config.cpus_per_worker)),
             min(1, config.cpus_per_worker) / learner.seconds(config, Budget(None, 1)),
             learner.most_workers(config),
-            learner.iteration_steps(config, GAME_STEPS),
+            learner.iteration_steps(config),
             seeds,
             max_concurrent,
         )

@@ -38,7 +38,7 @@ class Learner:
     config_class: type[Config]
     space: Any  # PRESETS, SPACES, MUTATIONS: a module of search_spaces/, or what stands for it
     batch_field: str  # the setting that --batch-size of a sweep means
-    iteration_steps: Callable[[Any, int], float]  # for a config and the length of a game
+    games_steps: Callable[[Any], float]  # of an iteration of a configuration that plays whole games, short ones
     typed: str = ""  # one's own as module:Class, as the user named it
     source: Path | None = None  # its file
 
@@ -48,7 +48,7 @@ class Learner:
         return self.load()
 
     def seconds(self, config: Config, budget: Budget) -> float:
-        """Seconds of one core for a trial at an untrained policy's pace, in the faster of two real games.
+        """Seconds of one core for a trial at an untrained policy's pace, in the fastest of three real games.
 
         Raises ConfigError if the environment has another form than the learner takes.
         """
@@ -60,16 +60,20 @@ class Learner:
         from trainables.sampling.evaluation import measure  # what plays
 
         paces = []
-        for _ in range(3):  # the first game of a program also compiles
+        for _ in range(3):  # the first one of a program also compiles
             start = time.perf_counter()
             length = measure(worker, weights, GameNumber(0, 0, 0)).length
             paces.append((time.perf_counter() - start) / length)
-        steps = {"timesteps_total": 1.0, "training_iteration": self.iteration_steps(config, length)}
+        steps = {"timesteps_total": 1.0, "training_iteration": self.iteration_steps(config)}
         return min(paces) * min(limit * steps[name] for name, limit in budget.limits.items())
 
     def most_workers(self, config: Config) -> int:
         """How many rollout actors a trial can use: one for each slot, or for each short game of an update."""
-        return config.slots or max(1, int(self.iteration_steps(config, GAME_STEPS) // GAME_STEPS))
+        return config.slots or max(1, int(self.games_steps(config) // GAME_STEPS))
+
+    def iteration_steps(self, config: Config) -> float:
+        """Agent steps of an iteration, about."""
+        return config.segments_steps or self.games_steps(config)
 
     def preset(self, name: str) -> dict[str, Any]:
         """The settings of a preset. Raises ConfigError if there is none of this name."""
@@ -84,7 +88,7 @@ PG = Learner(
     PGConfig,
     pong_pg,
     "batch_size",
-    lambda config, length: config.segments_steps or config.batch_size * length,
+    lambda config: config.batch_size * GAME_STEPS,
 )
 TRPO = Learner(
     "trpo",
@@ -92,7 +96,7 @@ TRPO = Learner(
     TRPOConfig,
     pong_trpo,
     "timesteps_per_batch",
-    lambda config, _: config.segments_steps or config.timesteps_per_batch,
+    lambda config: config.timesteps_per_batch,
 )
 LEARNERS = {learner.name: learner for learner in (PG, TRPO)}
 
@@ -163,16 +167,14 @@ def _own_learner(typed: str, module: ModuleType, algorithm: Any) -> Learner:
     source = Path(module.__file__) if module.__file__ else None
     space = _space(typed, vars(module), config_class)
 
-    def iteration_steps(config: Any, length: int) -> float:
-        if config.slots:
-            return config.segments_steps
+    def games_steps(config: Any) -> float:
         new = algorithm(config)
         try:
-            return new.first_games(new.init(np.random.default_rng(0))) * length
+            return new.first_games(new.init(np.random.default_rng(0))) * GAME_STEPS
         except ValueError as error:
             raise ConfigError(str(error)) from None
 
-    return Learner(name, lambda: trainable, config_class, space, "batch_size", iteration_steps, typed, source)
+    return Learner(name, lambda: trainable, config_class, space, "batch_size", games_steps, typed, source)
 
 
 def _require_algorithm(typed: str, algorithm: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from experiments.ask.budget import duration
 from experiments.ask.sweep_flags import SweepFlags
 from experiments.plan.capacity import Capacity, Round, Way, trials_of_round
-from experiments.plan.learners import GAME_STEPS, Learner
+from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
 from experiments.plan.trial_names import in_words, short
 from experiments.read.restored import RestoredTrial
@@ -61,7 +61,7 @@ class Plan:
         rows = [best_checkpoint(trial)[1] for trial in self.origin] or [{}] * len(self.configs)
         found = []
         for config, row in zip(self.configs, rows, strict=True):
-            length = learner.iteration_steps(config, GAME_STEPS) if budget.unit == "timesteps" else 1
+            length = learner.iteration_steps(config) if budget.unit == "timesteps" else 1
             start, limit = row.get(budget.time_attr, 0), budget.limits[budget.time_attr]
             iterations = (budget.iterations or math.inf) - row.get("training_iteration", 0)
             to_limit = math.ceil(max(0, limit - start) / length - 1e-9)

@@ -16,7 +16,7 @@ from experiments.ask.budget import Budget
 from experiments.ask.flags import RunFlags
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.capacity import trials_of_round
-from experiments.plan.learners import GAME_STEPS, Learner
+from experiments.plan.learners import Learner
 from experiments.plan.own_files import imported
 from experiments.plan.resources import ClusterResources
 from experiments.read.luck import SUFFIX
@@ -166,7 +166,7 @@ def checkpoint_bytes(learner: Learner, spec: ExperimentSpec) -> int:
 
 def _saved(learner: Learner, spec: ExperimentSpec, config: Config, span: int) -> int:
     """Checkpoints that a trial makes at most in a span of the budget's unit."""
-    steps = learner.iteration_steps(config, GAME_STEPS) if spec.budget.unit == "timesteps" else 1
+    steps = learner.iteration_steps(config) if spec.budget.unit == "timesteps" else 1
     iterations = min(math.ceil(span / steps), spec.iterations or math.inf)
     evaluated = iterations / config.eval_interval if config.eval_interval else 0
     decided = span / spec.interval if SCHEDULERS[spec.scheduler].saves_at_decisions else 1

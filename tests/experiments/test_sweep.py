@@ -72,6 +72,7 @@ def test_tensorboards_table_of_hyperparameters_begins_with_the_returns(smoke):
     assert any(name.startswith("value_function/explained_variance") for name in columns)
 
 
+@pytest.mark.slow
 def test_train_prints_a_line_per_iteration_and_once_it_is_finished_how_it_ended(ray_cluster, tmp_path):
     where = ["--address", "auto", "--storage-path", tmp_path / "store"]
     flags = ["--iterations", 2, "--slots", 0, "--batch-size", 2, "--hidden-size", 10, "--num-workers", 1]

@@ -92,7 +92,7 @@ def test_without_presets_and_spaces_there_are_the_defaults_and_a_smoke_test(modu
     assert learner.space.SPACES == {"default": {}, "smoke": {}}
     assert typed_as("mine_own.Whole") == "./mine_own.py:Whole"
     with pytest.raises(ConfigError, match="Whole learns from segments: set slots to 1 or more"):
-        learner.iteration_steps(learner.config_class(slots=0), 1000)
+        learner.iteration_steps(learner.config_class(slots=0))
     del sys.modules["mine_own"]
     module.write_text(FILE + "\nSPACES = {'default': {'slots': [1], 'gamma': [2]}}\n")
     learner = learner_typed("mine_own:Whole")

@@ -8,7 +8,8 @@ import time
 import pytest
 from ray.tune.experiment import Trial
 
-from experiments.run.progress import SweepView
+from experiments.ask.budget import Budget
+from experiments.run.progress import IterationLines, SweepView
 from experiments.run.tune_trials import TrialName
 from tests.helpers.small_experiments import small_spec
 from trainables.config import PGConfig
@@ -53,6 +54,18 @@ def make_trials(*statuses):
             trial.run_metadata.last_result = row
         trials.append(trial)
     return trials
+
+
+def test_one_trial_has_a_line_for_each_iteration_with_the_time_that_is_left(capsys):
+    lines = IterationLines(Budget(4))
+    for number in (1, 2):
+        row = {"training_iteration": number, "timesteps_total": 900 * number, "timesteps_this_iter": 900}
+        row |= {"episodes_total": 2 * number, "time_this_iter_s": 40.0, "perf/steps_per_s": 3000.0}
+        lines.on_trial_result(number, [], None, row | {"episode_reward_mean": -20.5})
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.endswith("3000 steps/s  2 min left")
+    assert second == "iteration    2  games     4  last 100: -20.5   40.0 s   3000 steps/s  80 s left"
+    assert max(map(len, (first, second))) <= 80
 
 
 def test_progress_towards_a_budget_of_steps_is_shown_in_steps(frame):
