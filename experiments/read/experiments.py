@@ -129,10 +129,7 @@ def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
 
 
 def read_group(storage_path: Path, names: str) -> list[Experiment]:
-    """An experiment by name or path, or several whose names are joined by commas.
-
-    Raises ConfigError, listing what there is, if one is not there.
-    """
+    """An experiment by name or path, or several joined by commas. Raises ConfigError, listing what there is."""
     try:
         return [read_experiment(find(storage_path, names))]
     except ConfigError:

@@ -99,10 +99,7 @@ def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _frame(records: Iterable[Mapping[str, Any]], always: Iterable[str] = ()) -> "pd.DataFrame":
-    """A frame of these records. Without any it has the columns of names, and those that there are ``always``.
-
-    Columns come in the order in which they appear first, settings after all others.
-    """
+    """A frame of these records, settings last; without any it has the columns of names, and those ``always`` there."""
     import pandas as pd  # 0.5 s, which no program without frames should wait for
 
     records = list(records)

@@ -20,14 +20,10 @@ from trainables.checks import ConfigError
 
 INTERVAL = 1.96  # standard errors of a 95% interval
 SUFFIX = "-confirm"  # what the confirmation's name adds to its sweep's
-UNITS = {"timesteps_total": "steps", "training_iteration": "iterations"}
 
 
 class Lead(NamedTuple):
-    """The best configuration of a halved sweep beside the next one, where they last met.
-
-    One seed of each says no more than what the luck of the games does; several say how much seeds differ.
-    """
+    """The best configuration of a halved sweep beside the next one, where they last met."""
 
     next: list[Trial]  # a trial for each seed
     at: int  # in the budget's time_attr
@@ -89,15 +85,10 @@ class Confirmation(NamedTuple):
 
     chosen: Configuration  # as the sweep has it
     end: int  # where the sweep's trial ended; ``sweep`` and ``fresh`` are taken there
-    unit: str  # steps or iterations
+    where: str  # the same in words
     sweep: float
     fresh: np.ndarray  # one score for each fresh seed that came so far (n,)
     final: np.ndarray  # where the fresh seeds ended (n,), NaN until all did; later if the sweep's trial was cut short
-
-    @property
-    def where(self) -> str:
-        """The end in words."""
-        return f"{self.end / 1e6:.2f} M steps" if self.unit == "steps" else f"{self.end} {self.unit}"
 
     @property
     def drop(self) -> float:
@@ -124,7 +115,8 @@ def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
         if len(after):
             before = float(np.mean([trial.score_at(time_attr, end) for trial in chosen.arrived]))
             final = [trial.last if confirm.over else math.nan for trial in trials if trial.state != "failed"]
-            found.append(Confirmation(chosen, int(end), UNITS[time_attr], before, after, np.array(final or [math.nan])))
+            where = f"{end / 1e6:.2f} M steps" if time_attr == "timesteps_total" else f"{end:.0f} iterations"
+            found.append(Confirmation(chosen, int(end), where, before, after, np.array(final or [math.nan])))
     return found
 
 

@@ -71,11 +71,7 @@ def confirm_command(folder: Path, spec: ExperimentSpec, best: int = 3, seeds: in
 
 
 def plan_command(spec: ExperimentSpec) -> str:
-    """The command that makes a halved sweep's plan on any machine: as it was typed, with its trials, limit and time.
-
-    Empty for an experiment that no program of ours started, for a fork, and after an extension, which no new sweep
-    repeats.
-    """
+    """The command that makes a halved sweep's plan on any machine; empty for what no new sweep of ours repeats."""
     if spec.fork_of or spec.extended:
         return ""
     left_out, given = {"--resume-or-start", "--name", "--time-budget-s"}, dict(_flags(spec.command))

@@ -118,14 +118,13 @@ def _contradiction(trial: Trial, state: State) -> str | None:
     for name, value in trial.config.items():
         if name not in SPEED_ONLY and value != state.config.get(name):
             return f"has {name}={state.config.get(name)!r}, its trial {name}={value!r}"
+    row = next((row for row in trial.rows if row["training_iteration"] == state.iteration), None)
     counts: dict[str, float] = {"timesteps_total": state.episodes.steps, "episodes_total": state.episodes.games}
-    if state.episodes.recent_returns:
+    if row and state.episodes.recent_returns and not row.get("diverged"):  # such a row has the worst return
         counts[METRIC] = float(np.mean(state.episodes.recent_returns))
-    for row in trial.rows:
-        for name, value in counts.items():
-            as_ever = name != METRIC or not row.get("diverged")  # such a row has the worst return
-            if row["training_iteration"] == state.iteration and row.get(name) != value and as_ever:
-                return f"has {name}={value} after iteration {state.iteration}, the row there {row.get(name)}"
+    for name, value in counts.items():
+        if row and row.get(name) != value:
+            return f"has {name}={value} after iteration {state.iteration}, the row there {row.get(name)}"
     return None
 
 

@@ -130,10 +130,7 @@ def all_over(restored: Mapping[str, RestoredTrial], spec: ExperimentSpec) -> boo
 
 
 def describe(restored: Mapping[str, RestoredTrial], fork_of: ForkOf | None = None) -> list[str]:
-    """Where each trial goes on from, and what could not be used; a line each.
-
-    The rows of a fork begin after the iteration that it started from.
-    """
+    """Where each trial goes on from, and what could not be used; a line each. A fork's rows begin after its start."""
     lines = []
     for key, trial in restored.items():
         lines += [f"  {trial.name}: not used: {reason}" for reason in trial.damaged]

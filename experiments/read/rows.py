@@ -50,10 +50,7 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def lines(path: Path) -> list[str]:
-    """A file's lines, made printable, without blank ones and those of ``MAX_LINE`` letters or more.
-
-    None if the file cannot be read.
-    """
+    """A file's lines, made printable, without blank and overlong ones; none if the file cannot be read."""
     try:
         found = read_text(path).splitlines()
     except OSError:

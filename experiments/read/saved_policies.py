@@ -175,10 +175,7 @@ def load(folder: Path, settings: Config | None, learner: str) -> tuple[dict[str,
 
 @functools.lru_cache(maxsize=1000)
 def parameters(learner: str, settings: Config) -> int:
-    """How many parameters a learner's theta has. Nothing of that size is made.
-
-    Raises ConfigError if there is no environment.
-    """
+    """How many parameters a learner's theta has; nothing of that size is made. Raises ConfigError."""
     try:
         return learner_named(learner).trainable.make_algorithm(settings).num_params
     except ValueError as error:

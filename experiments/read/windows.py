@@ -104,10 +104,7 @@ def window_size(trials: Sequence[Sequence[Mapping[str, Any]]]) -> int:
 
 
 def area_under(returns: np.ndarray, steps: np.ndarray) -> float:
-    """Mean of a learning curve over its steps, both (n,): the area under it (trapezoids) / the steps that it spans.
-
-    It is in units of the return: high for a trial that learns early, whatever its length.
-    """
+    """Mean of a learning curve over its steps, both (n,): the area under it (trapezoids) / the steps that it spans."""
     if len(returns) == 1:
         return float(returns[0])
     return float(np.trapezoid(returns, steps) / (steps[-1] - steps[0]))

@@ -48,10 +48,7 @@ def inside(folder: Path, name: str) -> Path:
 
 
 def trial_folders(experiment: Path) -> dict[str, Path]:
-    """The folders of an experiment's trials, by number, in order.
-
-    Raises ConfigError if two have one number, if one is a link, or if the experiment cannot be read.
-    """
+    """The folders of an experiment's trials, by number. Raises ConfigError for a link, or two of one number."""
     found: dict[str, Path] = {}
     for name in _listed(experiment):
         if not (match := TRIAL.fullmatch(name)) or not os.path.isdir(experiment / name):

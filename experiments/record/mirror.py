@@ -182,10 +182,7 @@ def taken(run: RunFlags, name: str) -> bool:
 
 
 def find(run: RunFlags, name: str, learner: str) -> Path:
-    """The folder of the experiment that a flag names: by its name, a path or a URI. A mirror is fetched first.
-
-    Raises ConfigError as ``spec.find`` does, and if nothing lies at the URI.
-    """
+    """The folder of what a flag names by name, path or URI; a mirror is fetched first. Raises ConfigError."""
     remote = None
     if is_uri(name):
         locate(name)  # which refuses a URI that says more than a place

@@ -13,10 +13,7 @@ from trainables.files import replacing
 
 
 def with_source(spec: ExperimentSpec, source: Path | None) -> ExperimentSpec:
-    """The specification with the digests of our sources and of the learner's file, if it ran with others last.
-
-    Raises ConfigError if the file cannot be read.
-    """
+    """The specification with the digests of our sources and the learner's file, if others ran. Raises ConfigError."""
     ran = spec.origin.sources or [{}]
     if ran[-1] != (now := sources()):
         spec = spec.but(origin=spec.origin.model_copy(update={"sources": [*ran, now]}))
