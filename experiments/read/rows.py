@@ -58,19 +58,12 @@ def lines(path: Path) -> list[str]:
     return [printable(line) for line in found if len(line) < MAX_LINE and line.strip()]
 
 
-def read_json(path: Path) -> Any:
-    """A file of JSON; None if it is none, or cannot be read."""
-    try:
-        return parse_json(read_text(path, MAX_JSON_BYTES))
-    except (OSError, ValueError):
-        return None
-
-
 def tune_statuses(experiment: Path) -> dict[str, str]:
     """Trials' statuses by number in Tune's newest state file: nothing else says that a time budget ended a trial."""
     try:
         newest = max(experiment.glob(TUNE_STATES), key=lambda path: path.stat().st_mtime, default=None)
-        trials = [parse_json(pair[0]) for pair in read_json(newest)["trial_data"]] if newest else []
+        pairs = parse_json(read_text(newest, MAX_JSON_BYTES))["trial_data"] if newest else []
+        trials = [parse_json(pair[0]) for pair in pairs]
         return {trial["trial_id"].rpartition("_")[2]: trial["status"] for trial in trials}
     except (TypeError, KeyError, IndexError, ValueError, AttributeError, OSError):  # none yet, or cut off
         return {}

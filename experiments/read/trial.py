@@ -7,18 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from experiments.ask.budget import Budget
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.identity import ConfigurationKey, Left, decisive
 from experiments.plan.learners import config_class_of
 from experiments.plan.trial_names import number_in_name
-from experiments.read.rows import lines, read_json, read_rows
+from experiments.read.rows import lines, read_rows
 from experiments.read.windows import area_under
 from experiments.record.decisions import Decision, Exchange, dropped, passed
 from experiments.record.folders import ERROR, PARAMS, RESULTS, checkpoint_folders
-from experiments.record.models import Settings
+from experiments.record.models import Settings, read_model
 from experiments.record.spec import TIME_BUDGET, ExperimentSpec
 from trainables import checkpoints
 from trainables.checks import ConfigError, check_settings
@@ -27,8 +26,6 @@ from trainables.metrics import METRIC, score_of
 OVER = ("TERMINATED", "ERROR")  # what Tune calls trials that it will not touch again unless it is told to
 AT_END = ("finished", "diverged", "failed")  # states of trials that have no more to play
 ENDED = (*AT_END, "stopped")  # or were stopped before the end of their budget; by a time budget, they have more to play
-
-_SETTINGS: TypeAdapter[Settings] = TypeAdapter(Settings, config=ConfigDict(strict=True, allow_inf_nan=False))
 
 
 @dataclass(frozen=True)
@@ -169,8 +166,8 @@ def read_trial(
 def _config(folder: Path, spec: ExperimentSpec, number: int) -> dict[str, Any]:
     """A trial's settings: what ``params.json`` says, or if it is damaged what was planned."""
     try:
-        config = _SETTINGS.validate_python(read_json(folder / PARAMS))
-    except ValidationError:
+        config = read_model(folder / PARAMS, Settings)
+    except ConfigError:
         config = spec.configs[number] if number < len(spec.configs) else {}
     try:
         check_settings(config_class_of(spec.learner), config)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, TypeAdapter, ValidationError
 
 from trainables.checks import ConfigError
 from trainables.texts import MAX_JSON_BYTES, parse_json, printable, read_text
@@ -11,7 +11,7 @@ from trainables.texts import MAX_JSON_BYTES, parse_json, printable, read_text
 Count = Annotated[int, Field(ge=0)]
 """A whole number that counts something, from 0."""
 
-Settings = dict[str, str | int | float | bool | None]
+Settings = dict[str, str | int | FiniteFloat | bool | None]
 """A trial's settings as text has them."""
 
 
