@@ -37,16 +37,6 @@ class RestoredTrial(NamedTuple):
     over: bool  # it came to its end, and needs nothing more
 
     @property
-    def name(self) -> str:
-        """The trial's name."""
-        return self.trial.name
-
-    @property
-    def rows(self) -> list[dict[str, Any]]:
-        """The trial's rows."""
-        return self.trial.rows
-
-    @property
     def iteration(self) -> int:
         """The iteration of its newest usable checkpoint, after which it goes on; 0 without one."""
         return self.checkpoints[-1][1]["training_iteration"] if self.checkpoints else 0
@@ -132,16 +122,15 @@ def all_over(restored: Mapping[str, RestoredTrial], spec: ExperimentSpec) -> boo
 def describe(restored: Mapping[str, RestoredTrial], fork_of: ForkOf | None = None) -> list[str]:
     """Where each trial goes on from, and what could not be used; a line each. A fork's rows begin after its start."""
     lines = []
-    for key, trial in restored.items():
-        lines += [f"  {trial.name}: not used: {reason}" for reason in trial.damaged]
+    for key, found in restored.items():
+        name = found.trial.name
+        lines += [f"  {name}: not used: {reason}" for reason in found.damaged]
         start = fork_of.starts[int(key)][-1].iteration if fork_of else 0
-        had = {row["training_iteration"] for row in trial.rows}
-        if missing := [iteration for iteration in range(start + 1, trial.iteration) if iteration not in had]:
-            lines.append(
-                f"  {trial.name}: result.json lacks iterations {missing[0]} to {missing[-1]}; they stay missing"
-            )
-        if not trial.over:
-            again = max(had, default=0) - trial.iteration
+        had = {row["training_iteration"] for row in found.trial.rows}
+        if missing := [iteration for iteration in range(start + 1, found.iteration) if iteration not in had]:
+            lines.append(f"  {name}: result.json lacks iterations {missing[0]} to {missing[-1]}; they stay missing")
+        if not found.over:
+            again = max(had, default=0) - found.iteration
             played = f" ({again} later ones had no checkpoint, and are played again)" if again > 0 else ""
-            lines.append(f"  {trial.name}: goes on after iteration {trial.iteration}{played}")
+            lines.append(f"  {name}: goes on after iteration {found.iteration}{played}")
     return lines

@@ -37,7 +37,7 @@ class ASHA(ASHAScheduler):
         """Take a trial in, with its earlier results; what was decided on them was done then."""
         super().on_trial_add(tune_controller, trial)
         if old := self._restored.get(trial_number(trial)):
-            for row in old.rows:
+            for row in old.trial.rows:
                 super().on_trial_result(tune_controller, trial, row)
             if old.over:
-                super().on_trial_complete(tune_controller, trial, old.rows[-1])
+                super().on_trial_complete(tune_controller, trial, old.trial.rows[-1])

@@ -190,7 +190,7 @@ def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) ->
 
 def _why_over(restored: Mapping[str, RestoredTrial], spec: ExperimentSpec) -> str:
     """Why no trial has anything to do, although the budget was extended."""
-    if spent := {flag for trial in restored.values() for row in trial.rows[-1:] for flag in spec.budget.spent(row)}:
+    if spent := {flag for old in restored.values() for row in old.trial.rows[-1:] for flag in spec.budget.spent(row)}:
         return f"its trials ended by their other limit; give more {' and '.join(sorted(spent))}"
     return STAY_SO
 

@@ -18,7 +18,6 @@ from experiments.plan.draws import draw, require_fits, require_means, trial_seed
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import space_of
-from experiments.plan.trial_names import number_in_name
 from experiments.record.spec import Confirm, ExperimentSpec, members
 from experiments.run.planning import Plan, rounds, show
 from experiments.run.task import (
@@ -94,7 +93,7 @@ def _forked(
 ) -> Plan:
     """The trials of the experiment that ``--fork`` names, with the settings changed."""
     forked_from, origin = forked(learner, run)
-    configuration_of = of_some(forked_from.configuration_of, [int(number_in_name(trial.name)) for trial in origin])
+    configuration_of = of_some(forked_from.configuration_of, [trial.trial.number for trial in origin])
     require_means(max(map(len, members(configuration_of, len(origin)))), sweep.scheduler, settings)
     configs = [changed(trial, settings, learner.config_class) for trial in origin]
     for config in configs:

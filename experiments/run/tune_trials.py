@@ -71,7 +71,7 @@ class PlannedTrials(BasicVariantGenerator):
             trial.set_status(Trial.PAUSED)
             trial.init_local_path()  # without a folder's name Tune fails where it stops a trial that never began
         if old := self._restored.get(trial_number(trial)):
-            rows = old.rows if old.over else [row for _, row in old.checkpoints]
+            rows = old.trial.rows if old.over else [row for _, row in old.checkpoints]
             give_back(trial, old.checkpoints, old.newest_index, rows[-1] if rows else {})
             if old.over:
                 trial.set_status(Trial.TERMINATED)

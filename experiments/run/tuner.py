@@ -108,7 +108,7 @@ def make_tuner(
     kind = SCHEDULERS[spec.scheduler].of_tune
     scheduler = (stoppable(kind, stop) if stop else kind)(learner, folder, spec, restored)
     in_rounds = isinstance(scheduler, Rounds)
-    names = TrialName(spec.swept, {number: trial.name for number, trial in restored.items()})
+    names = TrialName(spec.swept, {number: old.trial.name for number, old in restored.items()})
     return tune.Tuner(
         learner.trainable,
         param_space={name: tune.choice([point[name] for point in points]) for name in points[0]},
