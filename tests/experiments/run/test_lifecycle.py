@@ -177,7 +177,7 @@ def test_a_damaged_checkpoint_and_lost_rows_are_named(interrupted):
     *_, before, newest = sorted(trial.glob("checkpoint_*"))  # the best one, and the latest
     results = trial / "result.json"
     results.write_bytes(results.read_bytes()[: results.stat().st_size // 3])
-    kept = len(restore(interrupted, SIX_ITERATIONS)["00000"].rows)
+    kept = len(restore(interrupted, SIX_ITERATIONS)["00000"].trial.rows)
     assert kept < 3
     text = "\n".join(describe(restore(interrupted, SIX_ITERATIONS)))
     assert f"{trial.name}: result.json lacks iterations {kept + 1} to 3" in text
