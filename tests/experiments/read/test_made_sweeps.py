@@ -1,7 +1,8 @@
 """Sweeps made by chance, against a slow and obvious definition: plain loops over what the files say.
 
-There are twins (trials that drew equal settings), seeds, forks, extensions, copies, trials that diverged or failed, and
-sweeps that ended at a rung. ``FUZZ_MINUTES=10 pytest`` with this file makes new ones for ten minutes.
+There are twins (trials that drew equal settings), seeds, forks of trials that stood apart, extensions, copies, trials
+that diverged or failed, and sweeps that ended at a rung. ``FUZZ_MINUTES=10 pytest`` with this file makes new ones for
+ten minutes.
 """
 
 import json
@@ -13,7 +14,9 @@ import pytest
 
 from experiments.read.comparison import compare
 from experiments.read.configurations import best_configurations, by_configuration
+from experiments.read.contradictions import contradictions
 from experiments.read.experiments import read_experiment
+from experiments.read.luck import confirmations
 from experiments.read.next_command import best_command
 from experiments.record.spec import Confirm
 from experiments.run.after_sweep import fresh_seeds
@@ -42,12 +45,15 @@ class Sweep:
         self.configuration_of = [i for i, unit in enumerate(self.units) for _ in unit] if seeds > 1 else None
         count = len(self.configs)
         self.returns = [[float(rng.randint(-21, 21)) for _ in range(6)] for _ in range(count)]
+        self.forked = rng.random() < 0.3
+        self.start = [rng.choice([1, 2]) if self.forked else 0 for _ in range(count)]  # iterations of its origin
         self.diverges, self.fails = {}, {}  # at which iteration
         for trial in range(count):
             if rng.random() < 0.2:
-                rng.choice([self.diverges, self.fails])[trial] = rng.randint(1, 6)
-        self.rungs = rng.choice([[6], [2, 6], [1, 3, 6]]) if self.halved else [6]
-        self.played, self.alive, self.dropped, self.decisions = [0] * count, {*range(count)}, set(), []
+                rng.choice([self.diverges, self.fails])[trial] = rng.randint(self.start[trial] + 1, 6)
+        between = [[], [4], [3, 5]] if self.forked else [[], [2], [1, 3]]
+        self.rungs = [*rng.choice(between), 6] if self.halved else [6]
+        self.played, self.alive, self.dropped, self.decisions = [*self.start], {*range(count)}, set(), []
         self.early, self.failed = False, set()
         for index, rung in enumerate(self.rungs[:-1]):
             if self.early or not self.decide(rung, max(1, len(self.units) // 3 ** (index + 1))):
@@ -94,8 +100,8 @@ def write_sweep(rng, storage, name):
     count = len(sweep.configs)
     record = {"configuration_of": sweep.configuration_of, "ended": "time budget" if sweep.early else "all done"}
     record |= {"scheduler": "halving", "rungs": sweep.rungs} if sweep.halved else {"scheduler": "fifo"}
-    if rng.random() < 0.3:
-        record["fork_of"] = forked_from("org", *[({"learning_rate": 9e-3}, 1)] * count)
+    if sweep.forked:
+        record["fork_of"] = forked_from("org", *[({"learning_rate": 9e-3}, start) for start in sweep.start])
     if rng.random() < 0.2:
         record["extended"] = [{"iterations": 3}]
     trials = []
@@ -112,7 +118,7 @@ def write_sweep(rng, storage, name):
     if sweep.decisions:
         (folder / "rungs.json").write_text(json.dumps(sweep.decisions))
     for trial, path in enumerate(sorted(folder.glob("0*"))):
-        rows = [json.loads(line) for line in (path / "result.json").read_text().splitlines()]
+        rows = rows_of(path)[sweep.start[trial] :]
         if sweep.diverges.get(trial) == sweep.played[trial]:
             rows[-1] |= {"episode_reward_mean": -21.0, "diverged": 1.0, "done": True}
         elif sweep.played[trial] == 6:
@@ -123,8 +129,23 @@ def write_sweep(rng, storage, name):
     return folder
 
 
+def rows_of(trial):
+    return [json.loads(line) for line in (trial / "result.json").read_text().splitlines()]
+
+
+def return_at(trial, steps):
+    """Of windows that are iterations: the mean return of the games there, or what it counts since it diverged."""
+    rows = rows_of(trial)
+    if rows[-1].get("diverged") and rows[-1]["timesteps_total"] < steps:
+        return -21.0
+    return next((row["episode_reward_batch_mean"] for row in rows if row["timesteps_total"] == steps), None)
+
+
 def obvious(folders):
-    """By configuration: the score, the seeds that it is of, and the seeds that were stopped before these."""
+    """By configuration: the score, the seeds that it is of, and the seeds that were stopped before these.
+
+    Of the former also where the first and the last one ended.
+    """
     groups = {}
     for folder in folders:
         spec = json.loads((folder / "experiment.json").read_text())
@@ -133,39 +154,48 @@ def obvious(folders):
         copied = {copy["trial"] for exchange in exchanges for copy in exchange["copies"]}
         for number, path in enumerate(sorted(folder.glob("0*"))):
             config = json.loads((path / "params.json").read_text())
-            rows = [json.loads(line) for line in (path / "result.json").read_text().splitlines()]
+            rows = rows_of(path)
             key = str(sorted((k, v) for k, v in config.items() if k not in ("seed", *SPEED_ONLY)))
-            key += str(bool(spec["fork_of"]))  # all forks here left the same origin at the same steps
+            starts = [start["steps"] for (start,) in spec["fork_of"]["starts"]] if spec["fork_of"] else []
+            of = spec["configuration_of"] or range(len(spec["configs"]))
+            key += str(sorted({start for start, other in zip(starts, of, strict=False) if other == of[number]}))
             key += str(path) if number in copied else ""
+            seed = config["seed"], *starts[number : number + 1]
+            iterations = rows[-1]["training_iteration"] if rows else 0
             end = next((each["at"] for each in decisions if number not in each["kept"]), math.inf)
             failed = (path / "error.txt").exists()
             score = rows[-1]["episode_reward_mean"] if rows else None
             run = groups.setdefault(key, {})
-            if config["seed"] not in run or len(rows) > run[config["seed"]][0]:
-                run[config["seed"]] = len(rows), end, failed, score
+            if seed not in run or iterations > run[seed][0]:
+                run[seed] = iterations, end, failed, score
     found = []
     for run in groups.values():
         furthest = max(end for _, end, _, _ in run.values())
         there = {seed: each for seed, each in run.items() if each[1] == furthest or each[2]}
-        stopped = sorted(seed for seed in run if seed not in there)
+        stopped = sorted(seed for seed, *_ in run.keys() - there.keys())
         scored = {seed: score for seed, (_, _, failed, score) in there.items() if score is not None and not failed}
         if not scored:  # only failed ones have results
             scored = {seed: score for seed, (_, _, _, score) in there.items() if score is not None}
         if scored:
-            found.append((round(math.fsum(scored.values()) / len(scored), 9), sorted(scored), stopped))
+            ends = [1000 * there[seed][0] for seed in scored]
+            mean = round(math.fsum(scored.values()) / len(scored), 9)
+            found.append((mean, sorted(seed for seed, *_ in scored), stopped, min(ends), max(ends)))
     return Counter(map(str, found))
 
 
 def check(rng, storage):
     folders = [write_sweep(rng, storage, f"sweep{i}") for i in range(rng.randint(1, 3))]
     experiments = [read_experiment(folder) for folder in folders]
+    assert [contradictions(each) for each in experiments] == [[]] * len(experiments)
     for several in ([experiments[0]], experiments):
         found = [c for c in by_configuration(several) if len(c.scores)]
+        shown = configuration_table(found, [c.label([]) for c in found])
+        ends = [[int(end.replace(",", "")) for end in row["steps"].split(" to ")] for row in shown]
         have = [
-            (round(c.score, 9), sorted(t.seed for t in c.arrived), sorted(t.seed for t in c.stopped)) for c in found
+            (round(c.score, 9), sorted(t.seed for t in c.arrived), sorted(t.seed for t in c.stopped), end[0], end[-1])
+            for c, end in zip(found, ends, strict=True)
         ]
         assert Counter(map(str, have)) == obvious([each.folder for each in several])
-        shown = configuration_table(found, [c.label([]) for c in found])
         counts = [(row["mean of last"], row["seeds"].count("stopped earlier")) for row in shown]
         means = [f"{c.score:,.1f}".replace("-", "\N{MINUS SIGN}") for c in found]
         assert [mean for mean, _ in counts] in (means, [mean.replace("\N{MINUS SIGN}", "-") for mean in means])
@@ -178,19 +208,40 @@ def check(rng, storage):
         alive = [c for c in there if any(trial.state != "failed" for trial in c.arrived)] or there
         assert best[0].score == max(c.score for c in alive), "of those that went furthest the best mean is best"
     command = best_command(sweep)[1]
+    assert command["config"]["seed"] in {t.seed for t in best[0].arrived if t.last == max(best[0].scores)}
     assert (command["score"], sorted(command["seeds"])) == (best[0].score, sorted(best[0].seeds))
     again = fresh_seeds(sweep, Confirm(best=2, seeds=2))
     assert not {config["seed"] for config in again.configs} & {trial.seed for trial in sweep.trials}
     assert [c["learning_rate"] for c in again.configs] == [
         c.config["learning_rate"] for c in best[:2] for _ in range(2)
     ]
+    check_confirmation(rng, sweep, again, storage)
+    check_comparison(experiments)
+
+
+def check_confirmation(rng, sweep, again, storage):
+    """Where the last of the chosen trials ended, never where a twin was stopped."""
+    trials = [(config, [float(rng.randint(-21, 21)) for _ in range(6)], None) for config in again.configs]
+    record = {"iterations": 6, "confirms": sweep.name, "configuration_of": again.configuration_of}
+    confirm = write_experiment(storage, f"{sweep.name}-confirm", "pg", trials, **record)
+    for found in confirmations(sweep, read_experiment(confirm)):
+        rows = [rows_of(trial.folder) for trial in found.chosen.arrived]
+        assert found.end == min(each[-1]["training_iteration"] for each in rows)
+        scores = [row["episode_reward_mean"] for each in rows for row in each if row["training_iteration"] == found.end]
+        assert found.sweep == pytest.approx(sum(scores) / len(scores))
+        rate = found.chosen.config["learning_rate"]
+        assert {*found.fresh} <= {returns[found.end - 1] for c, returns, _ in trials if c["learning_rate"] == rate}
+
+
+def check_comparison(experiments):
     try:
-        sides = compare([[each] for each in experiments], best=1).sides
+        found = compare([[each] for each in experiments], window=1000, best=1)
     except ConfigError:  # too few, or nothing in common
         return
-    for side, each in zip(sides, experiments, strict=True):
-        compared = {curve.seed for curve in side.curves}
-        assert compared == {trial.seed for trial in by_configuration([each])[0].trials if trial.rows}
+    for side, each in zip(found.sides, experiments, strict=True):
+        trials = [trial for trial in by_configuration([each])[0].trials if trial.rows]
+        there = {trial.seed: return_at(trial.folder, found.steps) for trial in trials}
+        assert side.at(found.steps) == {seed: value for seed, value in there.items() if value is not None}
 
 
 @pytest.mark.timeout(60 * FUZZ_MINUTES + 300)

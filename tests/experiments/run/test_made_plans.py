@@ -9,13 +9,15 @@ import shlex
 import pytest
 
 from experiments.ask.command_line import parse
-from experiments.plan.capacity import rungs
+from experiments.plan.capacity import Capacity, rungs
 from experiments.plan.identity import decisive
 from experiments.plan.learners import PG
 from experiments.plan.resources import ClusterResources
 from experiments.read.next_command import plan_command
 from experiments.run import sweep_program
 from tests.helpers.made import FUZZ_MINUTES, generators
+from tests.helpers.small_experiments import trial_folders
+from tests.helpers.written_experiments import write_experiment, write_policies
 
 
 def planned(words, cpus, monkeypatch):
@@ -29,17 +31,18 @@ def trials_of(spec):
 
 
 def flags(rng):
-    """Of a halved sweep whose trials and limits are given."""
-    words = ["--preset", "smoke", "--num-samples", str(rng.randint(1, 30)), "--seed", str(rng.randint(0, 5))]
+    """Of a halved sweep whose limits are given, and its trials or the time for them."""
+    count = ["--num-samples", str(rng.randint(1, 30))]
+    words = ["--preset", "smoke", "--seed", str(rng.randint(0, 5))]
+    words += rng.choice([count, count, ["--time-budget-s", str(rng.randint(60, 600))]])
     words += ["--seeds", str(rng.choice([1, 1, 2, 3])), "--sweep", "gamma=0.98,0.99,0.995"]
     words += rng.choice([[], ["--sweep", "num_workers=1,2,4,64"]]) + rng.choice([[], ["--sweep", "slots=1..16"]])
     words += rng.choice([["--timesteps", str(rng.randint(1, 60_000))], ["--iterations", str(rng.randint(1, 40))]])
     return words + (["--iterations", str(rng.randint(1, 9))] if "--timesteps" in words and rng.random() < 0.3 else [])
 
 
-def waits(spec, config, rung):
-    """Where a trial stands as it waits at a rung, by playing its iterations one by one."""
-    steps = iterations = 0
+def waits(spec, config, rung, steps=0, iterations=0):
+    """The iterations that a trial has as it waits at a rung, by playing them one by one."""
     while steps < (spec.timesteps or math.inf) and iterations < (spec.iterations or math.inf):
         if (steps if spec.timesteps else iterations) >= rung:
             break
@@ -52,7 +55,8 @@ def check(rng, monkeypatch):
     words, (one, other) = flags(rng), rng.sample([1, 2, 3, 8, 64], 2)
     (task, plan), (again, _) = (planned(words, cpus, monkeypatch) for cpus in (one, other))
     spec = task.spec
-    assert trials_of(spec) == trials_of(again.spec), "cores decide no trial"
+    if "--num-samples" in words:
+        assert trials_of(spec) == trials_of(again.spec), "cores decide no trial"
     assert len({*trials_of(spec)}) == len(spec.configs)
     repeated, _ = planned(shlex.split(plan_command(spec))[2:], other, monkeypatch)
     assert trials_of(repeated.spec) == trials_of(spec)
@@ -67,12 +71,41 @@ def check(rng, monkeypatch):
     assert plan.rounds[0].trials == len(spec.configs)
 
 
+def check_fork(rng, monkeypatch, storage):
+    """Trials start where their own checkpoint stands, and the time of a round is that of what they play in it."""
+    count, cpus = rng.randint(2, 9), rng.choice([1, 2, 8])
+    trials = [
+        ({"seed": seed, "slots": 1, "segment_length": 100, "num_workers": 1, "hidden_size": 5}, [-20] * 9, None)
+        for seed in range(count)
+    ]
+    for trial in trial_folders(write_experiment(storage, "org", "pg", trials)):
+        write_policies(trial, "pg", {rng.randint(1, 9): -20})
+    words = ["--fork", "org", "--storage-path", str(storage), "--timesteps", str(rng.randint(20, 200) * 1000)]
+    task, plan = planned(words, cpus, monkeypatch)
+    spec = task.spec
+    starts = [trial.checkpoints[0][1]["timesteps_total"] for trial in task.origin]
+    length = math.prod(spec.configs[0][name] for name in ("slots", "segment_length", "updates_per_iteration"))
+    capacity = Capacity.of(PG, plan.configs[0], ClusterResources((cpus,)))
+    for index, each in enumerate(plan.rounds):
+        before = spec.rungs[index - 1] if index else 0
+        ends = [
+            [waits(spec, config, rung, start) for config, start in zip(spec.configs, starts, strict=True)]
+            for rung in (before, each.end)
+        ]
+        mean = sum(length * (last - first) for first, last in zip(*ends, strict=True)) / count
+        (alone,) = capacity.rounds(each.trials, [0, mean])
+        assert each.seconds == pytest.approx(alone.seconds)
+        assert each.end > max(starts), "nobody waits at once"
+
+
 @pytest.mark.usefixtures("four_cpus")
 @pytest.mark.timeout(60 * FUZZ_MINUTES + 300)
-def test_a_plan_is_the_same_on_any_machine_and_its_rungs_are_those_where_somebody_waits(monkeypatch):
+def test_a_plan_is_the_same_on_any_machine_and_its_rungs_are_those_where_somebody_waits(monkeypatch, tmp_path):
     for seed, rng in generators(40):
         try:
             check(rng, monkeypatch)
+            if seed % 4 == 0:
+                check_fork(rng, monkeypatch, tmp_path / str(seed))
         except BaseException as error:
             error.add_note(f"case {seed}")
             raise
