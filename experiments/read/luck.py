@@ -99,21 +99,23 @@ class Confirmation(NamedTuple):
 def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
     """Scores in the sweep beside those of fresh seeds at equal steps (or iterations), the sweep's best first.
 
-    They are compared where the sweep's trial ended, or at the fresh seeds' budget if the sweep was extended beyond it.
-    A seed that has not come so far is left out, and so is a configuration without any that has.
+    They are compared where the first of the sweep's trials ended that did not diverge, or at the fresh seeds' budget if
+    the sweep was extended beyond it. A seed that diverged counts on; another one that has not come so far is left out,
+    and so is a configuration without any that has, or one of whose trials has no result until there.
     """
     budget, time_attr = confirm.spec.budget, sweep.spec.budget.time_attr
     limit = budget.limits.get(time_attr, math.inf) if budget != sweep.spec.budget else math.inf
     fresh = {decisive(again.config): again.trials for again in by_configuration([confirm])}
     found = []
     for chosen in best_configurations(sweep, len(sweep.trials)):
-        end = min(limit, *(trial.rows[-1][time_attr] for trial in chosen.arrived))
+        ends = [trial.rows[-1][time_attr] for trial in chosen.arrived if not trial.diverged]
+        end = min(limit, *(ends or [max(trial.rows[-1][time_attr] for trial in chosen.arrived)]))
         trials = [trial for trial in fresh.get(decisive(chosen.config), []) if trial.rows]
         arrived = [t for t in trials if t.state in ("finished", "diverged") or t.rows[-1][time_attr] >= end]
         after = np.array([trial.score_at(time_attr, end) for trial in arrived])
         after = after[np.isfinite(after)]  # a first result can come after the end
-        if len(after):
-            before = float(np.mean([trial.score_at(time_attr, end) for trial in chosen.arrived]))
+        before = float(np.mean([trial.score_at(time_attr, end) for trial in chosen.arrived]))
+        if len(after) and math.isfinite(before):
             final = [trial.last if confirm.over else math.nan for trial in trials if trial.state != "failed"]
             where = f"{end / 1e6:.2f} M steps" if time_attr == "timesteps_total" else f"{end:.0f} iterations"
             found.append(Confirmation(chosen, int(end), where, before, after, np.array(final or [math.nan])))

@@ -59,6 +59,16 @@ def test_a_sweep_that_went_on_is_compared_where_its_fresh_seeds_ended(tmp_path):
     assert (found.end, found.sweep, list(found.fresh)) == (2, -10, [-12, -12])
 
 
+def test_a_seed_that_diverged_counts_to_the_end_of_the_others(tmp_path):
+    seeds = [({"seed": 0}, [-20, -10, 0], None), ({"seed": 1}, [-21], "running")]
+    sweep = write_experiment(tmp_path, "sweep", "pg", seeds, iterations=3, configuration_of=[0, 0])
+    (rows,) = sweep.glob("*1_*/result.json")
+    rows.write_text(rows.read_text().replace('"done": false', '"diverged": 1, "done": true'))
+    confirm = write_experiment(tmp_path, "sweep-confirm", "pg", [({"seed": 2}, [-20, -12, -3], None)], confirms="sweep")
+    (found,) = confirmations(read_experiment(sweep), read_experiment(confirm))
+    assert (found.end, found.sweep, list(found.fresh)) == (3, -10.5, [-3])
+
+
 @pytest.mark.parametrize(
     ("ended", "can_begin"),
     [("time budget", True), ("all done", True), ("interrupted", False), ("gave up", False), (None, False)],

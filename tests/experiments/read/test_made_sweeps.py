@@ -220,14 +220,16 @@ def check(rng, storage):
 
 
 def check_confirmation(rng, sweep, again, storage):
-    """Where the last of the chosen trials ended, never where a twin was stopped."""
+    """Where the first of the chosen trials ended that did not diverge, never where a twin was stopped."""
     trials = [(config, [float(rng.randint(-21, 21)) for _ in range(6)], None) for config in again.configs]
     record = {"iterations": 6, "confirms": sweep.name, "configuration_of": again.configuration_of}
     confirm = write_experiment(storage, f"{sweep.name}-confirm", "pg", trials, **record)
     for found in confirmations(sweep, read_experiment(confirm)):
         rows = [rows_of(trial.folder) for trial in found.chosen.arrived]
-        assert found.end == min(each[-1]["training_iteration"] for each in rows)
-        scores = [row["episode_reward_mean"] for each in rows for row in each if row["training_iteration"] == found.end]
+        lasts = [each[-1]["training_iteration"] for each in rows if "diverged" not in each[-1]]
+        assert found.end == min(lasts, default=max(each[-1]["training_iteration"] for each in rows))
+        before = [[row for row in each if row["training_iteration"] <= found.end] for each in rows]
+        scores = [each[-1]["episode_reward_mean"] for each in before]
         assert found.sweep == pytest.approx(sum(scores) / len(scores))
         rate = found.chosen.config["learning_rate"]
         assert {*found.fresh} <= {returns[found.end - 1] for c, returns, _ in trials if c["learning_rate"] == rate}
