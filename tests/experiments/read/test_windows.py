@@ -84,21 +84,15 @@ def test_area_is_the_mean_over_steps_not_over_iterations():
     assert area_under(np.array([-7.0]), np.array([50])) == -7
 
 
-def test_seeds_that_never_arrive_count_as_later_than_the_end_of_their_run():
+def test_seeds_that_did_not_arrive_count_as_long_as_they_were_followed_as_kaplan_and_meier_have_it():
     assert median([1.0, 2.0], [6.0, 6.0, 6.0]) is None
     assert median([1.0, 2.0, 5.0], [6.0, 6.0]) == 5.0
     assert median([1.0, 2.0, 5.0], [math.inf, math.inf]) == 5.0
     assert median([], [6.0]) is None
-
-
-def test_without_losses_it_is_the_lower_median_as_kaplan_and_meier_have_it():
-    assert median([3.0, 1.0, 2.0], []) == 2.0
+    assert median([3.0, 1.0, 2.0], []) == 2.0, "without losses it is the lower median"
     assert median([4.0, 3.0, 1.0, 2.0], []) == 2.0
-
-
-def test_a_run_that_ended_early_counts_as_long_as_it_was_followed():
-    """By hand: of 5 seeds one was followed until 1; at 2 three of four still wait, at 3 two of four."""
-    assert median([2.0, 3.0], [1.0, 9.0, 9.0]) == 3.0
+    by_hand = "of 5 seeds one was followed until 1; at 2 three of four still wait, at 3 two of four"
+    assert median([2.0, 3.0], [1.0, 9.0, 9.0]) == 3.0, by_hand
 
 
 def test_arrivals_in_words():
