@@ -99,12 +99,11 @@ def find(storage_path: Path, name_or_path: str) -> list[CheckpointRef]:
         hint = f"; the experiments in it: {', '.join(inside)}" if inside else " (yet)"
         raise ConfigError(f"{name_or_path} holds no whole checkpoint{hint}")
     known = folders.existing(storage_path)
-    parent = next(
-        (p.parent for p in (storage_path / name_or_path, Path(name_or_path)) if os.path.isdir(p.parent)), None
-    )
-    if parent and parent not in (Path(), storage_path):  # a trial or checkpoint of what does exist
-        known = [name for name in os.listdir(parent) if os.path.isdir(parent / name)]
-        name_or_path = f"{parent}/{Path(name_or_path).name}"
+    for path in (storage_path / name_or_path, Path(name_or_path)):
+        if os.path.isdir(path.parent) and path.parent not in (Path(), storage_path):
+            # a trial or checkpoint of what does exist
+            known = [name for name in os.listdir(path.parent) if os.path.isdir(path.parent / name)]
+            raise ConfigError(unknown("checkpoint, trial or experiment", str(path), known))
     raise ConfigError(unknown("checkpoint, trial or experiment", name_or_path, known))
 
 
@@ -190,26 +189,22 @@ def copy(folder: Path, target: Path) -> None:
             shutil.copyfile(folder / name, target / name)
 
 
-def policy_runner(checkpoint: CheckpointRef) -> PolicyRunner:
-    """The checkpoint's policy, ready to play. Raises CheckpointError if its arrays are damaged or of other shapes."""
-    learner = checkpoint.trainable.learner
-    load(checkpoint.folder, checkpoint.settings, learner)  # before anything is built of the size that its text says
-    trial = checkpoint.trainable.untrained(checkpoint.settings)
-    alone = checkpoint.state.policy_alone
-    expected = _policy_alone(trial.algorithm, trial.arrays) if alone else trial.checkpoint_arrays
-    arrays, _ = checkpoints.load(checkpoint.folder, learner, expected)
-    arrays["theta"] = arrays["theta"].astype(np.float32)
-    return _runner(trial.algorithm, arrays)
+def policy_runner(checkpoint: CheckpointRef, trained: bool = True) -> PolicyRunner:
+    """The checkpoint's policy, ready to play; or the one that its trial's settings and seed make before any training.
 
-
-def untrained_runner(checkpoint: CheckpointRef) -> PolicyRunner:
-    """The policy that the trial's settings and seed make before any training; all but forks began with it."""
-    trial = checkpoint.trainable.untrained(checkpoint.settings)
-    return _runner(trial.algorithm, trial.arrays)
-
-
-def _runner(algorithm: "Algorithm", arrays: Mapping[str, np.ndarray]) -> PolicyRunner:
-    return PolicyRunner(algorithm.worker_factory()(), algorithm.playing_weights(arrays))
+    Raises CheckpointError if its arrays are damaged or of other shapes.
+    """
+    learner, settings = checkpoint.trainable.learner, checkpoint.settings
+    if trained:
+        load(checkpoint.folder, settings, learner)  # before anything is built of the size that its text says
+    trial = checkpoint.trainable.untrained(settings)
+    arrays = trial.arrays
+    if trained:
+        alone = checkpoint.state.policy_alone
+        expected = _policy_alone(trial.algorithm, arrays) if alone else trial.checkpoint_arrays
+        arrays, _ = checkpoints.load(checkpoint.folder, learner, expected)
+        arrays["theta"] = arrays["theta"].astype(np.float32)
+    return PolicyRunner(trial.algorithm.worker_factory()(), trial.algorithm.playing_weights(arrays))
 
 
 def export(checkpoint: CheckpointRef, folder: Path) -> int:

@@ -54,7 +54,7 @@ def _earlier(found: list[CheckpointRef], best: CheckpointRef) -> list[tuple[str,
     earlier = [item for item in found if item.folder.parent == best.folder.parent and item.iteration < best.iteration]
     between = saved_policies.on_the_way(earlier, best, 2)
     runners = [(f"iteration {item.iteration}", saved_policies.policy_runner(item)) for item in between]
-    return [("untrained", saved_policies.untrained_runner(best)), *runners]
+    return [("untrained", saved_policies.policy_runner(best, trained=False)), *runners]
 
 
 def score_text(returns: list[float], pong: bool) -> str:
