@@ -4,7 +4,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,8 @@ from experiments.benchmarks.questions import Sweep, Tune
 from experiments.plan.learners import PG
 from experiments.plan.resources import local_cpus
 from experiments.read.experiments import read_experiment
+from experiments.read.frame import Frames
 from experiments.read.rows import read_rows
-from experiments.read.trial import Trial
 from experiments.record.spec import ExperimentSpec, create
 from experiments.run.ray_session import start_ray
 from experiments.run.tuner import make_tuner
@@ -134,24 +134,16 @@ def benchmark_sweep(flags: Sweep) -> Iterator[Table]:
     if found.played:
         row |= {f"winner, {kind}": found.played.metrics[f"eval/return_{kind}_mean"] for kind in ("sampled", "greedy")}
     yield Table(f"{program} {' '.join(words)}: {seconds:.0f} s on {cores} cores", [row])
-    rows = [{"part": part, "share": share} for part, share in _parts(trials, seconds * cores).items()]
-    note = "Updates and evaluations hold all of a trial's cores. All else is starting, saving, cores without a trial."
-    yield Table("Where the cores' time goes", rows, note)
-
-
-def _parts(trials: Sequence[Trial], core_seconds: float) -> dict[str, float]:
-    """Shares of the cores' time."""
-
-    def total(metric: str, cores: bool = True) -> float:
-        """Seconds of all iterations, times the cores that the trial held; idle time is that of its workers already."""
-        return float(sum(np.nansum(t.curve(metric) * (t.curve("perf/workers") if cores else 1)) for t in trials))
-
-    idle = total("perf/idle_s", cores=False)
-    found = {
-        "games to learn from": total("perf/rollout_s") - idle,
-        "workers that wait for the last game": idle,
-        "updates": total("perf/update_s"),
-        "evaluations": total("perf/evaluation_s"),
+    rows = Frames(found).rows()
+    held_s = rows.filter(like="perf/").mul(rows["perf/workers"], axis=0).sum()  # the trials' cores
+    idle_s = rows["perf/idle_s"].sum()  # of a trial's workers together already
+    parts_s = {
+        "games to learn from": held_s["perf/rollout_s"] - idle_s,
+        "workers that wait for the last game": idle_s,
+        "updates": held_s["perf/update_s"],
+        "evaluations": held_s["perf/evaluation_s"],
     }
-    shares = {part: seconds / core_seconds for part, seconds in found.items()}
-    return shares | {"all else": 1 - sum(shares.values())}
+    parts_s["all else"] = seconds * cores - sum(parts_s.values())
+    shares = [{"part": part, "share": float(part_s / (seconds * cores))} for part, part_s in parts_s.items()]
+    note = "Updates and evaluations hold all of a trial's cores. All else is starting, saving, cores without a trial."
+    yield Table("Where the cores' time goes", shares, note)
