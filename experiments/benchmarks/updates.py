@@ -7,16 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.benchmarks.measure import (
-    FRAME_SKIP,
-    REINFORCE,
-    Spread,
-    Table,
-    alternate,
-    bare_emulators,
-    shares,
-    timed,
-)
+from experiments.benchmarks import measure
+from experiments.benchmarks.measure import FRAME_SKIP, REINFORCE, Spread, Table
 from experiments.benchmarks.questions import TRPO, Reinforce, Update
 from experiments.plan.resources import local_cpus
 from experiments.run.ray_session import start_ray
@@ -66,12 +58,12 @@ def _whole_iterations(trainable: type[PongTrainable], rounds: int) -> Iterator[T
         parts.append(shared | {"all else": 1 - sum(shared.values()), "idle, of the rollouts": idle})
         return FRAME_SKIP * result["timesteps_this_iter"] / seconds
 
-    with bare_emulators(workers) as bare:
-        rates = alternate({"emulator": bare, name: iterate}, rounds)
+    with measure.bare_emulators(workers) as bare:
+        rates = measure.alternate({"emulator": bare, name: iterate}, rounds)
     trial.stop()
     iteration = f"{trial.settings.updates} updates of {trial.settings.segments_steps // trial.settings.updates:,} steps"
     note = f"An iteration is {iteration}, and an evaluation every {usual} iterations, which is counted as 1/{usual}."
-    yield Table(f"{name}, {workers} workers, whole iterations", shares(rates, "frames/s"), note)
+    yield Table(f"{name}, {workers} workers, whole iterations", measure.shares(rates, "frames/s"), note)
     rows = [{"part": part, "share": Spread.of([each[part] for each in parts[1:]])} for part in parts[0]]
     note = "Idle: of the workers' time in a rollout, what they had nothing to play."
     yield Table("Parts of an iteration", rows, note)
@@ -99,7 +91,7 @@ def _batch(batch: int, rounds: int) -> Table:
     counts = {"serial, no Ray": 0} | counts
     with ExitStack() as stack:
         sides = {name: _updates(batch, count, stack) for name, count in counts.items()}
-        measured = alternate(sides, rounds)
+        measured = measure.alternate(sides, rounds)
     rows = []
     for name, count in counts.items():
         seconds, share, idle, sent = np.transpose(measured[name])
@@ -117,13 +109,13 @@ def _updates(batch: int, workers: int, stack: ExitStack) -> Callable[[], tuple[f
     settings = {"batch_size": batch, "num_workers": max(1, workers), "cpus_per_worker": 0.01, "eval_interval": 0}
     trial = PongPG(config=REINFORCE | settings)
     stack.callback(trial.stop)
-    bare = stack.enter_context(bare_emulators(max(1, workers)))
+    bare = stack.enter_context(measure.bare_emulators(max(1, workers)))
     if not workers:
         trial.pool.close()
         worker = trial.worker_factory(trial.settings)()
         trial.pool.play = partial(_play_here, worker, trial.pool.counts)  # type: ignore[method-assign]
 
-    def measure() -> tuple[float, ...]:
+    def next_iteration() -> tuple[float, ...]:
         """Seconds; shares of the emulators' frames, and of the workers' time in which they idle; bytes of a game."""
         bare_rate, result = bare(), trial.train()
         seconds = result["time_this_iter_s"]
@@ -131,7 +123,7 @@ def _updates(batch: int, workers: int, stack: ExitStack) -> Callable[[], tuple[f
         idle = result["perf/idle_s"] / (result["perf/rollout_s"] * trial.settings.num_workers)
         return seconds, share, idle, result["perf/bytes_received"] / result["episodes_this_iter"]
 
-    return measure
+    return next_iteration
 
 
 def _play_here(
@@ -149,9 +141,9 @@ def benchmark_trpo(flags: TRPO) -> Iterator[Table]:
     start_ray(None, verbose=False)
 
     def first_ten(workers: int) -> float:
-        return sum(timed(PongTRPO(config=MEMORY | {"num_workers": workers}), 10))
+        return sum(measure.timed(PongTRPO(config=MEMORY | {"num_workers": workers}), 10))
 
-    seconds = alternate({str(count): partial(first_ten, count) for count in (1, local_cpus())}, flags.runs)
+    seconds = measure.alternate({str(count): partial(first_ten, count) for count in (1, local_cpus())}, flags.runs)
     rows = []
     for (count, values), theirs in zip(seconds.items(), MODULAR_RL_S, strict=False):
         speed_up = Spread.of(np.divide(seconds["1"], values))
