@@ -84,8 +84,7 @@ def test_the_same_flags_make_the_same_trials_on_any_machine(monkeypatch):
 
 def test_a_grid_under_halving_begins_with_all_its_configurations():
     spec = planned("--sweep gamma=0.96..0.99:4 --sweep epochs=1,2,3 --grid --timesteps 300000")
-    assert len(spec.configs) == 12
-    assert len(spec.rungs) == 3
+    assert (len(spec.configs), spec.drawn, len(spec.rungs)) == (12, 12, 3)
 
 
 def test_the_plan_shows_the_space_in_words():

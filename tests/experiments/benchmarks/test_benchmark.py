@@ -72,7 +72,7 @@ def test_a_table_on_80_columns_loses_no_letter(count, monkeypatch, capsys):
     assert "".join(lines).count("0.124") == count * len(names)
 
 
-@pytest.mark.ray
+@pytest.mark.usefixtures("ray_cluster")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "column", "names"),

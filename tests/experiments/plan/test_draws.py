@@ -83,12 +83,6 @@ def test_parallelism_beyond_the_cluster_is_cut_with_a_note():
         drawn(fixed={"num_workers": 3}, resources=TWO)
 
 
-def test_fixed_settings_replace_the_space():
-    configs, swept = drawn(fixed={"num_workers": 1, "gamma": 0.9})
-    assert {(config.num_workers, config.gamma) for config in configs} == {(1, 0.9)}
-    assert "num_workers" not in swept
-
-
 def test_a_worker_needs_its_cpus_on_one_node():
     resources = ClusterResources((3, 3, 1))
     with pytest.raises(ConfigError, match=r"7 CPUs of 3 nodes \(3, 3, 1\) for 2 workers of 2"):
