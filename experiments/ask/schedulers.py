@@ -27,6 +27,9 @@ class Scheduler(NamedTuple):
     saves_at_decisions: bool = False
     """Whether every trial saves at each interval, beside what --checkpoint-frequency asks for."""
 
+    compares: bool = True
+    """Whether returns of trials decide about other trials."""
+
     has_rungs: bool = False
     """Whether it compares all trials at a few rungs, which are planned to fit into the time budget."""
 
@@ -63,7 +66,9 @@ SCHEDULERS = {
     "asha": Scheduler(
         "stops trials that lag behind those that came before them", "experiments.run.independent:ASHA", decisions=5
     ),
-    "fifo": Scheduler("runs every trial to its end", "experiments.run.independent:FIFO", joins_seeds=True),
+    "fifo": Scheduler(
+        "runs every trial to its end", "experiments.run.independent:FIFO", compares=False, joins_seeds=True
+    ),
     "pbt": Scheduler(  # Jaderberg et al. 2017
         "copies those that lead",
         "experiments.run.population:Population",

@@ -49,13 +49,15 @@ def draw(
 
 
 def trial_seeds(seed: int, count: int) -> list[int]:
-    """The seeds of a sweep's first ``count`` trials, of 32 bits each, spawned from the sweep's ``seed``.
+    """The seeds of a sweep's first ``count`` trials, distinct and of 32 bits each, spawned from the sweep's ``seed``.
 
     With ``seed + i`` in their place, trials of neighbouring sweeps would have equal first weights and games, and so
     would not be independent.
     """
-    spawned = np.random.SeedSequence(seed).spawn(count)
-    return [int(each.generate_state(1)[0]) for each in spawned]
+    sequence, found = np.random.SeedSequence(seed), dict[int, None]()
+    while len(found) < count:
+        found[int(sequence.spawn(1)[0].generate_state(1)[0])] = None
+    return [*found]
 
 
 def typical(learner: Learner, space: Space) -> Config:
@@ -91,6 +93,15 @@ def require_means(seeds: int, scheduler: str, settings: Mapping[str, Any]) -> No
         )
     if seeds > 1 and "seed" in settings:
         raise ConfigError(f"--set seed={settings['seed']} would make {seeds} seeds of a configuration the same")
+
+
+def require_one_environment(configs: Sequence[Config], scheduler: str) -> None:
+    """Raise ConfigError if a scheduler would compare returns of several environments."""
+    if SCHEDULERS[scheduler].compares and len(played := dict.fromkeys(config.env_id for config in configs)) > 1:
+        raise ConfigError(
+            f"--scheduler {scheduler} compares returns, and those of {' and '.join(played)} are not the same things;"
+            f" use {those(lambda each: not each.compares)}, or a sweep for each"
+        )
 
 
 def with_seeds(configs: Sequence[Config], seeds: Sequence[int]) -> tuple[list[Config], list[int], list[str]]:

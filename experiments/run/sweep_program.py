@@ -14,7 +14,15 @@ from experiments.ask.schedulers import SCHEDULERS
 from experiments.ask.sweep_flags import SAMPLES, SweepFlags
 from experiments.plan import exchanges
 from experiments.plan.capacity import Capacity, Way, reachable, rungs
-from experiments.plan.draws import draw, require_fits, require_means, trial_seeds, typical, with_seeds
+from experiments.plan.draws import (
+    draw,
+    require_fits,
+    require_means,
+    require_one_environment,
+    trial_seeds,
+    typical,
+    with_seeds,
+)
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import space_of
@@ -74,6 +82,7 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
         plan = _forked(learner, run, sweep, settings, resources)
     else:
         plan = _drawn(learner, sweep, settings, resources)
+    require_one_environment(plan.configs, sweep.scheduler)
     for config in plan.configs:
         require_used(config, settings)
     if SCHEDULERS[sweep.scheduler].changes_settings:

@@ -14,6 +14,7 @@ from experiments.record.spec import ExperimentSpec
 from experiments.run import sweep_program
 from tests.helpers.programs import call, done
 from tests.helpers.small_experiments import rows, trial_folders
+from trainables.checks import ConfigError
 
 SWEPT = {"learning_rate": "0.0001..0.01:log", "gamma": "0.98,0.99", "epochs": "1,2,3"}
 PAGE = """
@@ -92,6 +93,14 @@ def test_the_plan_shows_the_space_in_words():
     assert status == 0
     space = " ".join(f"{name}={words}" for name, words in SWEPT.items())
     assert f"Space: {space}" in " ".join(output.split())
+
+
+def test_returns_of_several_environments_decide_about_no_trial():
+    words = "--sweep env_id=ALE/Pong-v5,PongNoFrameskip-v4 --num-samples 4 --timesteps 1000 --scheduler"
+    for scheduler in ("halving", "asha", "pbt"):
+        with pytest.raises(ConfigError, match=f"{scheduler} compares returns, .* not the same things; use fifo, or"):
+            planned(f"{words} {scheduler}")
+    assert len(planned(f"{words} fifo").configs) == 4
 
 
 @pytest.mark.parametrize(
