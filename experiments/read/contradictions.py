@@ -144,6 +144,8 @@ def _winner(experiment: Experiment) -> Iterator[str]:
         return
     if experiment.settled and winner and winner.number != played.trial:
         yield f"{WINNER} is of trial {number_of(played.trial)}, and the winner is {winner.name}"
+    elif experiment.settled and winner and winner.fell != played.ended:
+        yield f"{WINNER} has ended={played.ended!r}, and {winner.name} is {winner.state}"
     rows = (row for trial in experiment.trials if trial.number == played.trial for row in trial.rows)
     if all(row["training_iteration"] != played.iteration for row in rows):
         yield f"{WINNER} is of iteration {played.iteration}, which trial {number_of(played.trial)} has no row of"

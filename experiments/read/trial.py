@@ -105,6 +105,11 @@ class Trial:
         """Whether an update gave up on figures that were not finite."""
         return bool(self.rows and self.rows[-1].get("diverged"))
 
+    @property
+    def fell(self) -> str | None:
+        """What ended it before its time; None if it came to its end, or was stopped."""
+        return self.state if self.state in ("diverged", "failed") else None
+
     def score_at(self, time_attr: str, value: float) -> float:
         """The mean return of the last 100 games in the last row whose ``time_attr`` (iterations, steps) is at most
         ``value``; NaN if there is none."""

@@ -37,12 +37,14 @@ def play_winner(experiment: Experiment) -> None:
     """Have the winner of a halved sweep play on all cores, if it has not; what hinders it does not fail the sweep."""
     folder, best, played = experiment.folder, experiment.winner, experiment.played
     found = saved_policies.of_trial(best.folder) if best else []
-    if not best or not found or (played and (played.trial, played.iteration) == (best.number, found[-1].iteration)):
+    if not best or not found:
+        return
+    if played and (played.trial, played.iteration, played.ended) == (best.number, found[-1].iteration, best.fell):
         return
     print(f"The winner plays {GAMES} games with actions sampled, {GAMES} with the most probable action.", flush=True)
     try:
         games, film = _play(found[-1], best.number)
-        games = games.model_copy(update={"ended": best.state if best.state in ("diverged", "failed") else None})
+        games = games.model_copy(update={"ended": best.fell})
         write_winner(folder, games)
         if film:
             (folder / WINNER_FILM).write_bytes(film)

@@ -132,6 +132,10 @@ DAMAGES = {
     "a trial has no score": (decide(scores=[-19.0, -18.0]), OTHER_TRIALS),
     "a rung is moved": (decide(at=3), "rungs.json: its rung 1 is none of experiment.json"),
     "another trial won": (win(trial=0, iteration=2), "winner.json is of trial 00000, and the winner is 00001_seed=1"),
+    "the winner is said to have diverged": (
+        win(ended="diverged"),
+        "winner.json has ended='diverged', and 00001_seed=1 is finished",
+    ),
     "the winner is of no row": (win(iteration=9), "winner.json is of iteration 9, which trial 00001 has no row of"),
     "the winner's mean is changed": (
         win(metrics=PLAYED | {"eval/return_sampled_mean": 20.0}),
