@@ -86,7 +86,8 @@ def write_policies(trial, learner, returns):
     config = LEARNERS[learner].config_class.from_dict(json.loads((trial / "params.json").read_text()))
     state = LEARNERS[learner].trainable.untrained(config)
     for iteration, mean_return in returns.items():
-        state.iterations, state.episodes.recent_returns = iteration, [float(mean_return)]
+        state.iterations, state.episodes.steps = iteration, 1000 * iteration
+        state.episodes.recent_returns = [float(mean_return)]
         state.arrays = state.arrays | {"theta": state.arrays["theta"] + np.float32(0.01)}
         folder = trial / f"checkpoint_{iteration:06d}"
         folder.mkdir()

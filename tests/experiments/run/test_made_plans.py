@@ -80,7 +80,7 @@ def check_fork(rng, monkeypatch, storage):
     ]
     for trial in trial_folders(write_experiment(storage, "org", "pg", trials)):
         write_policies(trial, "pg", {rng.randint(1, 9): -20})
-    words = ["--fork", "org", "--storage-path", str(storage), "--timesteps", str(rng.randint(20, 200) * 1000)]
+    words = ["--fork", "org", "--storage-path", str(storage), "--timesteps", str(rng.randint(10, 60) * 1000)]
     task, plan = planned(words, cpus, monkeypatch)
     spec = task.spec
     starts = [trial.checkpoints[0][1]["timesteps_total"] for trial in task.origin]
