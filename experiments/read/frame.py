@@ -1,7 +1,7 @@
 """Experiments as pandas frames: a row a trial, a result row or a window. docs/python.md says what the columns hold."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,54 +36,57 @@ class Frames:
 
     def trials(self) -> "pd.DataFrame":
         """A row for each trial: how it ended and what it came to."""
-        return _frame(
-            {
-                **_names(experiment, number, trial),
-                "state": trial.state,
-                "git_revision": experiment.spec.origin.git and experiment.spec.origin.git.revision,
-                **{name: trial.rows[-1].get(name) for name in _TOTALS if trial.rows},
+
+        def summary(experiment: Experiment, trial: Trial) -> Iterator[dict[str, Any]]:
+            git, last = experiment.spec.origin.git, trial.rows[-1] if trial.rows else {}
+            totals = ("training_iteration", "timesteps_total", "episodes_total", "time_total_s") if last else ()
+            yield {"state": trial.state, "git_revision": git and git.revision} | {
+                **{name: last.get(name) for name in totals},
                 "timesteps_before": trial.began,
                 "return_last": trial.last,
                 "return_best": trial.best,
                 "return_area": trial.area,
                 "steps_per_s": trial.speed,
-                **_settings(trial),
             }
-            for experiment, number, trial in self._trials()
-        )
+
+        return self._frame(summary)
 
     def rows(self) -> "pd.DataFrame":
         """A row for each iteration, with all its metrics that are numbers."""
-        return _frame(
-            _names(experiment, number, trial) | _numbers(row) | _settings(trial)
-            for experiment, number, trial in self._trials()
-            for row in trial.rows
-        )
+        return self._frame(lambda _, trial: map(_numbers, trial.rows))
 
     def windows(self, steps: int = WINDOW_STEPS) -> "pd.DataFrame":
         """A row for each whole window of ``steps`` agent steps. Raises ConfigError for too many."""
-        found = (
-            _names(experiment, number, trial)
-            | {"window_end": int(end), "return_mean": value, "games": games, "time_total_s": seconds}
-            | _settings(trial)
-            for experiment, number, trial in self._trials()
-            for end, value, games, seconds in zip(*windows(trial.rows, steps), strict=True)
-        )
-        return _frame(found, ("window_end", "return_mean", "games", "time_total_s"))
+        columns = ("window_end", "return_mean", "games", "time_total_s")
 
-    def _trials(self) -> Iterator[tuple[Experiment, int, Trial]]:
-        """Each trial with its experiment, and the number of its configuration there."""
+        def whole(_: Experiment, trial: Trial) -> Iterator[dict[str, Any]]:
+            for end, *values in zip(*windows(trial.rows, steps), strict=True):
+                yield dict(zip(columns, (int(end), *values), strict=True))
+
+        return self._frame(whole, columns)
+
+    def _frame(
+        self, records_of: Callable[[Experiment, Trial], Iterable[dict[str, Any]]], always: Iterable[str] = ()
+    ) -> "pd.DataFrame":
+        """A frame of all trials' records, between what names the trial and its settings.
+
+        Without any it has the columns of names, and those that there are ``always``.
+        """
+        import pandas as pd  # 0.5 s, which no program without frames should wait for
+
+        records = []
         for experiment in self.experiments:
             numbers: dict[ConfigurationKey, int] = {}
             for trial in experiment.trials:
-                yield experiment, numbers.setdefault(trial.key, len(numbers)), trial
-
-
-_TOTALS = ("training_iteration", "timesteps_total", "episodes_total", "time_total_s")
-
-
-def _names(experiment: Experiment, configuration: int, trial: Trial) -> dict[str, Any]:
-    return dict(zip(NAMES, (experiment.name, printable(trial.name), configuration, trial.learner), strict=True))
+                number = numbers.setdefault(trial.key, len(numbers))
+                named = dict(zip(NAMES, (experiment.name, printable(trial.name), number, trial.learner), strict=True))
+                settings = _settings(trial)
+                records += [named | record | settings for record in records_of(experiment, trial)]
+        names = list(dict.fromkeys([*NAMES, *always, *(name for record in records for name in record)]))
+        if len(names) > MAX_COLUMNS:
+            raise ConfigError(f"{len(names):,} metrics and settings: accepted are up to {MAX_COLUMNS:,}")
+        names.sort(key=lambda name: name.startswith(CONFIG))
+        return pd.DataFrame({name: _column([record.get(name) for record in records]) for name in names})
 
 
 def _settings(trial: Trial) -> dict[str, Any]:
@@ -96,18 +99,6 @@ def _settings(trial: Trial) -> dict[str, Any]:
 
 def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if isinstance(value, int | float) and name not in BOOKKEEPING}
-
-
-def _frame(records: Iterable[Mapping[str, Any]], always: Iterable[str] = ()) -> "pd.DataFrame":
-    """A frame of these records, settings last; without any it has the columns of names, and those ``always`` there."""
-    import pandas as pd  # 0.5 s, which no program without frames should wait for
-
-    records = list(records)
-    names = list(dict.fromkeys([*NAMES, *always, *(name for record in records for name in record)]))
-    if len(names) > MAX_COLUMNS:
-        raise ConfigError(f"{len(names):,} metrics and settings: accepted are up to {MAX_COLUMNS:,}")
-    names.sort(key=lambda name: name.startswith(CONFIG))
-    return pd.DataFrame({name: _column([record.get(name) for record in records]) for name in names})
 
 
 def _column(values: list[Any]) -> Any:
