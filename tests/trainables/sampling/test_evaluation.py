@@ -138,6 +138,14 @@ def test_a_film_shows_what_the_network_sees_beside_the_court(filmed, gif):
     np.testing.assert_array_equal(np.sign(seen[..., 0] - seen[..., 2]), np.sign(shots[30].view))
 
 
+@pytest.mark.parametrize("player", ["memory"], indirect=True)
+def test_the_view_of_memory_is_what_the_filter_lets_through(player):
+    worker, weights = player
+    observation = worker.env.reset(np.random.default_rng(0))
+    expected = (weights.filter(observation[None]).reshape(8, 16) / 2.5).clip(-1, 1)
+    np.testing.assert_allclose(worker.view(weights)(observation), expected)
+
+
 @PIXELS_ONLY
 def test_a_policy_that_diverged_is_filmed_without_probabilities(player):
     worker, weights = player
@@ -149,7 +157,7 @@ def test_a_policy_that_diverged_is_filmed_without_probabilities(player):
 
 @PIXELS_ONLY
 def test_only_the_first_game_of_an_evaluation_is_filmed_and_the_last_are_greedy(player):
-    numbers = evaluation_numbers(0, 1, 3)
+    numbers = evaluation_numbers(8, 1, 3)  # of these the last two end in other ways, sampled and greedy
     games = [evaluate(*player, [number], sampled=2) for number in numbers]
     assert [gif is not None for _, gif in games] == [True, False, False]
     expected = [measure(*player, number, greedy=index > 1)[:2] for index, number in enumerate(numbers)]
