@@ -38,8 +38,12 @@ from trainables.learning.returns import (
     steps_since_reset,
 )
 from trainables.learning.running_stats import Moments
-from trainables.learning.solvers import LineSearchResult, backtracking_line_search, conjugate_gradient
-from trainables.learning.surrogate import Surrogate
+from trainables.learning.trust_region import (
+    LineSearchResult,
+    Surrogate,
+    backtracking_line_search,
+    conjugate_gradient,
+)
 from trainables.sampling.environments import flat_environment
 from trainables.sampling.rollout import Trajectory
 from trainables.sampling.worker import PlayedBlock, Worker

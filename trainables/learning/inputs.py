@@ -1,8 +1,7 @@
 """Inputs of a network: dense arrays and sparse rows alike, without what is zero, in blocks, and without duplicates."""
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import reduce
-from typing import NamedTuple, Self, TypeAlias, TypeVar
+from collections.abc import Sequence
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -10,7 +9,6 @@ from scipy import sparse
 from trainables.learning.kernels import add_rows, sparse_product, sparse_transposed_product
 
 Array = np.ndarray
-BlockT = TypeVar("BlockT")
 
 BLOCK = 4096
 """Rows that an update takes at once: what it computes of them, some 1 MB a layer, then stays in a core's cache."""
@@ -95,11 +93,6 @@ def active_columns(x_nd: SparseRows, num_inputs: int) -> tuple[Array, SparseRows
 def row_blocks(rows: int) -> list[slice]:
     """Slices that cover ``rows`` rows, the same for every caller and machine, so that sums over them are, too."""
     return [slice(start, start + BLOCK) for start in range(0, rows, BLOCK)]
-
-
-def sum_over_blocks(function: Callable[[BlockT], Array | float], blocks: Iterable[BlockT]) -> Array:
-    """The sum of a function of each block, in order and in float64."""
-    return reduce(np.add, (np.asarray(function(block), np.float64) for block in blocks))
 
 
 class DistinctColumns(NamedTuple):

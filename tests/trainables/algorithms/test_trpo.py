@@ -11,7 +11,7 @@ from trainables.algorithms.trpo import TRPO, advantages
 from trainables.config import TRPOConfig
 from trainables.learning.distributions import Categorical
 from trainables.learning.running_stats import Moments
-from trainables.learning.surrogate import Surrogate
+from trainables.learning.trust_region import Surrogate
 from trainables.sampling.rollout import GameNumber, Trajectory
 
 CONFIG = TRPOConfig.from_dict(CARTPOLE | {"hidden_sizes": (5, 5)})

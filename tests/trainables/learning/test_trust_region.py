@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from trainables.learning import inputs
 from trainables.learning.policies import FilteredPolicy
-from trainables.learning.solvers import LossAndKL, backtracking_line_search, conjugate_gradient
-from trainables.learning.surrogate import Surrogate
+from trainables.learning.trust_region import LossAndKL, Surrogate, backtracking_line_search, conjugate_gradient
 
 MLP = FilteredPolicy(num_inputs=4, hidden_sizes=(5, 5), num_actions=3).mlp
 
