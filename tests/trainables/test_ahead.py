@@ -11,14 +11,8 @@ from trainables import metrics
 from trainables.trainable import PongPG, PongTRPO
 
 PIXELS = SEGMENTS | {"hidden_size": 8, "num_workers": 2, "seed": 4, "eval_interval": 0}
+AHEAD = {each: type("Ahead", (each,), {"plays_ahead": True}) for each in (PongPG, PongTRPO)}
 EVALUATED = CARTPOLE | {"eval_interval": 1, "eval_games": 2}
-
-
-def ahead(trainable):
-    class Ahead(trainable):
-        plays_ahead = True
-
-    return Ahead
 
 
 def test_under_tune_the_next_games_begin_before_the_checkpoint_is_written(ray_cluster, tmp_path):
@@ -46,23 +40,16 @@ def test_under_tune_the_next_games_begin_before_the_checkpoint_is_written(ray_cl
     [pytest.param(PongPG, PIXELS, marks=pytest.mark.slow), (PongTRPO, EVALUATED)],
     ids=["pg", "trpo"],
 )
-def test_games_begun_ahead_change_no_bit(make_trial, trainable, settings):
-    one_by_one, before = serial(trainable)(config=settings), make_trial(ahead(trainable), settings)
+def test_games_begun_ahead_change_no_bit(reused, trainable, settings):
+    one_by_one, before = serial(trainable)(config=settings), reused(AHEAD[trainable], settings)
     for _ in range(3):
         assert untimed(before.train()) == untimed(one_by_one.train())
     assert_same(before.arrays, one_by_one.arrays)
 
 
-@pytest.fixture(scope="module")
-def cartpole(home, ray_cluster):
-    """A trial that begins games ahead, after an iteration."""
-    trial = ahead(PongTRPO)(config=CARTPOLE)
-    trial.train()
-    yield trial
-    trial.stop()
-
-
-def test_a_pause_for_disk_space_was_counted_as_time_of_the_trial(cartpole, monkeypatch):
+def test_a_pause_for_disk_space_is_no_time_of_the_trial(reused, monkeypatch):
+    cartpole = reused(AHEAD[PongTRPO], CARTPOLE)
+    cartpole.train()
     monkeypatch.setattr(metrics, "PAUSE_S", 0.3)
     first, start = cartpole.train(), time.monotonic()
     time.sleep(1.5)
@@ -73,7 +60,9 @@ def test_a_pause_for_disk_space_was_counted_as_time_of_the_trial(cartpole, monke
     assert cartpole.train()["time_this_iter_s"] > 0
 
 
-def test_a_trial_that_goes_back_begins_anew_and_leaves_the_games_that_it_began(cartpole, tmp_path):
+def test_a_trial_that_goes_back_begins_anew_and_leaves_the_games_that_it_began(reused, tmp_path):
+    cartpole = reused(AHEAD[PongTRPO], CARTPOLE)
+    cartpole.train()
     cartpole.save(str(tmp_path / "c"))
     expected, arrays = cartpole.train(), cartpole.arrays
     cartpole.restore(str(tmp_path / "c"))
@@ -89,9 +78,9 @@ def test_a_trial_that_goes_back_begins_anew_and_leaves_the_games_that_it_began(c
     ],
     ids=["pg", "trpo"],
 )
-def test_a_trial_that_becomes_another_one_has_its_bits(make_trial, trainable, settings, other):
+def test_a_trial_that_becomes_another_one_has_its_bits(reused, trainable, settings, other):
     """Games of the former that are under way are none of its own."""
-    fresh, reset = serial(trainable)(config=settings | other), make_trial(ahead(trainable), settings)
+    fresh, reset = serial(trainable)(config=settings | other), reused(AHEAD[trainable], settings)
     for _ in range(2):
         reset.train()
     assert reset.reset(settings | other | {"seed": fresh.settings.seed})

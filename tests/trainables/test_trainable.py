@@ -60,11 +60,9 @@ def run(request, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def two_workers(run, ray_cluster, home):
+def two_workers(run, reused):
     """Another trial of the same settings, on two workers."""
-    trial = run.trainable(config=run.settings | {"num_workers": 2})
-    yield trial
-    trial.stop()
+    return reused(run.trainable, run.settings | {"num_workers": 2})
 
 
 def test_two_workers_give_the_results_of_this_process_bit_for_bit(two_workers, run):

@@ -46,18 +46,12 @@ class PongConsole:
         self.ale = self.env.unwrapped.ale  # type: ignore[attr-defined]
         self._start = self.ale.cloneSystemState()
         self.start_screen: np.ndarray = self.ale.getScreen()  # restoring a state does not redraw the screen
-        self.terminated = self.truncated = False
-        self.played = bytearray()
-        self._repeats: Iterator[list[bool]] = iter(())
-        self._held = 0
+        self._go_on(b"", np.random.default_rng())
 
     def reset(self, rng: np.random.Generator) -> None:
         """Start a game whose sticky repeats come from ``rng``."""
         self.ale.restoreSystemState(self._start)
-        self.terminated = self.truncated = False
-        self.played = bytearray()
-        self._repeats = self._draw_repeats(rng)
-        self._held = 0
+        self._go_on(b"", rng)
 
     def suspend(self) -> bytes:
         """The state of the emulator in the present game: about 14 kB. For ``resume``, and for nothing from a disk."""
@@ -89,7 +83,7 @@ class PongConsole:
         self.terminated = self.truncated = False
         self.played = bytearray(played)
         self._repeats = self._draw_repeats(rng)
-        self._held = played[-1]
+        self._held = played[-1] if played else 0
 
     def step(self, joystick: int) -> float:
         """Hold ``joystick`` (an ALE action code) for one agent step; return the points scored, from our side.

@@ -201,10 +201,9 @@ class BoxEnvironment:
 
     def __init__(self, env_id: str) -> None:
         """Raises ValueError, in one line, if the environment is unknown or of another form."""
+        spec = registered(env_id)
         try:
-            self.env = gymnasium.make(registered(env_id))
-        except ValueError:
-            raise
+            self.env = gymnasium.make(spec)
         except Exception as error:  # whatever an environment stumbles over that lacks a library, or an argument
             reason = next(iter(str(error).splitlines()), "")
             raise ValueError(f"env_id {env_id!r} cannot be made ({type(error).__name__}: {reason})") from None
