@@ -8,20 +8,13 @@ from trainables.metrics import POINTS_HALF_LIFE, WINDOW_GAMES, EpisodeStats, Pla
 from trainables.sampling.rollout import GameSummary
 
 
-def test_before_any_point_all_are_lost():
+@pytest.mark.parametrize(
+    ("played", "share"), [(Played(), 1), (Played(steps=100), 1), (Played(won=1, lost=3), 0.75), (Played(won=4), 0)]
+)
+def test_the_share_of_points_lost_is_that_of_the_points_played_and_1_before_any(played, share):
     episodes = EpisodeStats()
-    assert episodes.points_lost == 1
-    episodes.add(Played(steps=100))
-    assert episodes.points_lost == 1, "nobody has scored yet"
-
-
-def test_the_share_of_points_lost_is_that_of_the_points_played():
-    episodes = EpisodeStats()
-    episodes.add(Played(won=1, lost=3))
-    assert episodes.points_lost == 0.75
-    episodes = EpisodeStats()
-    episodes.add(Played(won=4))
-    assert episodes.points_lost == 0
+    episodes.add(played)
+    assert episodes.points_lost == share
 
 
 def test_a_point_counts_half_after_as_many_points_as_the_half_life_however_they_were_cut():

@@ -125,11 +125,6 @@ def test_a_checkpoint_of_another_network_size_is_refused(run):
         run.trainable.untrained(run.trainable.config_class(**run.settings | size)).restore(str(run.checkpoint))
 
 
-def test_another_seed_gives_other_parameters():
-    thetas = [PongPG.untrained(PongPG.config_class(hidden_size=8, seed=seed)).arrays["theta"] for seed in (4, 5)]
-    assert not np.array_equal(*thetas)
-
-
 def test_a_trial_reserves_its_workers_and_nothing_for_itself():
     request = PongPG.default_resource_request({"num_workers": 3, "cpus_per_worker": 0.5})
     assert request == tune.PlacementGroupFactory([{}] + [{"CPU": 0.5}] * 3)

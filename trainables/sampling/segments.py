@@ -19,9 +19,6 @@ Array = np.ndarray
 CODES = np.array(sorted(JOYSTICK.values()), np.uint8)
 """ALE action codes, ascending; a checkpoint has their numbers in this row."""
 
-SHIFTS = np.array([0, 2, 4, 6], np.uint8)
-"""Where in a byte each of its four frames begins."""
-
 
 class Slot(NamedTuple):
     """A game between two segments."""
@@ -120,10 +117,8 @@ def slot_arrays(slots: Sequence[Slot | None]) -> dict[str, Array]:
     for index, slot in enumerate(slots):
         if slot:
             number_n = np.searchsorted(CODES, np.frombuffer(slot.game.played, np.uint8))
-            frames_s[index] = len(number_n)
-            quarter_b4 = np.zeros(4 * PACKED_BYTES, np.uint8)
-            quarter_b4[: len(number_n)] = number_n
-            played_sb[index] = (quarter_b4.reshape(-1, 4) << SHIFTS).sum(axis=1, dtype=np.uint8)
+            packed_b = np.packbits(np.column_stack([number_n & 1, number_n >> 1]).astype(np.uint8), bitorder="little")
+            frames_s[index], played_sb[index, : len(packed_b)] = len(number_n), packed_b
     return {"slots.frames": frames_s, "slots.played": played_sb}
 
 
@@ -137,7 +132,8 @@ def slots_of(arrays: Mapping[str, Array]) -> list[Slot | None]:
     ):
         if not 0 <= frames < 4 * PACKED_BYTES:
             raise ValueError(f"slot {index} has {frames} frames; a game has fewer than {4 * PACKED_BYTES}")
-        number_n = (packed_b[:, None] >> SHIFTS & 3).ravel()
+        low_n, high_n = np.unpackbits(packed_b, bitorder="little").reshape(-1, 2).T
+        number_n = low_n + 2 * high_n
         if number_n[:frames].max(initial=0) >= len(CODES) or number_n[frames:].any():
             raise ValueError(f"slot {index} has actions that no game has")
         game = Suspended(CODES[number_n[:frames]].tobytes(), ())
