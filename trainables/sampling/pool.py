@@ -182,7 +182,7 @@ class RolloutPool:
         tasks = self._tasks[worker]
         ended = tasks.popleft()
         if tasks:
-            tasks[0] = Task.of(*tasks[0][:3])
+            tasks[0] = tasks[0]._replace(deadline=time.monotonic() + tasks[0].seconds)
         return ended
 
     def _replace(self, worker: int) -> None:
