@@ -1,10 +1,10 @@
 """What an experiment was asked to do: ``experiment.json``, written before anything runs, and all ``--resume`` needs."""
 
+import contextlib
 import itertools
 import json
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -176,8 +176,7 @@ def create(storage_path: Path, name: str | None, spec: ExperimentSpec) -> Path:
     spec = spec.but(origin=provenance())
     try:
         storage_path.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=storage_path):
-            folder = _make(storage_path.absolute(), name, spec.learner)
+        folder = _make(storage_path.absolute(), name, spec.learner)
         try:
             spec.write(folder)
         except OSError:
@@ -191,16 +190,12 @@ def create(storage_path: Path, name: str | None, spec: ExperimentSpec) -> Path:
 def _make(storage_path: Path, name: str | None, learner: str) -> Path:
     """A new folder; of programs that begin in one second each has its own."""
     called = name or f"{learner}-{time.strftime('%Y%m%d-%H%M%S')}"
-    for count in itertools.count(1):
-        folder = storage_path / (called if count == 1 else f"{called}-{count}")
-        try:
+    names = itertools.chain([called], [] if name else (f"{called}-{count}" for count in itertools.count(2)))
+    for folder in (storage_path / each for each in names):
+        with contextlib.suppress(FileExistsError):
             folder.mkdir()
-            break
-        except FileExistsError:
-            if name:
-                taken = f"--name {name!r} exists already in {storage_path}; --resume {name} continues it"
-                raise ConfigError(taken) from None
-    return folder
+            return folder
+    raise ConfigError(f"--name {name!r} exists already in {storage_path}; --resume {name} continues it")
 
 
 def find(storage_path: Path, name_or_path: str, learner: str | None = None) -> Path:
