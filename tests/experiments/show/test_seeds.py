@@ -77,6 +77,10 @@ def test_the_end_of_a_sweep_speaks_of_configurations(halved):
     (row,) = rung_table(experiment)
     assert list(row.values()) == ["2", "3", "1", "-17.5", "-17.5", "-19.5", "00002, 00003"]
     assert "## Configurations with several seeds" in report([experiment]).text
+    (result,) = halved.glob("00003_*/result.json")
+    first, second, _ = result.read_text().splitlines()
+    result.write_text(first + "\n" + second.replace('"done": false', '"diverged": 1, "done": true'))
+    assert "-9.0 with seed 0, -21.0 with seed 1 (diverged): -15.0" in winner_lines(read_experiment(halved))[1]
 
 
 def test_best_gives_no_command_of_a_seed_that_failed(tmp_path):
