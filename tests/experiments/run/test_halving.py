@@ -155,12 +155,13 @@ def test_who_went_to_the_end_goes_further_and_nobody_else(ray_cluster, tmp_path)
 @pytest.mark.slow
 def test_a_trial_that_diverges_is_the_worst_and_blocks_nobody(ray_cluster, tmp_path):
     settings = {"hidden_size": 8, "slots": 0, "batch_size": 1, "num_workers": 1, "eval_interval": 0}
-    rates = [1e30, 2e-3, 2e-3]
+    rates = [1e30, 2e-3, 1e30]
     configs = [PGConfig(**settings, learning_rate=rate, seed=seed) for seed, rate in enumerate(rates)]
-    fit(PG, tmp_path / "diverged", small_spec("pg", configs, scheduler="halving", iterations=3, rungs=[2, 3]))
+    record = {"scheduler": "halving", "iterations": 3, "rungs": [2, 3], "configuration_of": [0, 1, 1]}
+    fit(PG, tmp_path / "diverged", small_spec("pg", configs, **record))
     experiment = read_experiment(tmp_path / "diverged")
     (decision,) = experiment.decisions
-    assert experiment.trials[0].state == "diverged"
-    assert decision.scores[0] is None
-    assert len(decision.kept) == 1
+    assert [trial.state for trial in experiment.trials] == ["diverged", "finished", "diverged"]
+    assert [decision.scores[0], decision.scores[2]] == [None, -21.0], "a seed beside others counts as the worst"
+    assert decision.kept == [1, 2]
     assert experiment.over
