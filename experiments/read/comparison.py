@@ -59,10 +59,14 @@ class Side(NamedTuple):
     configuration: Configuration
     curves: list[Curve]  # by seed
 
+    def returns_at(self, end_k: np.ndarray) -> dict[int, np.ndarray]:
+        """Each curve's ``returns_at``, of the seeds that have one at the last of these steps."""
+        found = {curve.seed: curve.returns_at(end_k) for curve in self.curves}
+        return {seed: return_k for seed, return_k in found.items() if not np.isnan(return_k[-1])}
+
     def at(self, steps: float) -> dict[int, float]:
         """Mean return by seed, of the seeds that came to ``steps``, in the window that ends there."""
-        found = {curve.seed: float(curve.returns_at(np.array([steps]))[0]) for curve in self.curves}
-        return {seed: value for seed, value in found.items() if not math.isnan(value)}
+        return {seed: float(return_k[0]) for seed, return_k in self.returns_at(np.array([steps])).items()}
 
     def arrivals(self, score: float) -> Arrivals:
         """When its seeds came to a score. A fork that has it in its first window with a game may have had it before."""
@@ -183,9 +187,9 @@ def _require_comparable(groups: Sequence[Sequence[Experiment]], found: Sequence[
 
 
 def _pair(baseline: Side, other: Side, grid: np.ndarray, confidence: float) -> Pair:
-    seeds = [[*one.at(grid[-1])] for one in (baseline, other)]
-    paired = seeds[0] == seeds[1] and len(seeds[0]) > 1
-    a_k, b_k = (_samples(one, came, grid) for one, came in zip((baseline, other), seeds, strict=True))
+    first, second = baseline.returns_at(grid), other.returns_at(grid)
+    paired = first.keys() == second.keys() and len(first) > 1  # both are in the order of seeds
+    a_k, b_k = (np.array([*each.values()]) for each in (first, second))
     known = ~np.isnan(a_k).any(axis=0) & ~np.isnan(b_k).any(axis=0)
     a_k, b_k = a_k[:, known], b_k[:, known]
     a, b = a_k[:, -1], b_k[:, -1]
@@ -204,9 +208,3 @@ def _pair(baseline: Side, other: Side, grid: np.ndarray, confidence: float) -> P
         grid[known],
         *np.array(points, float).T,
     )
-
-
-def _samples(one: Side, seeds: Sequence[int], grid: np.ndarray) -> np.ndarray:
-    """Mean returns (n, k) of these seeds in the windows that end at ``grid``."""
-    curves = {curve.seed: curve for curve in one.curves}
-    return np.array([curves[seed].returns_at(grid) for seed in seeds])

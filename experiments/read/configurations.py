@@ -10,7 +10,7 @@ import numpy as np
 from experiments.plan.identity import ConfigurationKey
 from experiments.plan.trial_names import SHORT, number_of, short
 from experiments.read.experiments import Experiment
-from experiments.read.trial import Trial, arrived, rank
+from experiments.read.trial import Trial, arrived, mean_last, rank
 from trainables.texts import printable
 
 ITERATION = ("slots", "segment_length", "updates_per_iteration")  # their product is an iteration's steps, of segments
@@ -56,7 +56,7 @@ class Configuration:
     @property
     def score(self) -> float:
         """Mean over seeds; minus infinity without results, so that it ranks last."""
-        return float(self.scores.mean()) if len(self.scores) else -np.inf
+        return mean_last(self.trials)
 
     @property
     def remarks(self) -> str:
