@@ -154,12 +154,12 @@ def compare_states(recorded: State, recomputed: State) -> str | None:
 def compare_arrays(recorded: Mapping[str, np.ndarray], recomputed: Mapping[str, np.ndarray]) -> str | None:
     """The first array that is not the same, bit for bit, and its first value; None if there is none."""
     for name in sorted({*recorded, *recomputed}):
-        if name not in recorded or name not in recomputed:
-            there, again = ("there" if name in arrays else "missing" for arrays in (recorded, recomputed))
-            return f"{name}: recorded {there}, recomputed {again}"
+        there = [
+            f"{each[name].dtype}{each[name].shape}" if name in each else "nothing" for each in (recorded, recomputed)
+        ]
+        if there[0] != there[1]:
+            return f"{name}: recorded {there[0]}, recomputed {there[1]}"
         old, new = recorded[name], recomputed[name]
-        if (old.dtype, old.shape) != (new.dtype, new.shape):
-            return f"{name}: recorded {old.dtype}{old.shape}, recomputed {new.dtype}{new.shape}"
         bits = [np.ascontiguousarray(array).reshape(-1, 1).view(np.uint8) for array in (old, new)]
         other = np.flatnonzero((bits[0] != bits[1]).any(axis=1))
         if len(other):
@@ -174,13 +174,10 @@ def _compare(recorded: Mapping[str, Any], recomputed: Mapping[str, Any]) -> str 
     old, new = dict(_digits(recorded)), dict(_digits(recomputed))
     for name in old | new:
         then, now = old.get(name, "nothing"), new.get(name, "nothing")
-        if then != now and not _says_no_result(name):
+        no_result = name in NOT_COMPARED or name.startswith(PERF) or name.removeprefix("config.") in SPEED_ONLY
+        if then != now and not no_result:
             return f"{name}: recorded {then}, recomputed {now}"
     return None
-
-
-def _says_no_result(name: str) -> bool:
-    return name in NOT_COMPARED or name.startswith(PERF) or name.removeprefix("config.") in SPEED_ONLY
 
 
 def _digits(values: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, str]]:
