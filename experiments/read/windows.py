@@ -36,9 +36,8 @@ class Windows(NamedTuple):
     @property
     def known_w(self) -> np.ndarray:
         """Mean returns, with the latest one before it where no game ended; NaN before the first."""
-        known = np.where(np.isnan(self.return_w), -1, np.arange(len(self.return_w)))
-        latest = np.maximum.accumulate(known) if len(known) else known.astype(int)
-        return np.where(latest < 0, np.nan, self.return_w[np.maximum(latest, 0)])
+        latest = np.maximum.accumulate(np.where(np.isnan(self.return_w), -1, np.arange(len(self.return_w))))
+        return np.append(self.return_w, np.nan)[latest]
 
     def steps_to(self, score: float) -> float | None:
         """The end of the first window whose mean return is at least ``score``; None if there is none."""
@@ -53,36 +52,31 @@ def windows(rows: Sequence[Mapping[str, Any]], size: int) -> Windows:
     windows count its games, in proportion to their shares of its steps. Rows that lack these figures count no games.
     Raises ConfigError if there are more than ``MAX_WINDOWS``.
     """
-    column = {name: np.array([row.get(name, np.nan) for row in rows], float) for name in _COLUMNS}
-    end_n = np.maximum.accumulate(column["timesteps_total"])
+
+    def column(name: str) -> np.ndarray:
+        return np.array([row.get(name, np.nan) for row in rows], float)
+
+    end_n = np.maximum.accumulate(column("timesteps_total"))
     before_n = np.concatenate([[0.0], end_n[:-1]])
-    start_n = np.clip(end_n - np.nan_to_num(column["timesteps_this_iter"]), before_n, end_n)
+    start_n = np.clip(end_n - np.nan_to_num(column("timesteps_this_iter")), before_n, end_n)
     first, last = (int(start_n[0] // size), int(end_n[-1] // size)) if len(rows) else (0, 0)
     if last - first > MAX_WINDOWS:
         raise ConfigError(f"{last - first:,} windows of {size:,} agent steps: accepted are up to {MAX_WINDOWS:,}")
+    if last == first:
+        return Windows(*np.empty((4, 0)))
     edges = np.arange(first, last + 1) * float(size)
-    count_n = np.nan_to_num(np.maximum(column["episodes_this_iter"], 0))
-    mean_n = np.nan_to_num(column["episode_reward_batch_mean"])
-    games_w, total_w = (_per_window(edges, start_n, end_n, n) for n in (count_n, count_n * mean_n))
-    return_w = np.divide(total_w, games_w, out=np.full(len(games_w), np.nan), where=games_w > 1e-9)
-    seconds_w = np.interp(edges[1:], end_n, column["time_total_s"]) if len(edges) > 1 else np.empty(0)
-    return Windows(edges[1:], return_w, games_w, seconds_w)
-
-
-_COLUMNS = (
-    *("timesteps_total", "timesteps_this_iter", "episodes_this_iter"),
-    *("episode_reward_batch_mean", "time_total_s"),
-)
-
-
-def _per_window(edges: np.ndarray, start_n: np.ndarray, end_n: np.ndarray, amount_n: np.ndarray) -> np.ndarray:
-    """What of the iterations' amounts, each spread evenly over the iteration's steps, falls between the edges."""
-    if len(edges) < 2:
-        return np.empty(0)
     steps = np.stack([start_n, end_n], axis=1).ravel()
-    after_n = np.cumsum(amount_n)
-    so_far = np.stack([after_n - amount_n, after_n], axis=1).ravel()
-    return np.diff(np.interp(edges, steps, so_far))
+
+    def per_window(amount_n: np.ndarray) -> np.ndarray:
+        """What of the iterations' amounts, each spread evenly over the iteration's steps, falls between the edges."""
+        after_n = np.cumsum(amount_n)
+        so_far = np.stack([after_n - amount_n, after_n], axis=1).ravel()
+        return np.diff(np.interp(edges, steps, so_far))
+
+    count_n = np.nan_to_num(np.maximum(column("episodes_this_iter"), 0))
+    games_w, total_w = per_window(count_n), per_window(count_n * np.nan_to_num(column("episode_reward_batch_mean")))
+    return_w = np.divide(total_w, games_w, out=np.full(len(games_w), np.nan), where=games_w > 1e-9)
+    return Windows(edges[1:], return_w, games_w, np.interp(edges[1:], end_n, column("time_total_s")))
 
 
 def window_size(trials: Sequence[Sequence[Mapping[str, Any]]]) -> int:
