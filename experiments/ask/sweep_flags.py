@@ -1,5 +1,6 @@
 """The flags that sweeps have beside those of all programs that run experiments."""
 
+import contextlib
 import dataclasses
 import json
 from dataclasses import dataclass
@@ -134,11 +135,9 @@ class SweepFlags:
             name, equals, word = text.partition("=")
             if not equals:
                 raise ConfigError(f"--set {text!r}: accepted is key=value")
-            try:
-                value = json.loads(word)
-            except ValueError:
-                value = word
             if name in settings:
-                raise ConfigError(f"--set {name}={value} comes on top of {name}={settings[name]}: give it once")
-            settings[name] = value
+                raise ConfigError(f"--set {text} comes on top of {name}={settings[name]}: give it once")
+            settings[name] = word
+            with contextlib.suppress(ValueError):
+                settings[name] = json.loads(word)
         return settings

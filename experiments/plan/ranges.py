@@ -25,7 +25,7 @@ class Choices:
     values: list[Any]
 
     def at(self, u: float, rng: np.random.Generator) -> Any:
-        """The inverse distribution function, for u in [0, 1)."""
+        """The inverse distribution function, for u in [0, 1); what has none is drawn by ``rng``."""
         return self.values[int(u * len(self.values))]
 
     @property
@@ -72,10 +72,13 @@ class OfTune:
     """One of Tune's domains that has no words, such as ``tune.quniform``: what is drawn is its own affair."""
 
     domain: Any
-    extremes: tuple[()] = ()
 
     def at(self, u: float, rng: np.random.Generator) -> Any:
         return self.domain.sample(random_state=np.random.RandomState(rng.integers(2**31)))  # what Tune's domains take
+
+    @property
+    def extremes(self) -> list[Any]:
+        return []
 
     def __str__(self) -> str:
         return ""

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
 
 from trainables.config import Config
 from trainables.sampling.process import workers_that_fit
@@ -14,11 +13,6 @@ class ClusterResources:
     """CPUs of each node of a cluster, or of this machine alone."""
 
     nodes: tuple[float, ...]
-
-    @classmethod
-    def here(cls) -> Self:
-        """This machine alone."""
-        return cls((local_cpus(),))
 
     @property
     def cpus(self) -> float:

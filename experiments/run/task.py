@@ -18,7 +18,7 @@ from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.capacity import trials_of_round
 from experiments.plan.learners import Learner
 from experiments.plan.own_files import imported
-from experiments.plan.resources import ClusterResources
+from experiments.plan.resources import ClusterResources, local_cpus
 from experiments.read.luck import SUFFIX
 from experiments.read.restored import RestoredTrial, restore
 from experiments.record import mirror
@@ -55,7 +55,7 @@ class Task:
 def resources_for(run: RunFlags) -> ClusterResources:
     """What a new experiment can run on. A cluster is attached to; on this machine alone, nothing is started yet."""
     if not run.address:
-        return ClusterResources.here()
+        return ClusterResources((local_cpus(),))
     from experiments.run.ray_session import start_ray  # Ray
 
     return start_ray(run.address, run.verbose)
