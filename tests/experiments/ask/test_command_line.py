@@ -27,7 +27,10 @@ SWEEP = {
     "--num-sample 3": "--num-sample, 3; did you mean --num-samples?",
     "--iterations many": "--iterations",
     "--scheduler hyperband": "'hyperband'",
-    "--num-samples 0": "num_samples=0: accepted is a number >= 1",
+    **{
+        f"--{name.replace('_', '-')} 0": f"{name}=0: accepted is a number >= 1"
+        for name in ("num_samples", "iterations", "timesteps", "num_workers", "batch_size", "max_concurrent")
+    },
     "--confirm -1": "confirm=-1: accepted is a number >= 0",
     "--confirm 1 --scheduler pbt": "use halving, asha or fifo",
     "--set learning_rat=1": "'learning_rat'; did you mean 'learning_rate'?",

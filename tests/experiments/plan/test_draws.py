@@ -57,7 +57,9 @@ def test_a_few_trials_cover_every_setting_evenly():
 )
 def test_spaces_may_hold_what_tune_can_draw(monkeypatch, domain, low, high):
     monkeypatch.setitem(PG.space.SPACES["default"], "gamma", domain)
-    values = [config.gamma for config in drawn()[0]]
+    configs, swept = drawn()
+    values = [config.gamma for config in configs]
+    assert ("gamma" in swept) == (low < high)
     assert all(low <= value <= high for value in values)
     assert min(values) <= low + 0.02
     assert max(values) >= high - 0.02

@@ -83,6 +83,7 @@ def test_what_is_no_learner_is_refused_in_one_line(name, complaint):
         learner_typed(f"mine_own:{name}")
     assert complaint in str(error.value)
     assert str(error.value).startswith(f"mine_own:{name}")
+    assert "ConfigError" not in str(error.value)
 
 
 def test_without_presets_and_spaces_there_are_the_defaults_and_a_smoke_test(module):

@@ -1,7 +1,7 @@
 """Files of the user's own that a command line names: modules, and pages of spaces; one line where there is none."""
 
-import json
 import os
+import sys
 
 import pytest
 
@@ -14,7 +14,7 @@ MODULES = {
     "broken.py": "x = 1\nx = 1 / 0\n",
     "ends.py": "raise SystemExit('bye')\n",
     "needy.py": "import not_there_at_all\n",
-    "json.py": "loads = 5\n",
+    "colorsys.py": "rgb_to_hsv = 5\n",
     "no-name.py": "x = 1\n",
 }
 
@@ -35,8 +35,9 @@ def test_a_module_here_and_a_file(folder):
     assert imported("package.inner:Thing")[1].__name__ == "Thing"
 
 
-def test_no_file_here_takes_the_place_of_a_library():
-    assert imported("json:loads")[1] is json.loads
+def test_no_file_here_takes_the_place_of_a_library(monkeypatch):
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    assert imported("colorsys:rgb_to_hsv")[1] != 5
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,7 @@ def test_no_file_here_takes_the_place_of_a_library():
         ("mine_own:mak", "unknown name 'mak'; did you mean 'make'? Known: make"),
         *((typed, "accepted is module:name") for typed in ("mine_own", "/tmp/mine_own:make", "no-name.py:x", "json:")),
         *((f"{typed}:x", "No module named 'not_here'") for typed in ("not_here", "./not_here.py", "not_here.deeper")),
-        ("json.py:loads", "there is another module 'json'; call the file otherwise"),
+        ("colorsys.py:rgb_to_hsv", "there is another module 'colorsys'; call the file otherwise"),
         ("broken:x", "its import fails with ZeroDivisionError: division by zero (broken.py, line 2)"),
         ("ends:x", "its import fails with SystemExit: bye (ends.py, line 1)"),
         ("needy:x", "its import fails with ModuleNotFoundError: No module named 'not_there_at_all' (needy.py, line 1)"),

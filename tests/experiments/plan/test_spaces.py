@@ -106,6 +106,8 @@ def test_parallelism_beyond_the_machine_is_left_out_and_no_other_draw_differs_fo
         assert ("num_workers 8 left out of the space: too many for 2 CPUs." in space.notes) == (cores == 2)
         drawn.append([config.gamma for config in draw(PG, space, 9, 0, resources)[0]])
     assert drawn[0] == drawn[1]
+    with pytest.raises(ConfigError, match=r"no choice of num_workers \(8\) fits on 4 CPUs"):
+        own("num_workers=8", resources=FOUR)
     with pytest.raises(ConfigError, match="num_workers=8 needs 8 CPUs"):  # a grid would be another one elsewhere
         draw(PG, own("num_workers=1,2,8"), None, 0, FOUR)
 
