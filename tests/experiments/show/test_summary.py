@@ -16,13 +16,14 @@ from experiments.show.summary import summarise
 from tests.helpers.faults import fail, faulty
 from tests.helpers.small_experiments import fit, small_spec, trial_folders
 from tests.helpers.trials import CARTPOLE, Trap
-from tests.helpers.written_experiments import write_experiment
+from tests.helpers.written_experiments import write_checkpoint, write_experiment
 from trainables.config import TRPOConfig
 
 
 def test_the_summary_shows_every_trial_the_best_one_and_what_failed(tmp_path, capsys):
     trials = [({}, [-20, -19], None), ({"seed": 1}, [-20, -12], None), ({"seed": 2}, [-20], "RuntimeError: no <luck>")]
     folder = write_experiment(tmp_path, "some sweep", "pg", [*trials, ({"seed": 3}, [-20], "cut")])
+    write_checkpoint(folder / "00001_seed=1", "pg", 1, -20.0, 0)
     with exclusive(folder):  # as the program does that prints it
         assert summarise(read_experiment(folder, running=False)) == 1
     output, errors = capsys.readouterr()
@@ -34,6 +35,9 @@ def test_the_summary_shows_every_trial_the_best_one_and_what_failed(tmp_path, ca
         "00003_seed=3": ["interrupted", "1", "1,000"],
     }
     assert "Best trial: 00001_seed=1; its last 100 training games returned -12.0\n" in output
+    assert re.search(
+        r"Checkpoint: \S*some sweep/00001_seed=1/checkpoint_000001, of iteration 1; later ones are on none", output
+    )
     assert errors == "Failed: 00002_seed=2: RuntimeError: no <luck>\n"
     assert re.search(r"report '\S*some sweep'\n", output)
 
