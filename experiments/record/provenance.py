@@ -12,9 +12,6 @@ from experiments.record.models import Count, Model
 from trainables.processor import KERNELS
 from trainables.versions import installed_versions, sources_digest
 
-IN_WORDS = {"python": "Python {}", "platform": "{}", "blas_kernels": "BLAS kernels {}"}
-"""How the entries of an origin that can differ are said."""
-
 
 class Git(Model):
     """The commit that the code is checked out from, and whether a tracked file differs from it."""
@@ -75,14 +72,15 @@ def git_revision(file: Path) -> Git | None:
 
 def changes_since(origin: Origin) -> list[str]:
     """What of an origin is another thing here and now, in words."""
+
+    def parts(of: Origin) -> dict[str, str | None]:
+        return {**of.versions, "Python": of.python, "": of.platform, "BLAS kernels": of.blas_kernels}
+
     now = provenance()
-    pairs = [(f"{name} {{}}", origin.versions.get(name), version) for name, version in now.versions.items()]
-    pairs += [(text, getattr(origin, name), getattr(now, name)) for name, text in IN_WORDS.items()]
-    found = [
-        f"{text.format(old[:80])} ({(new or 'none')[:80]} here)"
-        for text, old, new in pairs
-        if old not in (None, "unknown", new)
-    ]
+    before, found = parts(origin), []
+    for name, new in parts(now).items():
+        if (old := before.get(name)) not in (None, "unknown", new):
+            found.append(f"{name} {str(old)[:80]} ({(new or 'none')[:80]} here)".lstrip())
     code = [
         f"{name} of SHA-256 {ran.get(name, 'unknown')[:12]} ({digest[:12]} here)"
         for ran in origin.sources or [{}]
