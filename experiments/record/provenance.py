@@ -1,14 +1,20 @@
-"""Where results come from: the code and its revision, the versions of its libraries, and the machine."""
+"""Where results come from: the code and its revision, a learner's own file, the versions of libraries, the machine."""
 
 import datetime
+import hashlib
 import os
 import platform
 import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import Field
 
+from experiments.record.folders import display
 from experiments.record.models import Count, Model
+from trainables.checks import ConfigError
+from trainables.files import replacing
 from trainables.processor import KERNELS
 from trainables.versions import installed_versions, sources_digest
 
@@ -90,3 +96,29 @@ def changes_since(origin: Origin) -> list[str]:
     if code and origin.git:
         code.append(f"git revision {origin.git} ({now.git or 'none'} here)")
     return found + code
+
+
+def sha256_of(source: Path) -> str:
+    """The digest of a learner's file. Raises ConfigError if it cannot be read."""
+    try:
+        return hashlib.sha256(source.read_bytes()).hexdigest()
+    except OSError as error:
+        raise ConfigError(f"{source} cannot be read: {error.strerror}") from None
+
+
+def keep_source(folder: Path, source: Path | None, digests: Sequence[str], before: Sequence[str] = ()) -> None:
+    """Put a copy of the learner's file into an experiment's folder, numbered from 1; nothing ever imports it.
+
+    ``digests`` are those of the files that it ran with, of which it had those ``before``. Raises OSError.
+    """
+    if not source or [*digests] == [*before]:
+        return
+    kept = folder / f"learner-{len(digests)}.py"
+    with replacing(kept) as file:
+        file.write(source.read_bytes())
+    if before:
+        print(
+            f"{source} has changed since this experiment last ran: results before and after are of different code"
+            f" (learner-{len(before)}.py and {kept.name} in {display(folder)})",
+            file=sys.stderr,
+        )

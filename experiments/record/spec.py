@@ -18,7 +18,7 @@ from experiments.ask.schedulers import SCHEDULERS
 from experiments.ask.storage import is_name, is_uri
 from experiments.record.folders import RECORD, existing
 from experiments.record.models import Count, Model, Settings, read_model
-from experiments.record.provenance import Origin, provenance
+from experiments.record.provenance import Origin, provenance, sha256_of, sources
 from trainables.checks import ConfigError, unknown
 from trainables.files import replace_text
 from trainables.texts import printable
@@ -126,6 +126,15 @@ class ExperimentSpec(Model):
     def but(self, **changes: Any) -> Self:
         """The same with some other entries."""
         return self.model_copy(update=changes)
+
+    def with_source(self, source: Path | None) -> Self:
+        """The same with the digests of our sources and of a learner's file, if others ran. Raises ConfigError."""
+        ran, ran_with, changes = self.origin.sources or [{}], self.learner_sha256, dict[str, Any]()
+        if ran[-1] != (now := sources()):
+            changes["origin"] = self.origin.model_copy(update={"sources": [*ran, now]})
+        if source and ran_with[-1:] != [sha256 := sha256_of(source)]:
+            changes["learner_sha256"] = [*ran_with, sha256]
+        return self.but(**changes)
 
     @property
     def budget(self) -> Budget:

@@ -23,7 +23,6 @@ from experiments.read.recorded import Recorded, Stretch, compare_arrays, compare
 from experiments.read.saved_policies import load, parameters
 from experiments.read.trial import Trial
 from experiments.record.provenance import changes_since
-from experiments.record.source import with_source
 from experiments.run.ray_session import ship, start_local
 from experiments.show.text import line
 from trainables.checkpoints import CheckpointError
@@ -45,7 +44,7 @@ def verify(experiment: Experiment, iterations: int, seed: int, num_workers: int)
     for text in (f"{each.trial.name}: {text}" for each in found for text in each.notes):
         line(f"Not verified: {text}")
     changes = changes_since(experiment.spec.origin)
-    if len({*with_source(experiment.spec, learner_named(experiment.learner).source).learner_sha256}) > 1:
+    if len({*experiment.spec.with_source(learner_named(experiment.learner).source).learner_sha256}) > 1:
         changes.append("the learner's own file")
     if changes:
         line(f"Made by something else than runs here: {', '.join(changes)}")

@@ -28,8 +28,7 @@ from experiments.record.decisions import dropped
 from experiments.record.folders import RECORD, display
 from experiments.record.lock import exclusive
 from experiments.record.mirror import Remote
-from experiments.record.provenance import changes_since
-from experiments.record.source import keep_source, with_source
+from experiments.record.provenance import changes_since, keep_source
 from experiments.record.spec import ALL_DONE, GAVE_UP, INTERRUPTED, TIME_BUDGET, ExperimentSpec, create
 from experiments.run.after_sweep import (
     confirmation_began,
@@ -124,10 +123,10 @@ def start(
     if run.uri or run.address:
         start_ray(run.address, run.verbose)
         require_shared(run.uri or str(run.folder.absolute()))
-    folder = create(run.folder, run.name, with_source(spec, learner.source))
+    folder = create(run.folder, run.name, spec.with_source(learner.source))
     spec = ExperimentSpec.read(folder)  # which says where it comes from, too
     with exclusive(folder):
-        keep_source(folder, spec, learner.source)
+        keep_source(folder, learner.source, spec.learner_sha256)
         for index, (source, row) in enumerate(starts):
             name = trial_name(number_of(index), spec.configs[index], spec.swept)
             saved_policies.copy(source, folder / name / "checkpoint_000000")
@@ -175,9 +174,9 @@ def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) ->
             require_fits(learner.config_class.from_dict(config | fewest), resources)
         if run.address or home:
             require_shared(home.uri if home else str(folder))
-        spec = with_source(spec.but(ended=None), learner.source)
+        spec = spec.but(ended=None).with_source(learner.source)
         try:  # only now that it can begin: a budget cannot be given twice
-            keep_source(folder, spec, learner.source, before.learner_sha256)
+            keep_source(folder, learner.source, spec.learner_sha256, before.learner_sha256)
             spec.write(folder)
             if home:
                 home.publish()
