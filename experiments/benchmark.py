@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from experiments.ask.command_line import clean_exit, parse, program, subcommand
 from experiments.benchmarks.measure import show
-from experiments.benchmarks.questions import BENCHMARKS
+from experiments.benchmarks.questions import BENCHMARKS, MEASURED_IN
 
 DESCRIPTION = """Benchmarks:
 {benchmarks}
@@ -36,7 +36,8 @@ def main() -> None:
     name = subcommand("benchmark", BENCHMARKS, DESCRIPTION.format(benchmarks=lines))
     description = f"{BENCHMARKS[name].__doc__}\n\nExample: python experiments/benchmark.py {name} --json {name}.json"
     asked = parse(BENCHMARKS[name], description, prog=f"{program()} {name}", args=sys.argv[2:])
-    benchmark = resolve_name(f"experiments.benchmarks.{asked.measured_by}")  # loads what measures
+    module = MEASURED_IN[BENCHMARKS[name]]
+    benchmark = resolve_name(f"experiments.benchmarks.{module}:benchmark_{name}")  # loads what measures
     with threadpool_limits(1):  # as in the rollout actors
         show(benchmark(asked), asked.json)
 

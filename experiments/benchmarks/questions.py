@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import tyro
 
@@ -12,9 +12,6 @@ from trainables.checks import Bounds, ConfigError, check_fields
 @dataclass(frozen=True)
 class Benchmark:
     """Where the figures go."""
-
-    measured_by: ClassVar[str]
-    """A function of this room that takes the flags and yields tables, MODULE:NAME."""
 
     json: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="(default: print only)")] = None
     """Write the tables as JSON, too."""
@@ -38,28 +35,20 @@ class Rounds(Benchmark):
 class Emulator(Rounds):
     """Bare emulator loops, one process and one per core: the physical limit here."""
 
-    measured_by = "one_core:benchmark_emulator"
-
 
 @dataclass(frozen=True)
 class Rollout(Rounds):
     """One worker of each learner against the emulator, and the same arithmetic on dense frames beside them."""
-
-    measured_by = "one_core:benchmark_rollout"
 
 
 @dataclass(frozen=True)
 class Update(Rounds):
     """Iterations of both default learners on all cores, evaluation included, beside bare emulator loops."""
 
-    measured_by = "updates:benchmark_update"
-
 
 @dataclass(frozen=True)
 class Reinforce(Rounds):
     """Iterations of PongPG: serial against 1 to N workers, for several batch sizes, and Ray's figures beside."""
-
-    measured_by = "updates:benchmark_reinforce"
 
     batch_sizes: Annotated[tuple[int, ...], Bounds(1)] = (1, 10, 60)
     """Games per update. Ray's example played 300 on a cluster; here that takes a minute an update on one core."""
@@ -69,8 +58,6 @@ class Reinforce(Rounds):
 class TRPO(Benchmark):
     """The first ten iterations of the original's TRPO, serial and parallel, beside what Ray's page reports."""
 
-    measured_by = "updates:benchmark_trpo"
-
     runs: Annotated[int, Bounds(1)] = 1
     """Times that the iterations are run on 1 and on all cores, half a minute each time."""
 
@@ -78,8 +65,6 @@ class TRPO(Benchmark):
 @dataclass(frozen=True)
 class Tune(Rounds):
     """A trial of 10 games per update under Tune, logged and checkpointed, against the bare learner; time to start."""
-
-    measured_by = "programs:benchmark_tune"
 
     rounds: Annotated[int, Bounds(1)] = 3
     """Times that a trial under Tune and the bare learner are run, in turn, and that the program is started."""
@@ -91,8 +76,6 @@ class Tune(Rounds):
 @dataclass(frozen=True)
 class Sweep(Benchmark):
     """A whole sweep from its command to its end: the share of what all cores could emulate."""
-
-    measured_by = "programs:benchmark_sweep"
 
     learner: Literal["pg", "trpo"] = "pg"
     """pg runs sweep_pong.py, trpo sweep_trpo.py."""
@@ -123,8 +106,6 @@ class Sweep(Benchmark):
 class Simulate(Benchmark):
     """A model of PongPG's update, checked here with 1 and 2 workers, then asked about a cluster and ten times that."""
 
-    measured_by = "simulate:benchmark_simulate"
-
     nodes: Annotated[int, Bounds(1)] = 11
     """Machines; the learner runs on one of them."""
 
@@ -144,7 +125,17 @@ class Simulate(Benchmark):
     """Real updates of 10 games that the model is checked with, on 1 and on 2 workers each."""
 
 
-BENCHMARKS: dict[str, type[Benchmark]] = {
-    each.__name__.lower(): each for each in (Emulator, Rollout, Update, Reinforce, TRPO, Tune, Sweep, Simulate)
+MEASURED_IN: dict[type[Benchmark], str] = {
+    Emulator: "one_core",
+    Rollout: "one_core",
+    Update: "updates",
+    Reinforce: "updates",
+    TRPO: "updates",
+    Tune: "programs",
+    Sweep: "programs",
+    Simulate: "simulate",
 }
+"""Modules of this room, whose function ``benchmark_NAME`` takes the flags and yields tables."""
+
+BENCHMARKS = {each.__name__.lower(): each for each in MEASURED_IN}
 """By what is typed."""
