@@ -15,7 +15,7 @@ from experiments.plan.learners import config_class_of
 from experiments.plan.trial_names import number_in_name
 from experiments.read.rows import lines, read_rows
 from experiments.read.windows import area_under
-from experiments.record.decisions import Decision, Exchange, dropped, passed
+from experiments.record.decisions import Decision, Exchange, dropped, mean, passed
 from experiments.record.folders import ERROR, PARAMS, RESULTS, checkpoint_folders
 from experiments.record.models import Settings, read_model
 from experiments.record.spec import TIME_BUDGET, ExperimentSpec
@@ -244,5 +244,5 @@ def rank(trials: Iterable[Trial]) -> tuple[bool, float]:
 
 def mean_last(trials: Iterable[Trial]) -> float:
     """The mean of the latest returns of the seeds of a configuration that ``arrived``; minus infinity without any."""
-    scores = [trial.last for trial in arrived(trials)]
-    return math.fsum(scores) / len(scores) if scores else -math.inf
+    found = mean(trial.last for trial in arrived(trials))
+    return -math.inf if found is None else found
