@@ -13,6 +13,7 @@ from experiments.read.configurations import Configuration, best_configurations, 
 from experiments.read.experiments import Experiment, read_experiment
 from experiments.read.statistics import Estimate, difference
 from experiments.read.trial import Trial, together
+from experiments.read.windows import millions
 from experiments.record.decisions import mean
 from experiments.record.folders import RECORD
 from experiments.record.spec import Confirm
@@ -117,7 +118,7 @@ def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
         before = float(np.mean([trial.score_at(time_attr, end) for trial in chosen.arrived]))
         if len(after) and math.isfinite(before):
             final = [trial.last if confirm.over else math.nan for trial in trials if trial.state != "failed"]
-            where = f"{end / 1e6:.2f} M steps" if time_attr == "timesteps_total" else f"{end:.0f} iterations"
+            where = f"{millions(end)} steps" if time_attr == "timesteps_total" else f"{end:.0f} iterations"
             found.append(Confirmation(chosen, int(end), where, before, after, np.array(final or [math.nan])))
     return found
 

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from experiments.read.recorded import NOT_COMPARED, compare_arrays, compare_rows
+from experiments.read.experiments import read_experiment
+from experiments.read.recorded import NOT_COMPARED, compare_arrays, compare_rows, recorded
+from tests.helpers.written_experiments import write_experiment, write_policies
 from trainables.config import PGConfig
 
 ROW = {"episode_reward_mean": -20.5, "policy/kl": 0.1 + 0.2, "done": False, "config": PGConfig().to_dict()}
@@ -38,6 +40,17 @@ def test_settings_that_are_none_are_another_result(config, shown):
 def test_every_other_field_is_compared_also_one_that_nobody_knows_yet(change, said):
     assert compare_rows(ROW, ROW | change) == said
     assert compare_rows(ROW | change, ROW)
+
+
+def test_the_row_of_a_trial_that_diverged_has_the_worst_return_and_its_checkpoint_those_of_games(tmp_path):
+    folder = write_experiment(tmp_path, "diverged", "pg", [({}, [-21.0], "running")])
+    (rows,) = folder.glob("0*/result.json")
+    write_policies(rows.parent, "pg", {1: -19})
+    counted = rows.read_text().replace('"done": false', '"episodes_total": 0, "done": true')
+    for text, wrong in ((counted, 1), (counted.replace('"done"', '"diverged": 1, "done"'), 0)):
+        rows.write_text(text)
+        experiment = read_experiment(folder)
+        assert len(recorded(experiment, experiment.trials[0]).wrong) == wrong
 
 
 def test_arrays_are_compared_bit_by_bit():
