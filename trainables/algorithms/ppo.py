@@ -42,7 +42,7 @@ from trainables.learning.optimisers import State
 from trainables.learning.policies import ActorCritic
 from trainables.learning.returns import generalised_advantages, standardise
 from trainables.sampling.environments import DoublePixels
-from trainables.sampling.frames import NUM_PIXELS, DoubleFrames, packed, stack_rows
+from trainables.sampling.frames import NUM_PIXELS, packed, stack_rows
 from trainables.sampling.rollout import Trajectory
 from trainables.sampling.worker import PlayedBlock, Worker
 
@@ -86,7 +86,7 @@ class PPO(Algorithm):
 
     def __init__(self, settings: PGConfig) -> None:
         self.settings, self.block_size = settings, settings.block_size
-        self.policy = ActorCritic(DoubleFrames.num_pixels, settings.hidden_size, len(DoublePixels.MOVES))
+        self.policy = ActorCritic(DoublePixels.num_pixels, settings.hidden_size, len(DoublePixels.MOVES))
 
     def init(self, rng: np.random.Generator) -> Arrays:
         theta_p = self.policy.mlp.init(rng)

@@ -4,20 +4,32 @@ from collections.abc import Iterator
 from typing import Any
 
 import ale_py
-import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Discrete
 from scipy import sparse
 
 from trainables.learning.kernels import CLIP, SparseRow
 from trainables.sampling.console import DOWN, UP, PongConsole, registered
-from trainables.sampling.frames import HEIGHT, WIDTH, DifferenceFrames, DoubleFrames, stack_rows
-from trainables.sampling.rollout import Suspended
+from trainables.sampling.frames import (
+    BINARY,
+    BOTTOM,
+    HEIGHT,
+    NUM_PIXELS,
+    TOP,
+    WIDTH,
+    changed_pixels,
+    present_pixels,
+    stack_rows,
+)
+from trainables.sampling.rollout import BoxEnvironment, Suspended
 
 Array = np.ndarray
 
 JOYSTICK = {"stay": ale_py.Action.NOOP.value, "up": UP, "down": DOWN}
 """Moves as ALE codes."""
+
+ROOM = 1 << 17
+"""Pixels in an array that rows share, one after the other: those of some thousand steps. Two small arrays of its own
+for each would cost more than finding the pixels, and two views half as much."""
 
 NUM_BYTES = 128
 """The console's memory."""
@@ -30,9 +42,6 @@ BINS = 32
 
 NUM_POSITIONS = 4
 """The three positions, and the rows from our paddle to the ball: 0 to 255 stands for -64 to 64 of these."""
-
-MAX_ACTIONS = 127
-"""Actions of a game are stored as int8."""
 
 
 class Pong:
@@ -89,35 +98,55 @@ class Pong:
 
 
 class PongPixels(Pong):
-    """Pong seen as difference frames; action 1 moves up, action 0 down, as in Karpathy 2016."""
+    """Pong seen as difference frames: which pixels of the binary frame changed since the last step, by -1 or 1.
+
+    Action 1 moves up, action 0 down, as in Karpathy 2016.
+    """
 
     MOVES: tuple[str, ...] = ("down", "up")
-    FRAMES = DifferenceFrames
+    num_pixels = NUM_PIXELS
 
     def __init__(self, env_id: str = "ALE/Pong-v5") -> None:
         super().__init__(env_id)
-        self._frames = self.FRAMES(self.console.ale)
+        self._screen = np.zeros((210, 160), np.uint8)
+        self._words = self._screen.view(np.uint64)
+        self._before = np.zeros((HEIGHT, 20), np.uint64)  # the last screen's kept rows
+        self._columns, self._values, self._end = np.empty(0, np.int32), np.empty(0, np.float32), 0
 
     def _first(self) -> SparseRow:
-        return self._frames.reset(self.console.start_screen)
+        words = self.console.start_screen.view(np.uint64)
+        self._before[:] = words[TOP:BOTTOM:2]  # as if it had not changed
+        return self._row(words)
 
     def _observe(self) -> SparseRow:
-        return self._frames.observe()
+        self.console.ale.getScreen(self._screen)
+        return self._row(self._words)
+
+    def _row(self, words: Array) -> SparseRow:
+        start = self._end
+        if start + self.num_pixels > len(self._columns):  # the last arrays live on in the rows that look into them
+            self._columns, self._values, start = np.empty(ROOM, np.int32), np.empty(ROOM, np.float32), 0
+        self._end = end = self._look(words, start)
+        return self._columns, self._values, start, end
+
+    def _look(self, words: Array, start: int) -> int:
+        """Fill in from ``start`` on what is seen of a screen, put it in the place of the last one; return the end."""
+        return changed_pixels(words, self._before, BINARY, self._columns, self._values, start)
 
     def suspend(self, observation: SparseRow) -> Suspended:
         columns, values, start, stop = observation
         seen = columns[start:stop].tobytes(), values[start:stop].tobytes()
-        return Suspended(bytes(self.console.played), (self.console.suspend(), self._frames.suspend(), *seen))
+        return Suspended(bytes(self.console.played), (self.console.suspend(), self._before.tobytes(), *seen))
 
     def resume(self, game: Suspended, rng: np.random.Generator) -> SparseRow:
         state, before, columns, values = game.state
         self.console.resume(state, game.played, rng)
-        self._frames.resume(before)
+        self._before[:] = np.frombuffer(before, np.uint64).reshape(self._before.shape)
         return np.frombuffer(columns, np.int32), np.frombuffer(values, np.float32), 0, len(values) // 4
 
     def stack(self, observations: list[SparseRow]) -> sparse.csr_matrix:
         """Frames as a sparse matrix (n, pixels)."""
-        return stack_rows(observations, self.FRAMES.num_pixels)
+        return stack_rows(observations, self.num_pixels)
 
     def picture(self, x_1d: sparse.csr_matrix) -> Array:
         """The frame (80, 80); of several frames, their mean."""
@@ -129,11 +158,15 @@ class DoublePixels(PongPixels):
 
     With Karpathy's two moves a paddle never rests. A good policy then loses its points in long slow rallies, in which
     it cannot hold its paddle where the ball will come. A paddle that rests is invisible in the difference of two
-    frames, so the present frame stands beside it.
+    frames, so the present frame stands beside it: pixels 6,400 to 12,799.
     """
 
     MOVES = ("stay", "up", "down")
-    FRAMES = DoubleFrames
+    num_pixels = 2 * NUM_PIXELS
+
+    def _look(self, words: Array, start: int) -> int:
+        end = super()._look(words, start)
+        return present_pixels(self._before, BINARY, self._columns, self._values, end)
 
 
 class PongRAM(Pong):
@@ -194,42 +227,6 @@ def coarse_positions(memory: Array) -> Array:
     x, y, paddle = memory.item(BALL_X), memory.item(BALL_Y), memory.item(PADDLE_Y)
     rows_apart = min(max(2 * (y - paddle) + 128, 0), 255)
     return TENTS.take((x, y, paddle, rows_apart), axis=0).ravel()
-
-
-class BoxEnvironment:
-    """Any Gymnasium environment with a flat Box observation and Discrete actions, such as CartPole-v1."""
-
-    def __init__(self, env_id: str) -> None:
-        """Raises ValueError, in one line, if the environment is unknown or of another form."""
-        spec = registered(env_id)
-        try:
-            self.env = gymnasium.make(spec)
-        except Exception as error:  # whatever an environment stumbles over that lacks a library, or an argument
-            reason = next(iter(str(error).splitlines()), "")
-            raise ValueError(f"env_id {env_id!r} cannot be made ({type(error).__name__}: {reason})") from None
-        observations, actions = self.env.observation_space, self.env.action_space
-        if not (isinstance(observations, Box) and len(observations.shape) == 1):
-            raise ValueError(
-                f"env_id {env_id!r}: observations are {observations}; accepted is a flat Box, or ALE's Pong"
-            )
-        if not (isinstance(actions, Discrete) and actions.start == 0 and actions.n <= MAX_ACTIONS):
-            raise ValueError(f"env_id {env_id!r}: actions are {actions}; accepted is Discrete(n), n <= {MAX_ACTIONS}")
-        self.num_inputs = observations.shape[0]
-        self.num_actions = int(actions.n)
-
-    def reset(self, rng: np.random.Generator) -> Array:
-        """Start a game whose own generator is seeded from ``rng``."""
-        observation, _ = self.env.reset(seed=int(rng.integers(2**31)))
-        return np.array(observation, np.float32)
-
-    def step(self, action: int) -> tuple[Array, float, bool, bool]:
-        """One step of the environment."""
-        observation, reward, terminated, truncated, _ = self.env.step(action)
-        return np.array(observation, np.float32), float(reward), terminated, truncated
-
-    def stack(self, observations: list[Array]) -> Array:
-        """Observations as one matrix (n, d), float32."""
-        return np.stack(observations)
 
 
 def flat_environment(env_id: str, coarse_coding: bool = False) -> PongRAM | BoxEnvironment:

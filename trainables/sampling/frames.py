@@ -1,13 +1,12 @@
 """What the pixel learner sees: the difference of two binary frames (Karpathy 2016, ``prepro``).
 
-``preprocess`` is the definition, on dense pixels. ``DifferenceFrames`` computes the same thing from the few bytes of
-the screen that changed, because about 25 of a difference frame's 6,400 pixels are not zero. ``DoubleFrames`` puts the
+``preprocess`` is the definition, on dense pixels. ``changed_pixels`` computes the same thing from the few bytes of the
+screen that changed, because about 25 of a difference frame's 6,400 pixels are not zero. ``present_pixels`` puts the
 present frame beside it, some 35 pixels more.
 """
 
 from itertools import groupby
 
-import ale_py
 import numpy as np
 from scipy import sparse
 
@@ -25,12 +24,9 @@ BACKGROUND = (144, 109)
 COURT = np.uint64(0x2222222222222222)
 """Eight pixels of the court, palette index 34."""
 
-ROOM = 1 << 17
-"""Pixels in an array that rows share, one after the other: those of some thousand steps. Two small arrays of its own
-for each would cost more than finding the pixels, and two views half as much."""
-
-_BLACK_OR_BACKGROUND = [0, 34, 228]
-"""ALE palette indices of red 0, 144 and 109 (``test_frames`` checks them on real games)."""
+BINARY = np.ones(256, np.float32)
+"""The binary value of each ALE palette index."""
+BINARY[[0, 34, 228]] = 0  # those of red 0, 144 and 109 (``test_frames`` checks them on real games)
 
 
 def preprocess(rgb: Array) -> Array:
@@ -93,63 +89,6 @@ def present_pixels(screen: Array, binary: Array, columns: Array, values: Array, 
                         values[end] = 1
                         end += 1
     return end
-
-
-class DifferenceFrames:
-    """Watches a console and tells which pixels of the binary frame changed since the last look."""
-
-    num_pixels = NUM_PIXELS
-
-    def __init__(self, ale: ale_py.ALEInterface) -> None:
-        self._ale = ale
-        self._screen = np.zeros((210, 160), np.uint8)
-        self._words = self._screen.view(np.uint64)
-        self._before = np.zeros((HEIGHT, 20), np.uint64)
-        self._binary = np.ones(256, np.float32)
-        self._binary[_BLACK_OR_BACKGROUND] = 0
-        self._columns, self._values, self._end = np.empty(0, np.int32), np.empty(0, np.float32), 0
-
-    def reset(self, screen: Array) -> SparseRow:
-        """Start a game at ``screen`` (uint8 (210, 160) palette indices), as if it had not changed."""
-        self._before[:] = screen.view(np.uint64)[TOP:BOTTOM:2]
-        return self._row(screen.view(np.uint64))
-
-    def observe(self) -> SparseRow:
-        """The console's present screen minus the last one: values in {-1, 1}."""
-        self._ale.getScreen(self._screen)
-        return self._row(self._words)
-
-    def suspend(self) -> bytes:
-        """The picture that the next one is compared with, 12.8 kB."""
-        return self._before.tobytes()
-
-    def resume(self, before: bytes) -> None:
-        """Go on where another console's frames were suspended."""
-        self._before[:] = np.frombuffer(before, np.uint64).reshape(self._before.shape)
-
-    def _row(self, words: Array) -> SparseRow:
-        start = self._end
-        if start + self.num_pixels > len(self._columns):  # the last arrays live on in the rows that look into them
-            self._columns, self._values, start = np.empty(ROOM, np.int32), np.empty(ROOM, np.float32), 0
-        self._end = end = self._look(words, start)
-        return self._columns, self._values, start, end
-
-    def _look(self, words: Array, start: int) -> int:
-        """Fill in from ``start`` on what is seen of a screen, put it in the place of the last one; return the end."""
-        return changed_pixels(words, self._before, self._binary, self._columns, self._values, start)
-
-
-class DoubleFrames(DifferenceFrames):
-    """Watches a console and shows the difference of two frames, and beside it the present frame itself.
-
-    So what rests stays in sight. The difference is pixels 0 to 6,399, the present frame 6,400 to 12,799.
-    """
-
-    num_pixels = 2 * NUM_PIXELS
-
-    def _look(self, words: Array, start: int) -> int:
-        end = super()._look(words, start)
-        return present_pixels(self._before, self._binary, self._columns, self._values, end)
 
 
 def stack_rows(rows: list[SparseRow], num_pixels: int = NUM_PIXELS) -> sparse.csr_matrix:

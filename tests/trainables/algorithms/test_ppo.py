@@ -13,7 +13,7 @@ from trainables.learning.inputs import SparseRows
 from trainables.learning.optimisers import Adam
 from trainables.learning.policies import ActorCritic
 from trainables.learning.returns import generalised_advantages
-from trainables.sampling.frames import DoubleFrames
+from trainables.sampling.environments import DoublePixels
 from trainables.sampling.pool import array_bytes
 from trainables.sampling.rollout import GameNumber
 
@@ -146,7 +146,7 @@ def test_a_part_of_a_game_is_worth_the_value_of_the_state_behind_it():
 def dense(x_nd):
     """Sparse rows, all of them and in order, as an array."""
     starts = np.append(x_nd.starts, len(x_nd.columns))
-    return sparse.csr_matrix((x_nd.values, x_nd.columns, starts), (len(x_nd.starts), DoubleFrames.num_pixels)).toarray()
+    return sparse.csr_matrix((x_nd.values, x_nd.columns, starts), (len(x_nd.starts), DoublePixels.num_pixels)).toarray()
 
 
 def sparse_row(x_1d):

@@ -18,7 +18,7 @@ from trainables.learning.kernels import (
 )
 from trainables.learning.policies import FilteredPolicy
 from trainables.sampling.console import PongConsole
-from trainables.sampling.frames import BOTTOM, TOP, DifferenceFrames, changed_pixels, present_pixels
+from trainables.sampling.frames import BINARY, BOTTOM, TOP, changed_pixels, present_pixels
 
 
 def test_the_sparse_networks_outputs_add_in_numpys_order():
@@ -134,7 +134,6 @@ def test_rows_are_added_in_scipys_order(rows):
 
 def test_pixels_of_real_frames_are_numpys():
     console, rng = PongConsole(), np.random.default_rng(0)
-    frames = DifferenceFrames(console.ale)
     console.reset(rng)
     before = np.stack([console.start_screen.view(np.uint64)[TOP:BOTTOM:2]] * 2)
     for _ in range(200):
@@ -144,8 +143,8 @@ def test_pixels_of_real_frames_are_numpys():
         for form, rows in ((changed_pixels, before[0]), (numpy_kernels.changed_pixels, before[1])):
             columns, values = np.empty(9000, np.int32), np.empty(9000, np.float32)
             present = present_pixels if form is changed_pixels else numpy_kernels.present_pixels
-            end = form(screen, rows, frames._binary, columns, values, 3)
-            end = present(rows, frames._binary, columns, values, end)
+            end = form(screen, rows, BINARY, columns, values, 3)
+            end = present(rows, BINARY, columns, values, end)
             found.append((columns[3:end], values[3:end]))
         np.testing.assert_array_equal(*(columns for columns, _ in found))
         np.testing.assert_array_equal(*(values for _, values in found))

@@ -4,14 +4,14 @@ import gymnasium
 import numpy as np
 import pytest
 
-from trainables.sampling import frames
+from trainables.sampling import environments
 from trainables.sampling.console import DOWN, UP, PongConsole
 from trainables.sampling.environments import DoublePixels, PongPixels
 from trainables.sampling.frames import preprocess
 
 
 def dense(row, env):
-    x = np.zeros(env.FRAMES.num_pixels, np.float32)
+    x = np.zeros(env.num_pixels, np.float32)
     columns, values, start, stop = row
     np.add.at(x, columns[start:stop], values[start:stop])
     return x
@@ -19,16 +19,16 @@ def dense(row, env):
 
 @pytest.mark.parametrize(("environment", "lit"), [(PongPixels, (15, 40)), (DoublePixels, (45, 90))])
 def test_frames_equal_the_dense_preprocessing_on_a_whole_game(monkeypatch, environment, lit):
-    monkeypatch.setattr(frames, "ROOM", 15_000)  # a game's rows fill several arrays
+    monkeypatch.setattr(environments, "ROOM", 15_000)  # a game's rows fill several arrays
     env, rng, done = environment(), np.random.default_rng(0), False
     before, row = preprocess(env.console.ale.getScreenRGB()), env.reset(rng)
-    rows, expected = [row], [np.append(0 * before, before)[: env.FRAMES.num_pixels]]
+    rows, expected = [row], [np.append(0 * before, before)[: env.num_pixels]]
     np.testing.assert_array_equal(dense(row, env), expected[0])
     while not done:
         row, _, terminated, truncated = env.step(int(rng.integers(len(env.MOVES))))
         done, now = terminated or truncated, preprocess(env.console.ale.getScreenRGB())
         rows.append(row)
-        expected.append(np.append(now - before, now)[: env.FRAMES.num_pixels])
+        expected.append(np.append(now - before, now)[: env.num_pixels])
         before = now
     matrix = env.stack(rows)
     assert len({id(columns) for columns, *_ in rows}) > 1
