@@ -76,7 +76,8 @@ def rounds(capacity: Capacity, spec: ExperimentSpec, ways: Sequence[Way]) -> lis
     at = [start, *(fmean(way.reached(rung) for way in ways) for rung in rungs)]
     found = capacity.rounds(len(spec.configurations), [each * steps for each in at])
     begins = zip(found, [round(start), *rungs], rungs, strict=False)
-    return [each._replace(begin=begin, end=end) for each, begin, end in begins]
+    last = round(max(way.end for way in ways))  # before the last rung if their other limit ends them
+    return [each._replace(begin=begin, end=min(end, last)) for each, begin, end in begins]
 
 
 def show(task: Task, plan: Plan) -> None:
