@@ -8,7 +8,7 @@ import pytest
 from experiments.read.configurations import best_configurations
 from experiments.read.experiments import read_experiment
 from experiments.record.decisions import Decision, WinnerGames, read_winner, write_decisions, write_winner
-from experiments.show.page import publish
+from experiments.show.page import Page, publish
 from experiments.show.report import report
 from experiments.show.summary import summarise, winner_lines
 from experiments.show.tables import rung_table
@@ -69,29 +69,9 @@ def test_games_at_the_sweeps_end_say_how_the_winner_plays_and_those_of_another_p
         assert ("after iteration 2 of 3" in play) != shown
 
 
-def test_the_report_shows_each_decision(halved):
-    (row,) = rung_table(read_experiment(halved))
-    assert list(row.values()) == ["2", "3", "1", "-12.0", "-12.0", "-15.0", "00001"]
-    assert "## Who went on in `halved`" in report([read_experiment(halved)]).text
-
-
 def test_without_decisions_nothing_is_said(halved):
     shutil.move(halved / "rungs.json", halved / "elsewhere")
     assert winner_lines(read_experiment(halved)) == []
-
-
-def test_the_report_names_no_trial_that_was_stopped_as_the_best(halved):
-    text = report([read_experiment(halved)]).text
-    assert "The best trial is `halved/00001_seed=1` (pg)" in text
-
-
-def test_a_failed_trial_has_no_more_to_play(tmp_path):
-    trials = [({"seed": 0}, [-20, -12.0], "RuntimeError: no luck"), ({"seed": 1}, [-20, -15, -14], "running")]
-    record = {"scheduler": "halving", "rungs": [2, 9], "swept": ["seed"], "iterations": 9}
-    folder = write_experiment(tmp_path / "results", "halved", "pg", trials, **record)
-    write_decisions(folder, [Decision(at=2, scores=[-12.0, -15.0], kept=[0, 1])])
-    first, *_ = winner_lines(read_experiment(folder, running=False))
-    assert first.endswith("The sweep is not finished: 1 trial has more to play.")
 
 
 def test_a_winner_that_was_behind_one_that_failed_later_is_said_to_have_been(tmp_path):
@@ -133,12 +113,6 @@ def test_a_winner_that_diverged_or_failed_is_said_to_have_wherever_it_is_named(
     assert read_winner(folder).ended == state
 
 
-def test_a_page_is_not_written_over_its_own_markdown(halved, tmp_path):
-    with pytest.raises(ConfigError, match=r"page\.md: accepted is the HTML page's name, as .*page\.html"):
-        publish(report([read_experiment(halved)]), tmp_path / "page.md", halved, "report.html")
-    assert not (tmp_path / "page.md").exists()
-
-
 def test_a_leader_is_compared_where_all_last_met(tmp_path):
     """Who leads is decided where all last met, and so is by how much; the other one had come to the end, too."""
     trials = [({"seed": i, "slots": 8 + i}, [-20, -12.0 - i, last], None) for i, last in enumerate((-15.0, -10.0))]
@@ -154,25 +128,36 @@ def test_a_leader_is_compared_where_all_last_met(tmp_path):
     assert "when 3 trials were last compared, at 2 iterations, it led 00001_seed=1 by 1.0 points" in sure
 
 
-def test_trials_that_a_time_budget_stopped_have_more_to_play(tmp_path):
-    trials = [({"seed": seed}, [-20, -12.0 - seed], None) for seed in range(2)]
+@pytest.mark.parametrize(
+    ("trials", "said"),
+    [
+        (
+            [({}, [-20, -12.0], "RuntimeError: no"), ({"seed": 1}, [-20, -15, -14], "running")],
+            "1 trial has more to play.",
+        ),
+        ([({}, [-20, -12.0], None), ({"seed": 1}, [-20, -15.0], None)], "2 trials have more to play."),
+    ],
+    ids=["failed", "stopped by a time budget"],
+)
+def test_a_failed_trial_has_no_more_to_play_and_one_that_a_time_budget_stopped_has(trials, said, tmp_path):
     record = {"scheduler": "halving", "rungs": [2, 9], "swept": ["seed"], "iterations": 9}
     folder = write_experiment(tmp_path / "results", "halved", "pg", trials, **record)
-    write_decisions(folder, [Decision(at=2, scores=[-12.0, -13.0], kept=[0, 1])])
-    experiment = read_experiment(folder)
-    assert [trial.state for trial in experiment.trials] == ["stopped", "stopped"]
-    assert winner_lines(experiment)[0].endswith("The sweep is not finished: 2 trials have more to play.")
+    write_decisions(folder, [Decision(at=2, scores=[-12.0, -15.0], kept=[0, 1])])
+    assert winner_lines(read_experiment(folder, running=False))[0].endswith(f"The sweep is not finished: {said}")
 
 
-def test_a_folder_in_the_place_of_a_page_is_refused_and_nothing_is_left(halved, tmp_path):
-    (tmp_path / "pages").mkdir()
-    with pytest.raises(ConfigError, match=r"pages: accepted is the HTML page's name, as .*report\.html"):
-        publish(report([read_experiment(halved)]), tmp_path / "pages", halved, "report.html")
-    assert {path.name for path in tmp_path.iterdir()} == {"pages", "results"}
-    assert not any((tmp_path / "pages").iterdir())
-
-
-def test_a_failed_trial_is_not_the_best_of_several_experiments(halved):
+def test_the_report_shows_each_decision_and_names_as_the_best_no_trial_that_was_stopped_or_failed(halved):
+    (row,) = rung_table(read_experiment(halved))
+    assert list(row.values()) == ["2", "3", "1", "-12.0", "-12.0", "-15.0", "00001"]
     failed = write_experiment(halved.parent, "failed", "pg", [({}, [-20, -5.0], "RuntimeError: no luck")])
     text = report([read_experiment(failed), read_experiment(halved)]).text
+    assert "## Who went on in `halved`" in text
     assert "The best trial is `halved/00001_seed=1` (pg)" in text
+
+
+def test_a_page_is_written_neither_over_its_own_markdown_nor_into_a_folder_and_nothing_is_left(tmp_path):
+    (tmp_path / "pages").mkdir()
+    for name, example in (("page.md", "page.html"), ("pages", "pages/report.html")):
+        with pytest.raises(ConfigError, match=rf"{name}: accepted is the HTML page's name, as .*{example};"):
+            publish(Page("# Title"), tmp_path / name, tmp_path, "report.html")
+    assert [*tmp_path.rglob("*")] == [tmp_path / "pages"]

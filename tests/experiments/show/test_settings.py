@@ -104,11 +104,9 @@ def sweep(tmp_path, trials, **record):
     return write_experiment(tmp_path, "sweep", "pg", [settings_of(i) for i in range(trials)], **record)
 
 
-@pytest.mark.parametrize(
-    "values", [[(-1) ** i * 1e308 for i in range(24)], [10.0 ** (25 * i - 300) for i in range(24)]]
-)
-def test_settings_that_no_axis_can_hold_end_no_report(tmp_path, values):
+def test_settings_that_no_axis_can_hold_end_no_report(tmp_path):
     folder = sweep(tmp_path, 24)
-    for path, value in zip(sorted(folder.glob("0*/params.json")), values, strict=True):
-        path.write_text(json.dumps(json.loads(path.read_text()) | {"extra": value}))
+    for i, path in enumerate(sorted(folder.glob("0*/params.json"))):
+        strange = {"extra": (-1) ** i * 1e308, "wide": 10.0 ** (25 * i - 300)}
+        path.write_text(json.dumps(json.loads(path.read_text()) | strange))
     assert "pg_effects.svg" in report([read_experiment(folder)]).pictures

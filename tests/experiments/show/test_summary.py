@@ -3,6 +3,7 @@
 import dataclasses
 import pickle
 import re
+from pathlib import Path
 
 import pytest
 from ray import tune
@@ -14,7 +15,7 @@ from experiments.record.lock import exclusive
 from experiments.run import lifecycle, tuner
 from experiments.show.summary import summarise
 from tests.helpers.faults import fail, faulty
-from tests.helpers.small_experiments import fit, small_spec, trial_folders
+from tests.helpers.small_experiments import small_spec, trial_folders
 from tests.helpers.trials import CARTPOLE, Trap
 from tests.helpers.written_experiments import write_checkpoint, write_experiment
 from trainables.config import TRPOConfig
@@ -54,33 +55,19 @@ def test_without_failures_the_status_is_0_and_without_results_there_is_no_best(t
 class PlantErrorPickle(tune.Callback):
     """Puts a bomb where Ray keeps a failed trial's error, as somebody does whose file cannot be overwritten."""
 
-    def __init__(self, experiment, trace):
-        self.experiment, self.trace = experiment, trace
+    def __init__(self, trace):
+        self.trace = trace
 
-    def on_experiment_end(self, trials, **info):
-        for folder in trial_folders(self.experiment):
-            (folder / "error.pkl").write_bytes(pickle.dumps(Trap(self.trace)))
-
-
-@pytest.mark.ray
-def test_a_planted_error_pkl_of_a_failed_trial_is_never_opened(ray_cluster, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(tuner, "MAX_FAILURES", 0)
-    learner = dataclasses.replace(TRPO, load=lambda: faulty(TRPO.trainable, fail, (1, 1), None))
-    folder, trace = tmp_path / "sweep", tmp_path / "exploded"
-    spec = small_spec("trpo", [TRPOConfig(**CARTPOLE)], iterations=2)
-    fit(learner, folder, spec, PlantErrorPickle(folder, trace))
-    assert summarise(read_experiment(folder, running=False)) == 1
-    (trial,) = trial_folders(folder)
-    assert f"Failed: {trial.name}: " in capsys.readouterr().err
-    assert "a bug" in (trial / "error.txt").read_text(encoding="utf-8")
-    assert not trace.exists()
-    pickle.loads((trial / "error.pkl").read_bytes())
-    assert trace.exists(), "the bomb is a real one"
+    def on_trial_error(self, iteration, trials, trial, **info):
+        Path(trial.pickled_error_file).write_bytes(pickle.dumps(Trap(self.trace)))
 
 
 @pytest.mark.ray
-def test_a_trial_that_failed_beneath_a_uri_is_in_the_summary_too(ray_cluster, tmp_path, capsys, monkeypatch):
+def test_a_failed_trial_is_in_the_summary_beneath_a_uri_too_and_its_error_pkl_is_never_opened(
+    ray_cluster, tmp_path, capsys, monkeypatch
+):
     monkeypatch.setattr(tuner, "MAX_FAILURES", 0)
+    monkeypatch.setattr(lifecycle, "made", lambda names: [PlantErrorPickle(tmp_path / "exploded")])
     monkeypatch.chdir(tmp_path)
     learner = dataclasses.replace(TRPO, load=lambda: faulty(TRPO.trainable, fail, (1, 1), None))
     uri = f"file://{tmp_path}/bucket"
@@ -91,3 +78,7 @@ def test_a_trial_that_failed_beneath_a_uri_is_in_the_summary_too(ray_cluster, tm
     output, errors = capsys.readouterr()
     assert f"Failed: {trial.name}: RuntimeError: " in errors
     assert re.search(rf"^{trial.name} +failed +1 ", output, re.MULTILINE)
+    assert "a bug" in (trial / "error.txt").read_text(encoding="utf-8")
+    assert not (tmp_path / "exploded").exists()
+    pickle.loads(next(tmp_path.rglob("error.pkl")).read_bytes())
+    assert (tmp_path / "exploded").exists(), "the bomb is a real one"
