@@ -1,6 +1,7 @@
 """Results as text, row by row, and as TensorBoard's event files."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -11,6 +12,7 @@ from tensorboardX import SummaryWriter
 from tensorboardX.proto.summary_pb2 import Summary
 from tensorboardX.summary import hparams
 
+from experiments.plan.identity import SPEED_ONLY
 from experiments.read.rows import read_rows
 from experiments.record.folders import PARAMS, RESULTS
 from experiments.run.tune_trials import trial_folder
@@ -71,6 +73,9 @@ SKIPPED = (
 )
 """Beginnings of entries that say nothing as a curve; the x-axis is ``timesteps_total``."""
 
+MEASURING = ("eval_interval", "eval_games")
+"""Settings of games that only measure, beside ``SPEED_ONLY`` those that train nothing."""
+
 FIRST = "episode_reward_mean"
 """The one tag without a family: TensorBoard shows it above the others."""
 
@@ -93,13 +98,15 @@ LAYOUT = {
 
 
 class TensorBoard(LoggerCallback):
-    """Writes scalars against environment steps, each trial's whole configuration when it starts, and pictures.
+    """Writes scalars against environment steps, each trial's settings when it starts, and pictures.
 
-    Ray's own logger writes hyperparameters only when a trial ends, and only those that were swept.
+    Ray's own logger writes hyperparameters only when a trial ends, and only those that were swept. Here are those that
+    were, and all that train a policy.
     """
 
-    def __init__(self, experiment: Path) -> None:
+    def __init__(self, experiment: Path, swept: Sequence[str]) -> None:
         self._experiment = experiment
+        self._left_out = {*SPEED_ONLY, *MEASURING}.difference(swept)
         self._writers: dict[Trial, SummaryWriter] = {}
 
     def log_trial_start(self, trial: Trial) -> None:
@@ -110,10 +117,12 @@ class TensorBoard(LoggerCallback):
         writer = self._writers[trial] = SummaryWriter(folder, flush_secs=30, purge_step=behind + 1)
         # A number must be a float for TensorBoard to sort by it.
         config = {
-            name: float(value) if isinstance(value, (int, float)) else value for name, value in trial.config.items()
+            name: float(value) if isinstance(value, (int, float)) else value
+            for name, value in trial.config.items()
+            if name not in self._left_out
         }
         # The experiment summary is left out: TensorBoard believes one trial's list of columns for all, while without
-        # it, it collects the columns of every trial.
+        # it, it collects the columns of every trial, first those that differ.
         _, session_start, _ = hparams(config, {})
         writer.file_writer.add_summary(session_start)
         writer.add_custom_scalars(LAYOUT)

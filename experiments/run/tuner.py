@@ -146,6 +146,6 @@ def _run_config(
             checkpoint_score_order=MODE,
         ),
         failure_config=tune.FailureConfig(max_failures=MAX_FAILURES),
-        callbacks=[JsonLogger(folder), TensorBoard(folder), Flush(folder), ErrorText(), *callbacks],
+        callbacks=[JsonLogger(folder), TensorBoard(folder, spec.swept), Flush(folder), ErrorText(), *callbacks],
         verbose=1 if verbose else 0,
     )
