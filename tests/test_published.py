@@ -47,7 +47,7 @@ def test_runs_that_never_arrived_are_counted(publish):
 
     side, tables = [run(-20.0, 10.0, 15.0), run(-20.0, -5.0, 12.0), run(-20.0, -20.0, -19.0)], publish.learning_tables
     assert [tables.steps_to(side, score) for score in (10, 14, 16)] == ["0.75 (2 of 3)", "1 of 3", ""]
-    assert tables.arrivals(side, 10, minutes=True) == ([500 / 60, 12.5], [12.5])
+    assert tables.arrivals(tables.in_minutes(side), 10) == ([500 / 60, 12.5], [12.5])
 
 
 def test_the_check_names_the_first_result_that_differs_and_no_time_or_name(publish):

@@ -60,11 +60,15 @@ def curves(side: Runs) -> tuple[np.ndarray, np.ndarray]:
     return side[0].end_w[:common], np.array([run.known_w[:common] for run in side])
 
 
-def arrivals(side: Runs, score: float, minutes: bool = False) -> tuple[list[float], list[float]]:
-    """When runs came to a score, and when those ended that did not: agent steps, or minutes of training."""
-    clocks = [(run, run.seconds_w / 60 if minutes else run.end_w) for run in side]
-    arrived = [float(clock_w[run.return_w >= score][0]) for run, clock_w in clocks if (run.return_w >= score).any()]
-    return arrived, [float(clock_w[-1]) for run, clock_w in clocks if not (run.return_w >= score).any()]
+def in_minutes(side: Runs) -> Runs:
+    """The runs with windows that end at minutes of training, in place of agent steps."""
+    return [run._replace(end_w=run.seconds_w / 60) for run in side]
+
+
+def arrivals(side: Runs, score: float) -> tuple[list[float], list[float]]:
+    """When runs came to a score, and when those ended that did not."""
+    found = [(run.steps_to(score), float(run.end_w[-1])) for run in side]
+    return [when for when, _ in found if when is not None], [end for when, end in found if when is None]
 
 
 def steps_to(side: Runs, score: float) -> str:
@@ -74,11 +78,6 @@ def steps_to(side: Runs, score: float) -> str:
     if half is None:
         return share if arrived else ""
     return f"{half / 1e6:.3g}" + (f" ({share})" if ended else "")
-
-
-def _minutes_to(side: Runs, score: float) -> str:
-    half = median(*arrivals(side, score, minutes=True))
-    return "" if half is None else f"{half:.1f}"
 
 
 def _signed(scores: Sequence[int]) -> list[str]:
@@ -94,7 +93,8 @@ def learners() -> str:
         low, high = (ends[-1] for ends in mean_interval(return_nw))
         last = f"{return_nw[:, -1].mean():.1f} ({low:.1f} to {high:.1f}) after {end_w[-1] / 1e6:.3g}"
         steps.append([f"{name}, `train.py {learner}`", *(steps_to(side, score) for score in scores), last])
-        minutes.append([f"minutes, {name}", *(_minutes_to(side, score) for score in scores), ""])
+        halves = [median(*arrivals(in_minutes(side), score)) for score in scores]
+        minutes.append([f"minutes, {name}", *("" if half is None else f"{half:.1f}" for half in halves), ""])
     return table(["million agent steps until", *_signed(scores), "at the end"], [*steps, *minutes])
 
 
@@ -123,7 +123,7 @@ def core_minutes() -> str:
     for learner, name in LEARNERS.items():
         side = runs(learner)
         for score in (16, 18):
-            arrived, ended = arrivals(side, score, minutes=True)
+            arrived, ended = arrivals(in_minutes(side), score)
             half = median(arrived, ended)
             spent = f"more than {2 * max(ended):.0f}" if half is None else f"{2 * half:.0f}"
             spent += f" ({len(arrived)} of {len(side)} seeds)"
