@@ -8,12 +8,14 @@ import pytest
 
 from experiments.plan.draws import trial_seeds
 from experiments.read.experiments import read_experiment
+from experiments.record.decisions import Decision, WinnerGames, read_winner, write_decisions, write_winner
 from experiments.record.spec import ExperimentSpec
-from experiments.run.after_sweep import fresh_seeds
+from experiments.run import after_sweep
+from experiments.run.after_sweep import fresh_seeds, play_winner
 from tests.helpers.programs import ROOT, SWEEPS, begin, call, run
 from tests.helpers.small_experiments import iterations, rows, trial_folders
 from tests.helpers.trials import wait_until
-from tests.helpers.written_experiments import forked_from, write_experiment
+from tests.helpers.written_experiments import forked_from, write_experiment, write_policies
 
 RESULTS = ROOT / "experiments" / "results.py"
 FLAGS = ["--scheduler", "fifo", "--num-samples", 2, "--iterations", 2, "--num-workers", 1]
@@ -127,3 +129,16 @@ def test_the_confirmation_comes_where_a_time_budget_ended_the_sweep_before_all_t
     listed = call("results.py", "list")[1]
     assert re.search(r"^short\s+finished", listed, re.MULTILINE)
     assert "Resume" not in listed
+
+
+def test_a_winner_that_failed_after_its_games_plays_once_more(tmp_path, monkeypatch):
+    trials = [({}, [-20.0], "running"), ({"seed": 1}, [-19.0, -18.0], "RuntimeError: no luck")]
+    folder = write_experiment(tmp_path, "halved", "pg", trials, scheduler="halving", rungs=[1, 3], iterations=3)
+    write_decisions(folder, [Decision(at=1, scores=[-20.0, -19.0], kept=[1])])
+    write_policies(trial_folders(folder)[1], "pg", {2: -18})
+    write_winner(folder, games := WinnerGames(trial=1, iteration=2, games=10, metrics={}))
+    played = []
+    monkeypatch.setattr(after_sweep, "_play", lambda *of: (played.append(of) or games, None))
+    for _ in range(2):
+        play_winner(read_experiment(folder, running=False))
+    assert (len(played), read_winner(folder).ended) == (1, "failed")
