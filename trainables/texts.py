@@ -1,4 +1,4 @@
-"""Texts from files that nobody vouches for: bounded, and without what a terminal would obey."""
+"""Texts: those from files that nobody vouches for bounded, and without what a terminal would obey."""
 
 import io
 import json
@@ -15,6 +15,11 @@ MAX_JSON_BYTES = 2**25
 
 MAX_DIGITS = 40
 """Of a whole number: more than seeds have, and less than a float holds."""
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 trial``, ``2 trials``."""
+    return f"{count} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def printable(text: str) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trainables.checks import ConfigError
+from trainables.texts import counted
 
 ITERATIONS = 150
 """Updates of a trial of train.py, unless it is told otherwise: both learners play better than even by then."""
@@ -81,7 +82,7 @@ class Budget:
 
     def __str__(self) -> str:
         words = [f"{self.timesteps:,} agent steps"] if self.timesteps else []
-        return " or ".join(words + ([f"{self.iterations} iterations"] if self.iterations else []))
+        return " or ".join(words + ([counted(self.iterations, "iteration")] if self.iterations else []))
 
 
 def duration(seconds: float) -> str:

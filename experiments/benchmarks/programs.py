@@ -23,6 +23,7 @@ from experiments.run.ray_session import start_ray
 from experiments.run.tuner import make_tuner
 from trainables.checks import ConfigError
 from trainables.config import PGConfig
+from trainables.texts import counted
 from trainables.trainable import PongPG
 
 SETTINGS = REINFORCE | {"num_workers": local_cpus(), "eval_interval": 0}
@@ -51,7 +52,7 @@ def benchmark_tune(flags: Tune) -> Iterator[Table]:
         {"side": name, "s/update": Spread.of(values), "of bare": Spread.of(np.divide(values, sides["bare learner"]))}
         for name, values in sides.items()
     ]
-    title = f"PongPG, 10 games per update, {local_cpus()} workers, {flags.iterations - 1} updates a run"
+    title = f"PongPG, 10 games per update, {counted(local_cpus(), 'worker')}, {flags.iterations - 1} updates a run"
     note = "Both play the same games. Under Tune come logs and a checkpoint every 5 updates, while workers play on."
     yield Table(title, rows, note)
     command = f"python experiments/{PROGRAMS['pg']} --smoke-test"

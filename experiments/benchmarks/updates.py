@@ -15,6 +15,7 @@ from experiments.run.ray_session import start_ray
 from trainables.sampling.pool import array_bytes
 from trainables.sampling.rollout import GameNumber
 from trainables.sampling.worker import PlayedBlock, Worker
+from trainables.texts import counted
 from trainables.trainable import PongPG, PongTrainable, PongTRPO
 
 RAYS_EXAMPLE = {
@@ -63,7 +64,7 @@ def _whole_iterations(trainable: type[PongTrainable], rounds: int) -> Iterator[T
     trial.stop()
     iteration = f"{trial.settings.updates} updates of {trial.settings.segments_steps // trial.settings.updates:,} steps"
     note = f"An iteration is {iteration}, and an evaluation every {usual} iterations, which is counted as 1/{usual}."
-    yield Table(f"{name}, {workers} workers, whole iterations", measure.shares(rates, "frames/s"), note)
+    yield Table(f"{name}, {counted(workers, 'worker')}, whole iterations", measure.shares(rates, "frames/s"), note)
     rows = [{"part": part, "share": Spread.of([each[part] for each in parts[1:]])} for part in parts[0]]
     note = "Idle: of the workers' time in a rollout, what they had nothing to play."
     yield Table("Parts of an iteration", rows, note)

@@ -15,6 +15,7 @@ from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import Space, grid
 from trainables.checks import ConfigError, require_used
 from trainables.config import Config
+from trainables.texts import counted
 
 EVAL_INTERVAL = 40
 """Iterations between evaluations of a sweep's trials, where nobody sets it; a trial alone has 20. Every 20 iterations,
@@ -76,8 +77,8 @@ def require_fits(config: Config, resources: ClusterResources) -> None:
     if config.num_workers > most:
         raise ConfigError(
             f"num_workers={config.num_workers} needs {config.num_workers * config.cpus_per_worker:g} CPUs, and here is"
-            f" room on {resources} for {most} workers of {config.cpus_per_worker:g}: ask for fewer, or for less"
-            " cpus_per_worker"
+            f" room on {resources} for {counted(most, 'worker')} of {config.cpus_per_worker:g}: ask for fewer, or for"
+            " less cpus_per_worker"
         )
 
 

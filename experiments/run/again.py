@@ -29,6 +29,7 @@ from trainables.checkpoints import CheckpointError
 from trainables.checks import ConfigError
 from trainables.sampling.film import Film
 from trainables.sampling.training_games import TrainingGame, TrainingGames
+from trainables.texts import counted
 from trainables.trainable import PongTrainable
 
 MAX_SHOTS = 1200
@@ -60,14 +61,16 @@ def verify(experiment: Experiment, iterations: int, seed: int, num_workers: int)
     rows = [row for stretch in chosen for row in stretch.rows]
     seconds = sum(row.get("time_this_iter_s", 0.0) * row.get("perf/workers", 1.0) for row in rows) / num_workers
     line(
-        f"Playing {len(rows)} of {sum(len(stretch.rows) for stretch in whole)} iterations again with {num_workers}"
-        f" workers: about {duration(seconds)}, by what they took (--seed {seed} draws the same ones)"
+        f"Playing {len(rows)} of {counted(sum(len(stretch.rows) for stretch in whole), 'iteration')} again with"
+        f" {counted(num_workers, 'worker')}: about {duration(seconds)}, by what they took (--seed {seed} draws the"
+        " same ones)"
     )
     if not _all_the_same(experiment.learner, chosen, num_workers):
         line(f"Possible reason: {', '.join(changes)}" if changes else "Code and libraries are the same ones.")
         return False
     ends = [stretch.end for stretch in chosen if stretch.end]
-    line(f"The same, bit for bit: {len(rows)} rows, and the arrays of {len(ends)} checkpoints at which they end")
+    checkpoints = counted(len(ends), "checkpoint")
+    line(f"The same, bit for bit: {counted(len(rows), 'row')}, and the arrays of {checkpoints} at which they end")
     return not wrong
 
 
@@ -153,8 +156,8 @@ def replay(recorded: Recorded, wanted: WantedGame, num_workers: int) -> tuple[Tr
         raise ConfigError(f"iteration {wanted.iteration} cannot be played again: {'; '.join(recorded.notes)}")
     start = stretches[-1]
     count = wanted.iteration - start.first + 1
-    what = "1 iteration" if count == 1 else f"{count} iterations"
-    line(f"Playing {what} again, from {start.origin}, with {num_workers} workers")
+    what, workers = counted(count, "iteration"), counted(num_workers, "worker")
+    line(f"Playing {what} again, from {start.origin}, with {workers}")
     with player(recorded.trial.learner, num_workers) as begin:
         trial = begin(start)
         game = _play_to(trial, recorded.trial, wanted)

@@ -19,6 +19,7 @@ from experiments.run.task import Task, best_checkpoint
 from experiments.show.text import Rows, print_table, say
 from trainables.config import Config
 from trainables.sampling.console import agent_step
+from trainables.texts import counted
 
 SHOWN = 27
 """Trials that are listed."""
@@ -107,7 +108,7 @@ def show(task: Task, plan: Plan) -> None:
         say(_confirmation(plan, task.learner, min(sweep.confirm, len(spec.configurations))))
     where = f"{task.run.storage_path}/{task.run.name or f'{task.learner.name}-DATE-TIME'}"
     say(
-        f"Scheduler {spec.scheduler}; a checkpoint every {spec.checkpoint_frequency} iterations, at most"
+        f"Scheduler {spec.scheduler}; a checkpoint every {counted(spec.checkpoint_frequency, 'iteration')}, at most"
         f" {task.checkpoint_bytes / 1e6:,.0f} MB of them in {where}."
     )
 
@@ -116,11 +117,10 @@ def _counted(spec: ExperimentSpec) -> str:
     """``9 trials``, or ``9 configurations of 3 seeds each (27 trials)``."""
     configs, configurations = len(spec.configs), spec.configurations
     if not spec.configuration_of:
-        return "1 trial" if configs == 1 else f"{configs} trials"
+        return counted(configs, "trial")
     least, most = min(map(len, configurations)), max(map(len, configurations))
     of = f"{most} seeds each" if least == most else f"{least} to {most} seeds"
-    noun = "configuration" if len(configurations) == 1 else "configurations"
-    return f"{len(configurations)} {noun} of {of} ({configs} trials)"
+    return f"{counted(len(configurations), 'configuration')} of {of} ({counted(configs, 'trial')})"
 
 
 def _in_words(plan: Plan, spec: ExperimentSpec) -> str:
@@ -186,6 +186,6 @@ def _confirmation(plan: Plan, learner: Learner, best: int) -> str:
     seeds = plan.sweep.confirm_seeds
     seconds = plan.seconds(learner) / len(plan.configs) * best * seeds
     return (
-        f"Then the best {best} again, {seeds} fresh seeds each: {best * seeds} trials of {plan.sweep.budget},"
-        f" about {duration(seconds)} more, beyond the time budget."
+        f"Then the best {best} again, {counted(seeds, 'fresh seed')} each: {counted(best * seeds, 'trial')} of"
+        f" {plan.sweep.budget}, about {duration(seconds)} more, beyond the time budget."
     )

@@ -26,6 +26,7 @@ from experiments.record.spec import Confirm, ExperimentSpec, ForkOf, Start
 from trainables.checks import ConfigError
 from trainables.config import Config
 from trainables.metrics import METRIC
+from trainables.texts import counted
 
 RESERVE_BYTES = 200 * 2**20
 """Free disk space below which nothing is written any more: for what is being written already."""
@@ -206,7 +207,7 @@ def starting_points(
     starts = [best_checkpoint(trial) for trial in restored]
     furthest = max((row for _, row in starts), key=spec.budget.share)
     if spec.budget.share(furthest) == 1:
-        stand = f"{furthest['training_iteration']} iterations, {furthest['timesteps_total']:,} steps"
+        stand = f"{counted(furthest['training_iteration'], 'iteration')}, {furthest['timesteps_total']:,} steps"
         raise ConfigError(
             f"{spec.budget}: a trial of {run.fork} has {stand} already, and they are counted from its beginning;"
             " give more"

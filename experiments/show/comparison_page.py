@@ -28,7 +28,8 @@ from experiments.show.figures import (
 from experiments.show.origins import add_origins
 from experiments.show.page import Page
 from experiments.show.report import add_arrivals
-from experiments.show.text import Rows, code, counted, number, to_markdown
+from experiments.show.text import Rows, code, number, to_markdown
+from trainables.texts import counted
 
 METHOD = (
     "Returns are means over the games that ended in a window of {window:,} agent steps, with sampled actions; Dopamine"

@@ -16,9 +16,9 @@ from matplotlib.ticker import EngFormatter, MaxNLocator, MultipleLocator
 from experiments.read.configurations import Configuration
 from experiments.read.statistics import mean_interval
 from experiments.show.tables import Speed
-from experiments.show.text import counted
 from trainables.metrics import METRIC
 from trainables.sampling.console import agent_step
+from trainables.texts import counted
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 INK, GREY = "#333333", "#bbbbbb"
@@ -63,7 +63,7 @@ def learning_curves(configurations: Sequence[Configuration], labels: Sequence[st
     figure = new_figure(3.2)
     axes = figure.add_subplot()
     if others > 0:
-        axes.plot([], color=GREY, label=f"{counted(others, 'other configuration')}")
+        axes.plot([], color=GREY, label=counted(others, "other configuration"))
     for index, (configuration, label) in reversed(list(enumerate(zip(configurations, labels, strict=True)))):
         coloured = index < len(COLOURS)
         _draw(axes, configuration, x, COLOURS[index] if coloured else GREY, label if coloured else None)

@@ -24,11 +24,6 @@ def number(value: float, digits: int = 1) -> str:
     return f"{value:,.{digits}f}" if math.isfinite(value) else ""
 
 
-def counted(count: int, noun: str) -> str:
-    """``1 trial``, ``2 trials``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def code(text: str) -> str:
     """A name from a file as Markdown that shows it as it stands, whatever is in it."""
     return "`" + (printable(text).replace("`", "'").replace("|", "¦") or " ") + "`"

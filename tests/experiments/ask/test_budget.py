@@ -39,6 +39,7 @@ def test_trials_are_compared_by_steps_where_steps_are_limited():
     units = [(budget.unit, budget.time_attr) for budget in (Budget(5), Budget(5, 9), Budget(None, 9))]
     assert units == [("iterations", "training_iteration")] + 2 * [("timesteps", "timesteps_total")]
     assert str(Budget(5, 2_000_000)) == "2,000,000 agent steps or 5 iterations"
+    assert str(Budget(1, None)) == "1 iteration"
 
 
 def test_each_limit_can_be_extended():
