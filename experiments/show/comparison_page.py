@@ -28,6 +28,7 @@ from experiments.show.figures import (
 from experiments.show.origins import add_origins
 from experiments.show.page import Page
 from experiments.show.report import add_arrivals
+from experiments.show.tables import with_remarks
 from experiments.show.text import Rows, code, number, to_markdown
 from trainables.texts import counted
 
@@ -144,7 +145,7 @@ def side_table(comparison: Comparison) -> Rows:
             {
                 "configuration": side.label,
                 "learner": configuration.learner,
-                "seeds": ", ".join(map(str, scores)) + (f" ({remarks})" if (remarks := configuration.remarks) else ""),
+                "seeds": with_remarks(scores, configuration),
                 "mean return": number(float(values.mean()), 2),
                 "interquartile mean": number(interquartile_mean(values), 2),
                 "lowest": number(float(values.min()), 2),

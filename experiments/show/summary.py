@@ -146,11 +146,8 @@ def summarise(experiment: Experiment) -> int:
             line(f"Best trial: {best.name}; {ending(best)}")
         if checkpoints := saved_policies.of_trial(best.folder):
             newest = checkpoints[-1]
-            later = (
-                f", of iteration {newest.iteration}; later ones are on none"
-                if newest.iteration < best.iterations
-                else ""
-            )
+            behind = newest.iteration < best.iterations
+            later = f", of iteration {newest.iteration}; later ones are on none" if behind else ""
             line(f"Checkpoint: {display(newest.folder)}{later}")
     failed = [trial for trial in experiment.trials if trial.state == "failed"]
     for trial in failed:

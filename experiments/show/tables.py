@@ -54,7 +54,7 @@ def configuration_table(configurations: Sequence[Configuration], labels: Sequenc
         {
             "configuration": label,
             "learner": configuration.learner,
-            "seeds": _seeds(configuration),
+            "seeds": with_remarks(sorted(trial.seed for trial in configuration.arrived), configuration),
             "steps": span([trial.steps for trial in configuration.arrived]),
             "mean of last": number(configuration.score),
             "95% interval": _interval(configuration.scores),
@@ -67,10 +67,9 @@ def _interval(scores: np.ndarray) -> str:
     return " to ".join(number(float(end)) for end in mean_interval(scores)) if len(scores) > 1 else ""
 
 
-def _seeds(configuration: Configuration) -> str:
+def with_remarks(seeds: Iterable[int], configuration: Configuration) -> str:
     """The seeds that have results, and what the mean over them does not say."""
-    seeds = ", ".join(map(str, sorted(trial.seed for trial in configuration.arrived)))
-    return f"{seeds} ({configuration.remarks})" if configuration.remarks else seeds
+    return ", ".join(map(str, seeds)) + (f" ({configuration.remarks})" if configuration.remarks else "")
 
 
 def span(values: Sequence[int]) -> str:
