@@ -244,5 +244,5 @@ def _require_cpus(num_workers: int, cpus_per_worker: float) -> None:
     if room < num_workers:
         where = "what the trial reserved" if group else "the cluster"
         raise RuntimeError(
-            f"{num_workers} rollout workers of {cpus_per_worker:g} CPUs each do not fit: {where} holds {room}"
+            f"num_workers={num_workers} with cpus_per_worker={cpus_per_worker:g} does not fit: {where} holds {room}"
         )

@@ -66,7 +66,8 @@ def test_a_stopped_program_saves_says_how_to_go_on_and_goes_on(tmp_path):
 @pytest.mark.slow
 def test_a_signal_to_ray_as_well_as_a_batch_system_sends_it_ends_the_program_at_once(tmp_path):
     experiment = tmp_path / "results" / "stopped"
-    process = begin(TRAIN, "trpo", *ENDLESS, "--name", "stopped", cwd=tmp_path)
+    words = ["trpo", *ENDLESS, "--name", "stopped", "--resume-or-start"]
+    process = begin(TRAIN, *words, cwd=tmp_path)
     wait_for_rows(experiment, 3, process, tmp_path)
     os.killpg(process.pid, signal.SIGTERM)
     assert process.wait(30) == 128 + signal.SIGTERM
@@ -75,7 +76,7 @@ def test_a_signal_to_ray_as_well_as_a_batch_system_sends_it_ends_the_program_at_
     assert log.endswith("train.py trpo --resume results/stopped\n")
     (trial,) = trial_folders(experiment)
     newest, _ = last_arrays(trial)
-    process = begin(TRAIN, "trpo", "--resume", "stopped", cwd=tmp_path)
+    process = begin(TRAIN, *words, cwd=tmp_path)
     wait_for_rows(experiment, newest + 3, process, tmp_path)
     process.kill()
     process.wait()

@@ -199,7 +199,7 @@ def test_a_pool_whose_only_worker_cannot_be_replaced_ends_in_an_error(make_pool,
 
 
 def test_workers_that_cannot_be_are_refused(make_pool):
-    with pytest.raises(RuntimeError, match="5 rollout workers of 1 CPUs each do not fit: the cluster holds 4"):
+    with pytest.raises(RuntimeError, match="num_workers=5 with cpus_per_worker=1 does not fit: the cluster holds 4"):
         make_pool(EchoWorker, 5)
     with pytest.raises(RuntimeError, match="a rollout worker could not be built: ZeroDivisionError"):
         make_pool(faults.fail, 1)
