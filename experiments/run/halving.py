@@ -38,7 +38,7 @@ class Halving(Rounds):
         super().__init__(learner, folder, spec, restored)
         self._rungs = spec.rungs or []
         self._decisions = read_decisions(folder)
-        self._pace = _Pace(spec.time_budget_s or math.inf)
+        self._deadline = time.monotonic() + (spec.time_budget_s or math.inf)
         self._lending = Lending(learner)
 
     def round_end(self, trial: Trial) -> float:
@@ -49,7 +49,7 @@ class Halving(Rounds):
         """Send decisions again that may not have come home; begin to measure how fast all trials are together."""
         if self._decisions:
             self.write_down(write_decisions, self._decisions)
-        self._pace.begin(self._steps(trials))
+        self._measured_since, self._steps_before = time.monotonic(), self._steps(trials)
 
     def choose(self, ready: Sequence[Trial], running: Sequence[Trial]) -> Trial | None:
         """The next trial for which a core is free, with its workers."""
@@ -85,14 +85,15 @@ class Halving(Rounds):
         self._decisions.append(decision)
         self.write_down(write_decisions, self._decisions)
         steps = (self._rungs[len(self._decisions)] - decision.at) * len({*kept} & {*waiting})
-        too_long = len(go_on) > 1 and self._pace.too_long(self._steps(trials), steps)
+        seconds, left = self._seconds(trials, steps), self._deadline - time.monotonic()
+        too_long = len(go_on) > 1 and seconds > left
         for index, trial in waiting.items():
             if too_long or index not in kept:
                 tune_controller.stop_trial(trial)
         if too_long:
             print(
-                f"The next round of {len(kept)} trials would take about {duration(self._pace.seconds(steps))}, and"
-                f" {duration(self._pace.left)} are left: the sweep ends here. --resume goes on.",
+                f"The next round of {len(kept)} trials would take about {duration(seconds)}, and {duration(left)} are"
+                " left: the sweep ends here. --resume goes on.",
                 flush=True,
             )
 
@@ -112,25 +113,7 @@ class Halving(Rounds):
     def _steps(self, trials: Mapping[int, Trial]) -> float:
         return sum(trial.last_result.get(self.time_attr, 0) for trial in trials.values())
 
-
-class _Pace:
-    """How fast all trials are together, and what time there is left."""
-
-    def __init__(self, seconds: float) -> None:
-        self._deadline = time.monotonic() + seconds
-        self._steps = self._rate = 0.0
-
-    def begin(self, steps: float) -> None:
-        self._began, self._steps = time.monotonic(), steps
-
-    @property
-    def left(self) -> float:
-        return self._deadline - time.monotonic()
-
-    def seconds(self, steps: float) -> float:
-        """Of so many more steps at the pace so far; 0 if nothing was played yet."""
-        return steps / self._rate if self._rate else 0.0
-
-    def too_long(self, so_far: float, steps: float) -> bool:
-        self._rate = (so_far - self._steps) / (time.monotonic() - self._began)
-        return self.seconds(steps) > self.left
+    def _seconds(self, trials: Mapping[int, Trial], steps: float) -> float:
+        """Of so many more steps at the pace so far of all trials together; 0 if nothing was played yet."""
+        played = self._steps(trials) - self._steps_before
+        return steps * (time.monotonic() - self._measured_since) / played if played else 0.0

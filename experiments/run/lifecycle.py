@@ -41,7 +41,7 @@ from experiments.run.after_sweep import (
 from experiments.run.callbacks import made
 from experiments.run.ray_internals import require_internals
 from experiments.run.ray_session import require_shared, start_ray
-from experiments.run.stop_signals import StopSignals
+from experiments.run.stopping import StopSignals
 from experiments.run.task import Task, forked_from, require_possible, starting_points
 from experiments.run.tuner import fit
 from experiments.show.summary import summarise

@@ -2,14 +2,102 @@
 has a row is played again."""
 
 import math
+import os
+import signal
+import sys
+import threading
 import time
+from types import FrameType
 from typing import Any
 
+from ray import tune
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import TrialScheduler
 
+from experiments.run.ray_internals import own_ray_ended
 from experiments.run.rounds import playing
-from experiments.run.stop_signals import StopSignals
+
+WATCH_INTERVAL_S = 0.5
+"""Seconds between looks whether Ray is still there to save with."""
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
+"""Ctrl-C, the end that a batch system sets, a terminal that is closed, and the warning before such an end."""
+
+
+def handle_all(handler: Any) -> None:
+    """Have ``handler`` called for all of them, but for SIGHUP under ``nohup``."""
+    for number in SIGNALS:
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
+class StopSignals(tune.Callback):
+    """The first signal is ``received``, and the experiment then ends in good order; a second one ends it at once.
+
+    Where Ray's processes were sent the signal too, as `timeout` and batch systems do, nothing can be saved. The program
+    then ends at once, where Tune would wait for a minute, and ``resume``, a command, goes on from the last checkpoints.
+    """
+
+    received: signal.Signals | None = None
+
+    def __init__(self, resume: str = "") -> None:
+        self._resume, self._released = resume, threading.Event()
+
+    def setup(self, stop: Any = None, num_samples: Any = None, total_num_samples: Any = None, **info: Any) -> None:
+        """Put ourselves before Tune's handler, which is in place by now."""
+        self._released.clear()
+        self._tunes_handler = signal.getsignal(signal.SIGINT)
+        handle_all(self._handle)
+
+    def release(self) -> None:
+        """Until another experiment runs, a signal ends the program, with the same status: there is nothing to save."""
+        self._released.set()
+        handle_all(_exit)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.received:
+            _say("Stopped at once.")
+            os._exit(128 + number)
+        self.received = signal.Signals(number)
+        _say(f"{self.received.name}: saving as iterations end. Once more, and it ends at once.")
+        threading.Thread(target=self._end_without_ray, args=[128 + number], daemon=True).start()
+
+    def end_experiment(self) -> None:
+        """Have Tune end the experiment, as its own handler of SIGINT does."""
+        assert callable(self._tunes_handler)
+        self._tunes_handler(signal.SIGINT, None)
+        signal.signal(signal.SIGINT, self._handle)  # Tune's handler has put back the one before it
+
+    def _end_without_ray(self, status: int) -> None:
+        while not self._released.wait(WATCH_INTERVAL_S):
+            if own_ray_ended():
+                _say("Ray was ended, too: nothing more can be saved.")
+                print(f"Resume:  {self._resume}", flush=True)
+                os._exit(status)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Nothing: Tune pickles callbacks, and its own handler cannot be."""
+        return {}
+
+    @property
+    def status(self) -> int | None:
+        """The exit status of a program that was stopped, as shells have it; None if it was not."""
+        return self.received and 128 + self.received
+
+
+def _exit(number: int, frame: FrameType | None) -> None:
+    _say(f"{signal.Signals(number).name}: stopped.")
+    os._exit(128 + number)  # whatever runs now, be it Ray's own end: its processes see that this one has gone
+
+
+def _say(text: str) -> None:
+    """Print a line. Where the terminal has gone, as it has with SIGHUP, this and all that follows goes nowhere."""
+    try:
+        sys.stdout.flush()
+        print(f"\n{text}", file=sys.stderr, flush=True)
+    except OSError:
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class Stop:

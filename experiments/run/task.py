@@ -118,12 +118,21 @@ def require_free(run: RunFlags, confirms: bool) -> None:
 
 
 def require_possible(learner: Learner, spec: ExperimentSpec, run: RunFlags) -> int:
-    """The most bytes that a new experiment's checkpoints take. Raises ConfigError if it cannot be."""
+    """The most bytes that a new experiment's checkpoints take. Raises ConfigError if it cannot be, or has no room."""
     require_free(run, bool(spec.confirm))
     try:
-        return _require_disk(run.folder, learner, spec)
+        need = checkpoint_bytes(learner, spec)
     except ValueError as error:  # an environment of another form than the learner takes
         raise ConfigError(str(error)) from None
+    path = run.folder.absolute()
+    free = shutil.disk_usage(next(folder for folder in (path, *path.parents) if folder.exists())).free
+    if need + RESERVE_BYTES > free:
+        hint = "" if spec.keep_checkpoints else "; --keep-checkpoints best takes less"
+        raise ConfigError(
+            f"--storage-path {run.folder}: checkpoints take up to {need / 1e6:,.0f} MB and"
+            f" {RESERVE_BYTES / 1e6:,.0f} MB stay free, but {free / 1e6:,.0f} MB are left on that disk{hint}"
+        )
+    return need
 
 
 def factory(typed: str) -> Callable[[], Any]:
@@ -132,19 +141,6 @@ def factory(typed: str) -> Callable[[], Any]:
     if not callable(found):
         raise ConfigError(f"--callback {typed}: {found!r} cannot be called; accepted is a function or a class")
     return found
-
-
-def _require_disk(storage_path: Path, learner: Learner, spec: ExperimentSpec) -> int:
-    """The bytes of ``checkpoint_bytes``. Raises ConfigError if the disk has no room for them."""
-    folder = next(path for path in (storage_path.absolute(), *storage_path.absolute().parents) if path.exists())
-    need, free = checkpoint_bytes(learner, spec), shutil.disk_usage(folder).free
-    if need + RESERVE_BYTES > free:
-        hint = "" if spec.keep_checkpoints else "; --keep-checkpoints best takes less"
-        raise ConfigError(
-            f"--storage-path {storage_path}: checkpoints take up to {need / 1e6:,.0f} MB and"
-            f" {RESERVE_BYTES / 1e6:,.0f} MB stay free, but {free / 1e6:,.0f} MB are left on that disk{hint}"
-        )
-    return need
 
 
 def checkpoint_bytes(learner: Learner, spec: ExperimentSpec) -> int:

@@ -22,8 +22,7 @@ from experiments.run.progress import IterationLines, SweepView
 from experiments.run.ray_internals import ErrorText
 from experiments.run.ray_session import ship
 from experiments.run.rounds import Rounds
-from experiments.run.stop_signals import StopSignals
-from experiments.run.stopping import Stop, stoppable
+from experiments.run.stopping import Stop, StopSignals, stoppable
 from experiments.run.tune_trials import PlannedTrials, TrialName
 from trainables.metrics import METRIC, MODE
 from trainables.versions import OtherSourcesError

@@ -5,13 +5,12 @@ import signal
 import subprocess
 import sys
 import threading
-from subprocess import PIPE
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from experiments.record.spec import INTERRUPTED, ExperimentSpec
-from experiments.run.stop_signals import SIGNALS, StopSignals
+from experiments.run.stopping import SIGNALS, StopSignals
 from tests.helpers.programs import ROOT, SWEEPS, TRAIN, begin, listening
 from tests.helpers.small_experiments import assert_tensorboard_shows, iterations, last_arrays, trial_folders
 from tests.helpers.trials import wait_until
@@ -171,28 +170,28 @@ def signals():
 
 BETWEEN = """
 import atexit, os, signal, sys
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup has ignored
-from experiments.run.stop_signals import StopSignals
-signals = StopSignals()
-signals.setup()
-signals.release()
-atexit.register(os.kill, os.getpid(), int(sys.argv[1]))
-if sys.argv[2] == "between":
-    os.kill(os.getpid(), int(sys.argv[1]))
-    print("went on")
+from experiments.run.stopping import SIGNALS, StopSignals
+for number, moment in zip(SIGNALS, ["at the end", "between"] * 2):
+    if child := os.fork():
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        continue
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup has ignored
+    signals = StopSignals()
+    signals.setup()
+    signals.release()
+    atexit.register(os.kill, os.getpid(), number)
+    if moment == "between":
+        os.kill(os.getpid(), number)
+        print("went on")
+    sys.exit()
 """
 
 
 def test_a_signal_between_a_sweep_and_its_confirmation_or_as_a_program_ends_ends_it_without_a_traceback():
-    moments = ["at the end", "between"] * 2
-    words = [
-        [sys.executable, "-c", BETWEEN, str(int(number)), moment]
-        for number, moment in zip(SIGNALS, moments, strict=True)
-    ]
-    running = [subprocess.Popen(each, cwd=ROOT, stdout=PIPE, stderr=PIPE, text=True) for each in words]
-    for number, process in zip(SIGNALS, running, strict=True):
-        assert process.communicate() == ("", f"\n{number.name}: stopped.\n")
-        assert process.returncode == 128 + number
+    """A process for each signal, which one forks that has loaded Ray."""
+    ended = subprocess.run([sys.executable, "-c", BETWEEN], cwd=ROOT, capture_output=True, text=True)
+    assert ended.stderr == "".join(f"\n{number.name}: stopped.\n" for number in SIGNALS)
+    assert ended.stdout.split() == [str(128 + number) for number in SIGNALS]
 
 
 def test_a_signal_to_an_experiment_that_runs_is_kept_for_its_end(capsys, signals):

@@ -9,8 +9,7 @@ from ray import tune
 from experiments.plan.learners import TRPO
 from experiments.read.experiments import read_experiment
 from experiments.read.restored import describe, restore
-from experiments.run.stop_signals import StopSignals
-from experiments.run.stopping import Stop
+from experiments.run.stopping import Stop, StopSignals
 from experiments.run.tuner import fit_once, make_tuner
 from experiments.show.summary import summarise
 from tests.helpers.small_experiments import InterruptAt, iterations, last_arrays, small_spec, trial_folders
