@@ -125,7 +125,8 @@ def require_possible(learner: Learner, spec: ExperimentSpec, run: RunFlags) -> i
     except ValueError as error:  # an environment of another form than the learner takes
         raise ConfigError(str(error)) from None
     path = run.folder.absolute()
-    free = shutil.disk_usage(next(folder for folder in (path, *path.parents) if folder.exists())).free
+    above = next(folder for folder in (path, *path.parents) if os.path.exists(folder))  # False where one may not look
+    free = shutil.disk_usage(above).free
     if need + RESERVE_BYTES > free:
         hint = "" if spec.keep_checkpoints else "; --keep-checkpoints best takes less"
         raise ConfigError(

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -39,6 +40,24 @@ def test_readmes_first_commands_work_for_a_user_who_can_write_one_folder_alone(t
     assert '"smoke/00000_' in done.stdout, "TensorBoard shows the runs"
     assert {path.suffix for path in tmp_path.glob("**/*") if path.is_file()} >= {".gif", ".html", ".safetensors"}
     assert {path.stat().st_uid for path in tmp_path.glob("**/*")} == {2000}
+
+
+@pytest.mark.slow
+@needs_root
+def test_two_users_train_at_once_on_one_machine_each_with_files_that_are_private(tmp_path):
+    words = shlex.join(command(TRAIN, "pg", *SMOKE, "--name", "run"))
+    users, switch = (2000, 2001), "setpriv --clear-groups --reuid"
+    shell = ["chmod 711 ."] + [f"mkdir {uid} && chown {uid} {uid}" for uid in users]
+    shell += [f"(cd {uid} && {switch} {uid} --regid {uid} {words}) & run{uid}=$!" for uid in users]
+    shell += [f"wait $run{uid}" for uid in users] + ["stat -c 'private: %u %a' /tmp/pong-*"]
+    inside = contained(["bash", "-ec", "\n".join(shell)], tmp_path, uid=0)
+    done = subprocess.run(inside, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.findall(r"private: .*", done.stdout) == [f"private: {uid} 700" for uid in users]
+    for uid in users:
+        folder = tmp_path / str(uid)
+        assert (folder / "results" / "run" / "00000" / "result.json").is_file()
+        assert {path.stat().st_uid for path in folder.glob("**/*")} == {uid}
 
 
 @pytest.mark.slow
