@@ -67,7 +67,7 @@ class Report(Several):
     def run(self) -> None:
         """Write the report."""
         experiments = self.read()
-        from experiments.show.page import publish  # matplotlib takes a second to import
+        from experiments.show.page import publish  # matplotlib, which --help and a wrong name do without
         from experiments.show.report import report
 
         publish(report(experiments), self.out, experiments[0].folder, "report.html")
@@ -102,7 +102,7 @@ class Compare(Several):
         """Write the page, and print what can be told apart."""
         groups = [read_group(self.storage_path, names) for names in self.experiments or [""]]
         found = compare(groups, self.window, self.steps, self.best)
-        from experiments.show.comparison_page import comparison_page, verdict  # matplotlib takes a second to import
+        from experiments.show.comparison_page import comparison_page, verdict  # matplotlib
         from experiments.show.page import publish
 
         page = comparison_page(found, [experiment for group in groups for experiment in group])

@@ -55,6 +55,16 @@ def test_a_container_without_any_temporary_folder_is_named_in_one_line(tmp_path)
 
 
 @needs_root
+def test_a_folder_into_which_a_user_may_not_look_is_named_in_one_line(tmp_path):
+    (tmp_path / "closed").mkdir(mode=0o700)
+    status, _, complaint = answer([*SMOKE, "--storage-path", "closed/results"], tmp_path)
+    assert (status, complaint) == (
+        2,
+        "train.py: error: --storage-path closed/results cannot be written: Permission denied\n",
+    )
+
+
+@needs_root
 @pytest.mark.parametrize(
     ("before", "ours"),
     [
