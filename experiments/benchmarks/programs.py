@@ -134,7 +134,7 @@ def benchmark_sweep(flags: Sweep) -> Iterator[Table]:
     }
     if found.played:
         row |= {f"winner, {kind}": found.played.metrics[f"eval/return_{kind}_mean"] for kind in ("sampled", "greedy")}
-    yield Table(f"{program} {' '.join(words)}: {seconds:.0f} s on {cores} cores", [row])
+    yield Table(f"{program} {' '.join(words)}: {seconds:.0f} s on {counted(cores, 'core')}", [row])
     rows = Frames(found).rows()
     held_s = rows.filter(like="perf/").mul(rows["perf/workers"], axis=0).sum()  # the trials' cores
     idle_s = rows["perf/idle_s"].sum()  # of a trial's workers together already

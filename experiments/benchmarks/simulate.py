@@ -20,6 +20,7 @@ from experiments.run.ray_session import start_ray
 from trainables.sampling.pool import array_bytes
 from trainables.sampling.rollout import GameNumber
 from trainables.sampling.worker import PlayedBlock, Worker
+from trainables.texts import counted
 from trainables.trainable import PongPG
 
 DRAWS = 200
@@ -121,7 +122,7 @@ def benchmark_simulate(flags: Simulate) -> Iterator[Table]:
         games *= flags.batch_size
         updates = [simulate(cluster, costs, games, rng) for _ in range(DRAWS)]
         middle = sorted(updates, key=lambda update: update.seconds)[DRAWS // 2]
-        row = {"cluster": f"{cluster.nodes} x {cluster.cores} cores", "games": games}
+        row = {"cluster": f"{cluster.nodes} x {counted(cluster.cores, 'core')}", "games": games}
         row["s/update"] = Spread.of([update.seconds for update in updates])
         row |= zip(("cores busy", "learner busy", "link busy"), middle.busy.values(), strict=True)
         rows.append(row | {"bottleneck": middle.bottleneck})

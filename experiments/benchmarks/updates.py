@@ -79,7 +79,7 @@ def benchmark_reinforce(flags: Reinforce) -> Iterator[Table]:
         yield table
         if batch in RAYS_EXAMPLE:
             theirs_s, theirs_on = RAYS_EXAMPLE[batch]
-            here = {"s/update here": table.rows[-1]["s/update"].middle, "on": f"{local_cpus()} cores"}
+            here = {"s/update here": table.rows[-1]["s/update"].middle, "on": counted(local_cpus(), "core")}
             theirs = {"s/update, Ray's example": theirs_s, "theirs on": theirs_on}
             rows.append({"games per update": batch} | here | theirs)
     if rows:

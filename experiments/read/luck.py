@@ -18,6 +18,7 @@ from experiments.record.decisions import mean
 from experiments.record.folders import RECORD
 from experiments.record.spec import Confirm
 from trainables.checks import ConfigError
+from trainables.texts import counted
 
 INTERVAL = 1.96  # standard errors of a 95% interval
 SUFFIX = "-confirm"  # what the confirmation's name adds to its sweep's
@@ -118,7 +119,7 @@ def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
         before = float(np.mean([trial.score_at(time_attr, end) for trial in chosen.arrived]))
         if len(after) and math.isfinite(before):
             final = [trial.last if confirm.over else math.nan for trial in trials if trial.state != "failed"]
-            where = f"{millions(end)} steps" if time_attr == "timesteps_total" else f"{end:.0f} iterations"
+            where = f"{millions(end)} steps" if time_attr == "timesteps_total" else counted(int(end), "iteration")
             found.append(Confirmation(chosen, int(end), where, before, after, np.array(final or [math.nan])))
     return found
 

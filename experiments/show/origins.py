@@ -9,6 +9,7 @@ from experiments.read.next_command import confirm_command
 from experiments.show.page import Page
 from experiments.show.summary import environment
 from experiments.show.text import block, code
+from trainables.texts import counted
 
 
 def add_origins(page: Page, experiments: Sequence[Experiment]) -> None:
@@ -33,7 +34,7 @@ def origin(experiment: Experiment) -> str:
     lines = [
         f"- Started: {code(found.started)}; state: {experiment.state}",
         f"- Code: git revision {revision}; SHA-256 of trainables {code(digests)}",
-        f"- Machine: {code(found.platform)}, {found.cpus or '?'} CPUs",
+        f"- Machine: {code(found.platform)}, {counted(found.cpus, 'CPU') if found.cpus else '? CPUs'}",
         f"- Versions: {code(', '.join(f'{name} {version}' for name, version in versions.items()))}",
         f"- Environment: {' and '.join(code(environment(env_id)) for env_id in played)}, actions sampled",
         f"- Seeds: {', '.join(map(str, seeds))}",

@@ -13,6 +13,7 @@ from experiments.record.folders import display
 from experiments.show.text import line
 from trainables.checkpoints import STATE
 from trainables.checks import ConfigError
+from trainables.texts import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,4 +70,4 @@ def put(frame: "pd.DataFrame", kind: str | None, path: Path | None) -> None:
             line(text)
         return
     write_out(path, content)
-    line(f"{display(path.absolute())}  ({len(frame):,} rows, {filesize.decimal(len(content))})")
+    line(f"{display(path.absolute())}  ({counted(len(frame), 'row')}, {filesize.decimal(len(content))})")

@@ -32,7 +32,7 @@ from experiments.show.summary import ending, winner_lines
 from experiments.show.text import block, code, number, to_markdown, without
 from trainables.checkpoints import FILM
 from trainables.sampling.console import agent_step
-from trainables.texts import MAX_BYTES, open_regular
+from trainables.texts import MAX_BYTES, counted, open_regular
 
 MAX_EFFECTS = 24
 """Settings whose effects are drawn."""
@@ -225,8 +225,8 @@ def _exchanges(page: Page, experiment: Experiment) -> None:
     page.add(f"## Who copied whom in {code(experiment.name)}")
     unit = tables.unit(experiment)
     text = (
-        f"Trials were compared {len(experiment.exchanges)} times, the last time after {experiment.exchanges[-1].at:,}"
-        f" {unit}. "
+        f"Trials were compared {counted(len(experiment.exchanges), 'time')}, the last time after"
+        f" {experiment.exchanges[-1].at:,} {unit}. "
     )
     if rows := tables.exchange_table(experiment):
         text += (

@@ -93,6 +93,8 @@ def test_a_worker_needs_its_cpus_on_one_node():
     assert (resources.trials(twos), resources.trials(ones)) == (1, 3)
     assert ClusterResources((0.3,)).workers(0.1) == 3
     assert [str(ClusterResources((cpus,))) for cpus in (1, 2)] == ["1 CPU", "2 CPUs"]
+    with pytest.raises(ConfigError, match="room on 1 CPU for 1 worker of 1:"):
+        drawn(fixed={"num_workers": 2}, resources=ClusterResources((1,)))
     assert ClusterResources((4,)).trials([PGConfig(num_workers=count) for count in (1, 1, 2, 2)]) == 3
 
 
