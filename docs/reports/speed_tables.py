@@ -11,7 +11,7 @@ from learning_tables import DATA, SWEEPS, present, rows_of, runs, table
 
 from experiments.plan.identity import SPEED_ONLY
 from experiments.plan.trial_names import short
-from experiments.show.text import counted
+from trainables.texts import counted
 
 Rows = list[dict[str, Any]]
 CLUSTER = "11 x 18 cores"

@@ -112,10 +112,11 @@ def _points(trial: Trial, copy: Copy | None) -> tuple[dict[int, Path | None], li
 
 
 def _contradiction(trial: Trial, state: State) -> str | None:
-    """What a checkpoint says otherwise than its trial's settings and rows."""
+    """What a checkpoint says otherwise than its trial's settings and rows. A fork begins with its origin's settings."""
     if state.learner != trial.learner:
         return f"is of learner {state.learner}, its trial of {trial.learner}"
-    for name, value in trial.config.items():
+    settings = {} if state.episodes.steps in trial.forked_at else trial.config
+    for name, value in settings.items():
         if name not in SPEED_ONLY and value != state.config.get(name):
             return f"has {name}={state.config.get(name)!r}, its trial {name}={value!r}"
     row = next((row for row in trial.rows if row["training_iteration"] == state.iteration), None)

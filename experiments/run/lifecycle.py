@@ -131,7 +131,7 @@ def start(
             name = trial_name(number_of(index), spec.configs[index], spec.swept)
             saved_policies.copy(source, folder / name / "checkpoint_000000")
             share = learner.config_class.from_dict(spec.configs[index]).decay(row["timesteps_total"])
-            step_size = f", with {share:.2g} of its step size (half_life)" if share < 1 else ""
+            step_size = f", with {share:.2g} of its step size (half_life)" if share < 0.995 else ""
             print(f"  {name}: starts from {display(source)}, after iteration {row['training_iteration']}{step_size}")
         if home := Remote.of(folder):
             home.push_folder(folder, folder)

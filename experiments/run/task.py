@@ -32,7 +32,9 @@ RESERVE_BYTES = 200 * 2**20
 """Free disk space below which nothing is written any more: for what is being written already."""
 
 BESIDE_KEPT = 2
-"""Checkpoints that a trial has beside the best ones while it saves: the latest, and the one that is being written."""
+"""Checkpoints that a trial has beside the best ones while it saves: the latest, and the one that is being written.
+
+A fork has one more, with which it began."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ def require_possible(learner: Learner, spec: ExperimentSpec, run: RunFlags) -> i
     """The most bytes that a new experiment's checkpoints take. Raises ConfigError if it cannot be, or has no room."""
     require_free(run, bool(spec.confirm))
     try:
-        need = checkpoint_bytes(learner, spec)
+        need = checkpoint_bytes(learner, spec, beside=BESIDE_KEPT + 1 if run.fork else BESIDE_KEPT)
     except ValueError as error:  # an environment of another form than the learner takes
         raise ConfigError(str(error)) from None
     path = run.folder.absolute()
@@ -144,8 +146,8 @@ def factory(typed: str) -> Callable[[], Any]:
     return found
 
 
-def checkpoint_bytes(learner: Learner, spec: ExperimentSpec) -> int:
-    """The most that the checkpoints of all trials take at once.
+def checkpoint_bytes(learner: Learner, spec: ExperimentSpec, beside: int = BESIDE_KEPT) -> int:
+    """The most that the checkpoints of all trials take at once, with those ``beside`` the ones that are kept.
 
     Where all are kept, of each round of halving those of the trials that have most of them; games count as short.
     """
@@ -153,8 +155,8 @@ def checkpoint_bytes(learner: Learner, spec: ExperimentSpec) -> int:
     states = map(learner.trainable.untrained, configs)
     each = [sum(array.nbytes for array in state.checkpoint_arrays.values()) for state in states]
     if spec.keep_checkpoints:
-        return sum(each) * (spec.keep_checkpoints + BESIDE_KEPT)
-    total = sum(each) * BESIDE_KEPT
+        return sum(each) * (spec.keep_checkpoints + beside)
+    total = sum(each) * beside
     ends = spec.rungs or [spec.budget.limits[spec.budget.time_attr]]
     for round_, (begin, end) in enumerate(itertools.pairwise([0, *ends])):
         made = [size * _saved(learner, spec, config, end - begin) for size, config in zip(each, configs, strict=True)]

@@ -1,5 +1,6 @@
 """Tune's trials: their names and folders, and exactly the planned ones, each with what it had before this program."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from ray.tune.search import BasicVariantGenerator
 from experiments.plan.trial_names import trial_name
 from experiments.read.restored import RestoredTrial
 from experiments.run.ray_internals import give_back
+from trainables.metrics import METRIC
 
 
 def trial_number(trial: Trial) -> str:
@@ -21,6 +23,17 @@ def trial_folder(experiment: Path, trial: Trial) -> Path:
     """A started trial's folder on this machine. (``trial.path`` is where its nodes save, which may be a bucket.)"""
     assert trial.path
     return experiment / Path(trial.path).name
+
+
+def kept_first(old: RestoredTrial) -> list[tuple[Path, dict[str, Any]]]:
+    """A trial's checkpoints with their rows; what a fork began with counts as the best of them, so that Tune keeps it.
+
+    From there its first iterations can be played again.
+    """
+    begun = old.trial.forked_at
+    return [
+        (path, row | {METRIC: math.inf} if row["timesteps_total"] in begun else row) for path, row in old.checkpoints
+    ]
 
 
 class TrialName:
@@ -72,7 +85,7 @@ class PlannedTrials(BasicVariantGenerator):
             trial.init_local_path()  # without a folder's name Tune fails where it stops a trial that never began
         if old := self._restored.get(trial_number(trial)):
             rows = old.trial.rows if old.over else [row for _, row in old.checkpoints]
-            give_back(trial, old.checkpoints, old.newest_index, rows[-1] if rows else {})
+            give_back(trial, kept_first(old), old.newest_index, rows[-1] if rows else {})
             if old.over:
                 trial.set_status(Trial.TERMINATED)
                 self.on_trial_complete(trial.trial_id)  # takes no place among those that run at once

@@ -128,7 +128,9 @@ def make_tuner(
 def _run_config(
     folder: Path, spec: ExperimentSpec, callbacks: Sequence[tune.Callback], verbose: bool
 ) -> tune.RunConfig:
-    storage_path, filesystem = str(folder.parent), None
+    storage_path, filesystem, kept = str(folder.parent), None, spec.keep_checkpoints
+    if kept and spec.fork_of:
+        kept += 1  # what it began with
     if spec.storage_uri:
         filesystem, root = locate(Remote(spec.storage_uri, folder).uri)
         storage_path = str(Path(root).parent)
@@ -140,7 +142,7 @@ def _run_config(
         checkpoint_config=tune.CheckpointConfig(
             checkpoint_frequency=spec.checkpoint_frequency,
             checkpoint_at_end=True,
-            num_to_keep=spec.keep_checkpoints or None,
+            num_to_keep=kept or None,
             checkpoint_score_attribute=METRIC,
             checkpoint_score_order=MODE,
         ),

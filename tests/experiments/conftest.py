@@ -48,7 +48,7 @@ def four_cpus(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for program in (sweep_program, train):
         monkeypatch.setattr(program, "resources_for", lambda run: ClusterResources((4,)))
-    monkeypatch.setattr(task, "checkpoint_bytes", lambda *of: 0)
+    monkeypatch.setattr(task, "checkpoint_bytes", lambda *of, beside: 0)
     monkeypatch.setattr(Learner, "seconds", lambda *of: 2e-4)
 
 

@@ -1,6 +1,7 @@
 """A space of one's own through the programs' door: the plan shows it, the record keeps it, and the file may go."""
 
 import json
+import re
 import shlex
 
 import pytest
@@ -124,7 +125,9 @@ def test_a_grid_on_real_pong_goes_on_without_its_file_and_its_best_is_trained_ag
     assert before.space == {"gamma": "0.98,0.99", "hidden_size": "8"}
     (tmp_path / "mine.py").unlink()
     done("sweep_pong.py", "--extend", "grid", "--iterations", 3)
-    done("sweep_pong.py", "--fork", "grid", "--iterations", 4, "--name", "forked", "--set=clip=0.1")
+    fork = ["--fork", "grid", "--iterations", 4, "--name", "forked", "--set=clip=0.1", "--set=half_life=400"]
+    begins = re.findall(r"with 0\.(?:5|25|12) of its step size \(half_life\)", done("sweep_pong.py", *fork))
+    assert len(begins) == 2, "the half-life counts the origin's steps too"
     extended, forked = ExperimentSpec.read(folder), ExperimentSpec.read(folder.with_name("forked"))
     assert extended == before.but(iterations=3, extended=extended.extended)
     assert forked.space == before.space

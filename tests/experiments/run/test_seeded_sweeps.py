@@ -8,8 +8,10 @@ import pytest
 from experiments.plan.draws import trial_seeds
 from experiments.read.experiments import read_experiment
 from experiments.record.decisions import means, read_decisions
+from experiments.record.folders import checkpoint_folders
 from experiments.record.spec import Confirm, ExperimentSpec
 from experiments.run.after_sweep import fresh_seeds
+from experiments.run.again import verify
 from tests.helpers.programs import SWEEPS, call, command, done
 from tests.helpers.small_experiments import iterations, newest_arrays, rows, same, trial_folders
 from tests.helpers.trials import assert_same, untimed
@@ -63,7 +65,7 @@ def test_seeds_of_the_best_mean_go_on_together_and_the_same_on_one_cpu_and_on_tw
 
 
 def test_seeds_of_train_are_those_of_single_runs_bit_for_bit_and_are_extended_and_forked_together(
-    ray_cluster, tmp_path, monkeypatch
+    ray_cluster, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
     words = ["trpo", "--preset", "cartpole", "--num-workers", 1, "--iterations", 3]
@@ -79,7 +81,13 @@ def test_seeds_of_train_are_those_of_single_runs_bit_for_bit_and_are_extended_an
     assert [*map(untimed, rows(trial))] == [*map(untimed, rows(alone))]
     done("train.py", "trpo", "--extend", "both", "--iterations", 4)
     assert [iterations(trial)[-1] for trial in trial_folders(both)] == [4, 4]
-    done("train.py", "trpo", "--fork", "both", "--iterations", 6, "--max-kl", 0.02, "--name", "fork")
+    fork = ["--fork", "both", "--iterations", 8, "--max-kl", 0.02, "--checkpoint-frequency", 1, "--name", "fork"]
+    done("train.py", "trpo", *fork)
     experiment = read_experiment(tmp_path / "results" / "fork")
     assert [(trial.config["seed"], trial.config["max_kl"]) for trial in experiment.trials] == [(4, 0.02), (5, 0.02)]
     assert experiment.spec.configuration_of == [0, 0]
+    for trial in experiment.trials:
+        kept = [path.name for path in checkpoint_folders(trial.folder)]
+        assert (kept[0], len(kept) <= 4) == ("checkpoint_000000", True), "what it began with, the best two, the latest"
+    assert verify(experiment, 0, 0, 1), "all four iterations, from what it began with"
+    assert "cannot be played again" not in capsys.readouterr().out
