@@ -34,11 +34,18 @@ def imported(typed: str) -> tuple[ModuleType, Any]:
     called = file.stem if file else where
     if not all(part.isidentifier() for part in (*called.split("."), name)):
         raise ConfigError(f"{typed!r}: {ACCEPTED}")
+    if file and not file.is_file():
+        raise ConfigError(f"{typed}: there is no such file")
     if (folder := str(file.parent if file else Path().absolute())) not in sys.path:
         sys.path.append(folder)  # after all others: no file in it takes the place of a library
     importlib.invalidate_caches()
     with one_line(f"{typed}: its import"):
-        module = importlib.import_module(called)
+        try:
+            module = importlib.import_module(called)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{called}.".startswith(f"{error.name}."):
+                raise  # a module that this one imports
+            raise ConfigError(f"{typed}: there is no module {error.name!r}; {ACCEPTED}") from None
     if file and Path(module.__file__ or "").resolve() != file.resolve():
         raise ConfigError(f"{typed}: there is another module {called!r}; call the file otherwise")
     if not hasattr(module, name):

@@ -39,9 +39,7 @@ class Trial:
     state: str  # waiting, paused (at a rung), running, interrupted, or one of ENDED
     error: str | None  # the last line of what went wrong
     rung: int  # rungs of halving at which it was among those that go on
-    stopped_at: (
-        float  # where a scheduler stopped it as others were better, in what the budget counts; infinity: nowhere
-    )
+    stopped_at: float  # by a scheduler, as others were better, in what the budget counts; infinity if by none
     key: ConfigurationKey
     forked_at: tuple[int, ...]  # agent steps at which it left its origin, and before that one its own
 

@@ -17,7 +17,9 @@ from trainables.learning.inputs import row_blocks
 from trainables.learning.mlp import MLP, Tape
 
 Array = np.ndarray
-MAX_HALVINGS = 10
+
+MAX_HALVINGS, ACCEPT_RATIO = 10, 0.1
+"""Of the line search, as in modular_rl: the second is the share of the promised fall that a step must bring."""
 
 
 class LossAndKL(NamedTuple):
@@ -141,7 +143,7 @@ def backtracking_line_search(
 ) -> LineSearchResult:
     """Halve a step until the loss falls by enough of what its ``slope`` along the step promised.
 
-        accept  x + f * step  if  loss falls by more than 0.1 * f * -slope  and  kl <= max_kl,
+        accept  x + f * step  if  loss falls by more than ACCEPT_RATIO * f * -slope  and  kl <= max_kl,
         f = 1, 1/2, 1/4, ..., 1/2^MAX_HALVINGS
 
     ``at_x`` is ``loss_and_kl(x)``. Values that are not finite are refused. If nothing is accepted, x stays.
@@ -153,6 +155,6 @@ def backtracking_line_search(
         at_candidate = loss_and_kl(candidate)
         gain = at_x.loss - at_candidate.loss
         # A comparison with NaN is false, so values that are not finite fail here.
-        if gain > 0 and gain > -0.1 * fraction * slope and at_candidate.kl <= max_kl:
+        if gain > 0 and gain > -ACCEPT_RATIO * fraction * slope and at_candidate.kl <= max_kl:
             return LineSearchResult(candidate, at_candidate, halvings, True)
     return LineSearchResult(x, at_x, MAX_HALVINGS, False)

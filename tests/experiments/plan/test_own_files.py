@@ -45,7 +45,8 @@ def test_no_file_here_takes_the_place_of_a_library(monkeypatch):
     [
         ("mine_own:mak", "unknown name 'mak'; did you mean 'make'? Known: make"),
         *((typed, "accepted is module:name") for typed in ("mine_own", "/tmp/mine_own:make", "no-name.py:x", "json:")),
-        *((f"{typed}:x", "No module named 'not_here'") for typed in ("not_here", "./not_here.py", "not_here.deeper")),
+        *((f"{module}:x", f"there is no module '{module}'; accepted is") for module in ("not_here", "mine_own.deeper")),
+        ("./not_here.py:x", "there is no such file"),
         ("colorsys.py:rgb_to_hsv", "there is another module 'colorsys'; call the file otherwise"),
         ("broken:x", "its import fails with ZeroDivisionError: division by zero (broken.py, line 2)"),
         ("ends:x", "its import fails with SystemExit: bye (ends.py, line 1)"),
