@@ -31,7 +31,9 @@ RULES = {f"experiments/{room}/": f"trainables {room} {below} {others}" for room,
     "experiments/": f"trainables search_spaces {' '.join(ROOMS)} tyro rich threadpoolctl",
     "search_spaces/": "search_spaces",
     "trainables/": "sampling checks checkpoints files metrics texts processor surroundings",
+    "trainables/__init__.py": "trainables",
     "trainables/trainable.py": "trainables ray threadpoolctl",
+    "trainables/policy.py": "trainables gymnasium ray",
     "trainables/experience.py": "algorithms config metrics sampling",
     "trainables/config.py": "checks sampling",
     "trainables/algorithms/": "algorithms config learning sampling",
@@ -51,7 +53,7 @@ HEAVY = ("ray", "numba", "matplotlib", "pandas")
 LATE = {
     # files with imports within functions: one's own learners, Tune's domains, frames, Ray, figures, what plays
     *(f"experiments/plan/{name}.py" for name in ("learners", "ranges")),
-    *(f"experiments/read/{name}.py" for name in ("__init__", "frame")),
+    *(f"experiments/read/{name}.py" for name in ("__init__", "frame", "saved_policies")),
     *(f"experiments/run/{name}.py" for name in ("ray_internals", "ray_session", "sweep_program", "task")),
     *(f"experiments/{name}.py" for name in ("subcommands/look", "subcommands/verify", "train", "watch")),
 }

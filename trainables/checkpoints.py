@@ -100,7 +100,7 @@ def load(
     except Exception as error:  # a type that NumPy does not know
         raise _unreadable(directory, error) from None
     if expected is not None:
-        _compare(directory, arrays, expected)
+        require_same_form(directory, arrays, expected)
     if strange := [name for name, array in arrays.items() if not np.isfinite(array).all()]:
         raise CheckpointError(f"{directory}: {ARRAYS}: {printable(strange[0])} holds values that are not finite")
     return arrays, state
@@ -191,6 +191,17 @@ def all_finite(arrays: Mapping[str, np.ndarray]) -> bool:
     return all(bool(np.isfinite(array).all()) for array in arrays.values())
 
 
+def require_same_form(directory: Path, arrays: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray]) -> None:
+    """Raise CheckpointError unless arrays have the names, types and shapes that a configuration needs."""
+    if arrays.keys() != expected.keys():
+        names = printable(str(sorted(arrays)))
+        raise CheckpointError(f"{directory}: {ARRAYS} holds {names}, this configuration needs {sorted(expected)}")
+    for name in expected:
+        have, need = (f"{array.dtype} {array.shape}" for array in (arrays[name], expected[name]))
+        if have != need:
+            raise CheckpointError(f"{directory}: {ARRAYS}: {name} is {have}, this configuration needs {need}")
+
+
 def _refuse_pickles(directory: Path) -> None:
     """A checkpoint never holds a pickle, but Tune opens one that it finds, and to open a pickle is to run it."""
     names = sorted(path.name for path in directory.glob("*") if path.suffix.lower() in PICKLES)
@@ -211,17 +222,6 @@ def _check_arrays_file(directory: Path, state: State) -> None:
         raise CheckpointError(
             f"{directory}: {ARRAYS} is damaged or incomplete (its size or checksum differs from {STATE}'s)"
         )
-
-
-def _compare(directory: Path, arrays: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray]) -> None:
-    """Raise CheckpointError unless arrays have the names, types and shapes that a configuration needs."""
-    if arrays.keys() != expected.keys():
-        names = printable(str(sorted(arrays)))
-        raise CheckpointError(f"{directory}: {ARRAYS} holds {names}, this configuration needs {sorted(expected)}")
-    for name in expected:
-        have, need = (f"{array.dtype} {array.shape}" for array in (arrays[name], expected[name]))
-        if have != need:
-            raise CheckpointError(f"{directory}: {ARRAYS}: {name} is {have}, this configuration needs {need}")
 
 
 def _unreadable(directory: str | Path, error: Exception) -> CheckpointError:

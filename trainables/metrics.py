@@ -80,6 +80,11 @@ class EpisodeStats(BaseModel):
         """Share of the latest points that were lost; 1 before any."""
         return self.lost / (self.won + self.lost) if self.won + self.lost else 1.0
 
+    @property
+    def score(self) -> float:
+        """Mean return of the last ``WINDOW_GAMES`` games; minus infinity before the first."""
+        return float(np.mean(self.recent_returns)) if self.recent_returns else -math.inf
+
     def add(self, played: Played) -> None:
         """Count what was played, game by game."""
         for game in played.games:

@@ -4,9 +4,9 @@ import contextlib
 import functools
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,17 +16,10 @@ from trainables import checkpoints
 from trainables.checkpoints import ARRAYS, FILM, STATE, CheckpointError, State
 from trainables.checks import ConfigError, unknown
 from trainables.config import Config
-from trainables.sampling.console import PACKED_BYTES
 
 if TYPE_CHECKING:
-    from trainables.algorithms.algorithm import Algorithm
-    from trainables.sampling.worker import Worker
+    from trainables.policy import PolicyRunner
     from trainables.trainable import PongTrainable
-
-ARRAYS_TO_THETA = 32
-"""Bytes of a checkpoint's file to one parameter, at most. Adam's PPO has 12, TRPO in double precision 16; a small
-network's filter and header (``HEADER``) come on top. A learner of one's own may have more arrays."""
-HEADER = 100_000
 
 
 class CheckpointRef(NamedTuple):
@@ -53,8 +46,7 @@ class CheckpointRef(NamedTuple):
     @property
     def score(self) -> float:
         """Mean return of its last 100 training games, ``episode_reward_mean``; -inf before the first."""
-        returns = self.state.episodes.recent_returns
-        return float(np.mean(returns)) if returns else -np.inf
+        return self.state.episodes.score
 
     @property
     def in_training(self) -> str:
@@ -74,13 +66,6 @@ class CheckpointRef(NamedTuple):
             return learner_named(self.state.learner).config_class.from_dict(self.state.config)
         except ConfigError as error:
             raise ConfigError(f"{self.folder}: {error}") from None
-
-
-class PolicyRunner(NamedTuple):
-    """A worker and the weights that it plays with."""
-
-    worker: "Worker"
-    weights: Any
 
 
 def find(storage_path: Path, name_or_path: str) -> list[CheckpointRef]:
@@ -152,24 +137,14 @@ def load(folder: Path, settings: Config | None, learner: str) -> tuple[dict[str,
     Raises CheckpointError, before memory is taken, also if ``theta`` has not the size that ``settings`` (or the
     checkpoint's own) ask for, or the file not one that goes with it: a text decides neither what is built nor read.
     """
-    state = load_state(folder)
     try:
-        settings = settings or CheckpointRef(folder, state).settings
-        need = parameters(state.learner, settings)
+        settings = settings or CheckpointRef(folder, load_state(folder)).settings
+        num_params = parameters(learner, settings)
     except ConfigError as error:
         raise CheckpointError(f"{folder}: {error}") from None
-    try:
-        have = checkpoints.shapes(folder).get("theta")
-    except CheckpointError:
-        return checkpoints.load(folder, learner)  # which says why
-    if have != (need,):
-        raise CheckpointError(f"{folder}: theta has the shape {have}, its configuration needs {(need,)}")
-    most = ARRAYS_TO_THETA * need + PACKED_BYTES * settings.slots + HEADER
-    if state.arrays_bytes > most and state.learner in LEARNERS:
-        raise CheckpointError(
-            f"{folder}: {ARRAYS} has {state.arrays_bytes:,} bytes, its configuration needs {most:,} at most"
-        )
-    return checkpoints.load(folder, learner)
+    from trainables.policy import load as load_checked  # with what plays
+
+    return load_checked(folder, learner, num_params, settings.slots)
 
 
 @functools.lru_cache(maxsize=1000)
@@ -189,22 +164,18 @@ def copy(folder: Path, target: Path) -> None:
             shutil.copyfile(folder / name, target / name)
 
 
-def policy_runner(checkpoint: CheckpointRef, trained: bool = True) -> PolicyRunner:
+def policy_runner(checkpoint: CheckpointRef, trained: bool = True) -> "PolicyRunner":
     """The checkpoint's policy, ready to play; or the one that its trial's settings and seed make before any training.
 
     Raises CheckpointError if its arrays are damaged or of other shapes.
     """
-    learner, settings = checkpoint.trainable.learner, checkpoint.settings
+    from trainables.policy import PolicyRunner, load_runner  # what plays
+
+    trainable, settings = checkpoint.trainable, checkpoint.settings
     if trained:
-        load(checkpoint.folder, settings, learner)  # before anything is built of the size that its text says
-    trial = checkpoint.trainable.untrained(settings)
-    arrays = trial.arrays
-    if trained:
-        alone = checkpoint.state.policy_alone
-        expected = _policy_alone(trial.algorithm, arrays) if alone else trial.checkpoint_arrays
-        arrays, _ = checkpoints.load(checkpoint.folder, learner, expected)
-        arrays["theta"] = arrays["theta"].astype(np.float32)
-    return PolicyRunner(trial.algorithm.worker_factory()(), trial.algorithm.playing_weights(arrays))
+        return load_runner(checkpoint.folder, checkpoint.state, settings, trainable.make_algorithm)
+    trial = trainable.untrained(settings)
+    return PolicyRunner(trial.algorithm.worker_factory()(), trial.algorithm.playing_weights(trial.arrays))
 
 
 def export(checkpoint: CheckpointRef, folder: Path) -> int:
@@ -212,15 +183,12 @@ def export(checkpoint: CheckpointRef, folder: Path) -> int:
 
     Returns the bytes written. Raises CheckpointError if the checkpoint is damaged, and OSError.
     """
+    from trainables.policy import policy_alone  # with what plays
+
     arrays, state = load(checkpoint.folder, checkpoint.settings, checkpoint.trainable.learner)
     algorithm = checkpoint.trainable.make_algorithm(checkpoint.settings)
     if missing := {*algorithm.playing_arrays} - arrays.keys():
         raise CheckpointError(f"{checkpoint.folder}: lacks the arrays {sorted(missing)}")
-    policy = _policy_alone(algorithm, arrays)
     folder.mkdir(parents=True)
-    checkpoints.save(folder, policy, state.model_copy(update={"policy_alone": True}))
+    checkpoints.save(folder, policy_alone(algorithm, arrays), state.model_copy(update={"policy_alone": True}))
     return sum(path.stat().st_size for path in folder.iterdir())
-
-
-def _policy_alone(algorithm: "Algorithm", arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {name: arrays[name] for name in algorithm.playing_arrays} | {"theta": arrays["theta"].astype(np.float16)}

@@ -3,13 +3,14 @@
 from pathlib import Path
 
 from experiments.read import saved_policies
-from experiments.read.saved_policies import CheckpointRef, PolicyRunner
+from experiments.read.saved_policies import CheckpointRef
 from experiments.record.folders import display
 from experiments.show.outputs import write_out
 from experiments.show.pictures import side_by_side
 from experiments.show.summary import environment
 from experiments.show.text import line
 from trainables.metrics import WORST_RETURN
+from trainables.policy import PolicyRunner
 from trainables.sampling.evaluation import MeasuredGame, caption, mean_with_interval, measure, watched_numbers
 
 

@@ -29,7 +29,7 @@ from tests.helpers.written_experiments import write_experiment
 from trainables.checkpoints import ARRAYS, STATE
 from trainables.checks import ConfigError
 from trainables.config import PGConfig
-from trainables.sampling.environments import BoxEnvironment, flat_environment
+from trainables.sampling.memory import BoxEnvironment, flat_environment
 from trainables.surroundings import SOCKETS_FOLDER, private_folder
 
 pytestmark = pytest.mark.ray  # runs whole programs for seconds

@@ -44,7 +44,7 @@ from trainables.learning.trust_region import (
     backtracking_line_search,
     conjugate_gradient,
 )
-from trainables.sampling.environments import flat_environment
+from trainables.sampling.memory import flat_environment
 from trainables.sampling.rollout import Trajectory
 from trainables.sampling.worker import PlayedBlock, Worker
 

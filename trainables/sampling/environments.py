@@ -1,14 +1,14 @@
-"""What each learner plays on: Pong as pixels, Pong as memory, and Gymnasium's own environments."""
+"""Pong as an environment, and what is seen of its screen: REINFORCE's and PPO's pixels."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import ale_py
 import numpy as np
 from scipy import sparse
 
-from trainables.learning.kernels import CLIP, SparseRow
-from trainables.sampling.console import DOWN, UP, PongConsole, registered
+from trainables.learning.kernels import SparseRow
+from trainables.sampling.console import DOWN, UP, PongConsole
 from trainables.sampling.frames import (
     BINARY,
     BOTTOM,
@@ -17,31 +17,26 @@ from trainables.sampling.frames import (
     TOP,
     WIDTH,
     changed_pixels,
+    preprocess,
     present_pixels,
     stack_rows,
 )
-from trainables.sampling.rollout import BoxEnvironment, Suspended
+from trainables.sampling.rollout import Suspended
 
 Array = np.ndarray
 
 JOYSTICK = {"stay": ale_py.Action.NOOP.value, "up": UP, "down": DOWN}
 """Moves as ALE codes."""
 
+GYMNASIUM_ACTION = {"stay": 0, "up": 2, "down": 3}
+"""Moves as Gymnasium numbers them in ``ALE/Pong-v5`` and its other Pongs, which have six actions."""
+
+LIT, UNLIT = 1, 34
+"""Palette indices of a pixel whose binary value is 1, and of the court."""
+
 ROOM = 1 << 17
 """Pixels in an array that rows share, one after the other: those of some thousand steps. Two small arrays of its own
 for each would cost more than finding the pixels, and two views half as much."""
-
-NUM_BYTES = 128
-"""The console's memory."""
-
-BALL_X, BALL_Y, PADDLE_Y = 49, 54, 51
-"""Addresses of the ball's column and row and of our paddle's row, which grow to the right and downwards."""
-
-BINS = 32
-"""Bins of each position: one every 8 columns or rows."""
-
-NUM_POSITIONS = 4
-"""The three positions, and the rows from our paddle to the ball: 0 to 255 stands for -64 to 64 of these."""
 
 
 class Pong:
@@ -52,10 +47,17 @@ class Pong:
     """
 
     MOVES: tuple[str, ...] = ("stay", "up", "down")
+    gymnasium_options: ClassVar[dict[str, str]] = {"obs_type": "rgb"}  # with them gymnasium.make shows what is seen
+    gymnasium_shape: tuple[int, ...] = (210, 160, 3)
 
     def __init__(self, env_id: str = "ALE/Pong-v5") -> None:
         self.console = PongConsole(env_id)
         self._joystick = [JOYSTICK[move] for move in self.MOVES]
+        self.gymnasium_actions = [GYMNASIUM_ACTION[move] for move in self.MOVES]
+
+    def see(self, observation: Array, first: bool) -> Any:
+        """What a policy sees of Gymnasium's observation (``gymnasium_shape``), the ``first`` of a game or the next."""
+        raise NotImplementedError
 
     def _first(self) -> Any:
         return self._observe()
@@ -133,6 +135,12 @@ class PongPixels(Pong):
         """Fill in from ``start`` on what is seen of a screen, put it in the place of the last one; return the end."""
         return changed_pixels(words, self._before, BINARY, self._columns, self._values, start)
 
+    def see(self, observation: Array, first: bool) -> SparseRow:
+        self._screen[TOP:BOTTOM:2, ::2] = np.where(preprocess(observation).reshape(HEIGHT, WIDTH), LIT, UNLIT)
+        if first:
+            self._before[:] = self._words[TOP:BOTTOM:2]
+        return self._row(self._words)
+
     def suspend(self, observation: SparseRow) -> Suspended:
         columns, values, start, stop = observation
         seen = columns[start:stop].tobytes(), values[start:stop].tobytes()
@@ -167,72 +175,3 @@ class DoublePixels(PongPixels):
     def _look(self, words: Array, start: int) -> int:
         end = super()._look(words, start)
         return present_pixels(self._before, BINARY, self._columns, self._values, end)
-
-
-class PongRAM(Pong):
-    """Pong seen as the console's 128 bytes of memory, with the three moves that differ: stay, up, down.
-
-    Gymnasium offers six actions, and modular_rl's agent had them. In Pong the fire button only serves, and the console
-    serves by itself, so each move would be there twice; a policy explores better without twins to tell apart.
-
-    The four bytes in ``SIGNED`` arrive in offset binary, 128 for zero: as the console has them, -1 is 255, as far from
-    0 as can be, and a filter of means and deviations makes noise of the ball's velocity.
-
-    With ``coarse_coding`` the positions of ball and paddle follow, spread over bins (``coarse_positions``).
-    """
-
-    num_actions = 3
-    SIGNED = (18, 19, 56, 58)
-    """Addresses of numbers in two's complement; 56 and 58 are the ball's velocity (up or down, and across)."""
-
-    def __init__(self, env_id: str = "ALE/Pong-v5", coarse_coding: bool = False) -> None:
-        super().__init__(env_id)
-        self._coarse_coding = coarse_coding
-        self.num_inputs = NUM_BYTES + (NUM_POSITIONS * BINS if coarse_coding else 0)
-        self._sign_bits = np.zeros(NUM_BYTES, np.uint8)
-        self._sign_bits[[*self.SIGNED]] = 128
-
-    def _observe(self) -> Array:
-        """The memory, uint8 (num_inputs,)."""
-        memory = self.console.ale.getRAM()
-        memory ^= self._sign_bits
-        return np.concatenate([memory, coarse_positions(memory)]) if self._coarse_coding else memory
-
-    def stack(self, observations: list[Array]) -> Array:
-        """Memories as one matrix (n, num_inputs), uint8."""
-        return np.stack(observations)
-
-    def picture(self, x_1d: Array) -> Array:
-        """The filtered inputs in rows of 16; 1 is 2.5 standard deviations or more."""
-        return (x_1d.reshape(-1, 16) * 2 / CLIP).clip(-1, 1)
-
-
-def _tents() -> Array:
-    """What each bin makes of each byte, uint8 (256, BINS): 255 at its centre, 0 from the next bin's centre on."""
-    bins_from_centre = np.arange(256)[:, None] / 255 * (BINS - 1) - np.arange(BINS)
-    return np.rint(255 * np.clip(1 - np.abs(bins_from_centre), 0, 1)).astype(np.uint8)
-
-
-TENTS = _tents()
-
-
-def coarse_positions(memory: Array) -> Array:
-    """The bins of all positions, uint8 (NUM_POSITIONS * BINS,), of a console's memory, uint8 (128,): coarse coding.
-
-    Whether the paddle stands a few rows too high is a small difference of two inputs, which a network of 64 tanh units
-    learns slowly to tell from the next one. Spread over bins, every position has a weight of its own (Sutton and Barto
-    2018, section 9.5.3). The bins overlap and add up to one, so that a weighted sum of them is a piecewise linear
-    function of the position, with a knot at every bin.
-    """
-    x, y, paddle = memory.item(BALL_X), memory.item(BALL_Y), memory.item(PADDLE_Y)
-    rows_apart = min(max(2 * (y - paddle) + 128, 0), 255)
-    return TENTS.take((x, y, paddle, rows_apart), axis=0).ravel()
-
-
-def flat_environment(env_id: str, coarse_coding: bool = False) -> PongRAM | BoxEnvironment:
-    """The environment of ``env_id`` with flat observations: memory for ALE's Pong, else the environment's own.
-
-    Raises ValueError, in one line, if there is none.
-    """
-    pong = registered(env_id).kwargs.get("game") == "pong"
-    return PongRAM(env_id, coarse_coding) if pong else BoxEnvironment(env_id)

@@ -3,16 +3,9 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Discrete
-
-from trainables.sampling.console import registered
 
 Array = np.ndarray
-
-MAX_ACTIONS = 127
-"""Actions of a game are stored as int8."""
 
 
 class Environment(Protocol):
@@ -29,42 +22,6 @@ class Environment(Protocol):
     def stack(self, observations: list) -> Any:
         """Observations as one matrix (n, d), dense or sparse."""
         ...
-
-
-class BoxEnvironment:
-    """Any Gymnasium environment with a flat Box observation and Discrete actions, such as CartPole-v1."""
-
-    def __init__(self, env_id: str) -> None:
-        """Raises ValueError, in one line, if the environment is unknown or of another form."""
-        spec = registered(env_id)
-        try:
-            self.env = gymnasium.make(spec)
-        except Exception as error:  # whatever an environment stumbles over that lacks a library, or an argument
-            reason = next(iter(str(error).splitlines()), "")
-            raise ValueError(f"env_id {env_id!r} cannot be made ({type(error).__name__}: {reason})") from None
-        observations, actions = self.env.observation_space, self.env.action_space
-        if not (isinstance(observations, Box) and len(observations.shape) == 1):
-            raise ValueError(
-                f"env_id {env_id!r}: observations are {observations}; accepted is a flat Box, or ALE's Pong"
-            )
-        if not (isinstance(actions, Discrete) and actions.start == 0 and actions.n <= MAX_ACTIONS):
-            raise ValueError(f"env_id {env_id!r}: actions are {actions}; accepted is Discrete(n), n <= {MAX_ACTIONS}")
-        self.num_inputs = observations.shape[0]
-        self.num_actions = int(actions.n)
-
-    def reset(self, rng: np.random.Generator) -> Array:
-        """Start a game whose own generator is seeded from ``rng``."""
-        observation, _ = self.env.reset(seed=int(rng.integers(2**31)))
-        return np.array(observation, np.float32)
-
-    def step(self, action: int) -> tuple[Array, float, bool, bool]:
-        """One step of the environment."""
-        observation, reward, terminated, truncated, _ = self.env.step(action)
-        return np.array(observation, np.float32), float(reward), terminated, truncated
-
-    def stack(self, observations: list[Array]) -> Array:
-        """Observations as one matrix (n, d), float32."""
-        return np.stack(observations)
 
 
 class Suspended(NamedTuple):

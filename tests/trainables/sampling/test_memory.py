@@ -4,14 +4,14 @@ import gymnasium
 import numpy as np
 import pytest
 
-from trainables.sampling.environments import (
+from trainables.sampling.environments import PongPixels
+from trainables.sampling.memory import (
     BALL_X,
     BALL_Y,
     BINS,
     NUM_POSITIONS,
     PADDLE_Y,
     TENTS,
-    PongPixels,
     PongRAM,
     flat_environment,
 )
