@@ -37,6 +37,19 @@ def test_frames_equal_the_dense_preprocessing_on_a_whole_game(monkeypatch, envir
     assert lit[0] < matrix.nnz / len(rows) < lit[1]
 
 
+@pytest.mark.parametrize("environment", [PongPixels, DoublePixels])
+def test_pictures_of_a_game_and_of_the_next_one_are_seen_as_in_training(environment):
+    env, eye = environment(), environment()
+    start = env.console.ale.getScreenRGB()
+    for _ in range(2):
+        rows = [env.reset(np.random.default_rng(0))]
+        seen = [eye.see(start, first=True)]
+        for action in [1] * 20:
+            rows.append(env.step(action)[0])
+            seen.append(eye.see(env.console.ale.getScreenRGB(), first=False))
+        np.testing.assert_array_equal(env.stack(rows).toarray(), eye.stack(seen).toarray())
+
+
 def test_preprocess_is_karpathys_and_leaves_the_picture_alone():
     picture = np.zeros((210, 160, 3), np.uint8)
     picture[..., 0] = 144
