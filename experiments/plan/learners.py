@@ -50,6 +50,8 @@ class Learner:
     def seconds(self, config: Config, budget: Budget) -> float:
         """Seconds of one core for a trial at an untrained policy's pace, in the fastest of three real games.
 
+        They are a processor's, so a machine that is busy at the moment plans what it would plan when it is free.
+
         Raises ConfigError if the environment has another form than the learner takes.
         """
         try:
@@ -61,9 +63,9 @@ class Learner:
 
         paces = []
         for _ in range(3):  # the first one of a program also compiles
-            start = time.perf_counter()
+            start = time.process_time()
             length = measure(worker, weights, GameNumber(0, 0, 0)).length
-            paces.append((time.perf_counter() - start) / length)
+            paces.append((time.process_time() - start) / length)
         steps = {"timesteps_total": 1.0, "training_iteration": self.iteration_steps(config)}
         return min(paces) * min(limit * steps[name] for name, limit in budget.limits.items())
 

@@ -1,12 +1,17 @@
 """Learners of one's own: what they need not have, and what they lack is said in one line."""
 
 import sys
+import time
 
 import pytest
 
-from experiments.plan.learners import LEARNERS, SMOKE, is_learner, learner_named, learner_typed, typed_as
+from experiments.ask.budget import Budget
+from experiments.plan.learners import LEARNERS, SMOKE, TRPO, is_learner, learner_named, learner_typed, typed_as
 from experiments.plan.spaces import space_of
+from tests.helpers.trials import CARTPOLE
 from trainables.checks import ConfigError
+from trainables.config import TRPOConfig
+from trainables.sampling import evaluation
 
 FILE = """
 from dataclasses import dataclass
@@ -137,3 +142,15 @@ def test_what_can_be_the_name_of_a_learner():
     assert all(map(is_learner, LEARNERS))
     for name in ("", "bomb", "../bomb.Bomb", "bomb:Bomb", "bomb.Bomb\n", "b.B --callback x:y", "é.B", 3):
         assert not is_learner(name)
+
+
+def test_what_a_game_waits_for_a_busy_core_does_not_count_in_a_plan(monkeypatch):
+    waits, games, measure = 0.05, [], evaluation.measure
+
+    def measured_late(*words):
+        time.sleep(waits)
+        games.append(measure(*words))
+        return games[-1]
+
+    monkeypatch.setattr(evaluation, "measure", measured_late)
+    assert TRPO.seconds(TRPOConfig.from_dict(CARTPOLE), Budget(None, 1)) < waits / games[0].length
