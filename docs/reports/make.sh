@@ -83,7 +83,7 @@ first_commands() { # what README begins with, three times in turn
     local scratch=$folder/first_commands round
     rm -rf "$scratch" && mkdir "$scratch" && printf 'program\tseconds\n' > "$folder/first_commands.tsv" || return
     for round in 1 2 3; do
-        seconds watch.py "$code/tests/data/trained/pg" --out "$scratch/$round.gif" &&
+        seconds watch.py "$code/trainables/trained/pg" --out "$scratch/$round.gif" &&
             seconds sweep_pong.py --smoke-test --name "smoke_$round" --storage-path "$scratch" &&
             seconds results.py report sweep_pg --out "$scratch/$round.html" --storage-path "$folder" || return
     done
@@ -102,8 +102,8 @@ report() { # NAME STEP ...: of the experiments of these steps; the page names th
 }
 
 policy() { # LEARNER: its best one, which comes along with the code
-    rm -rf "$code/tests/data/trained/$1"
-    program results.py export "$1" --out "$code/tests/data/trained/$1" --storage-path "$folder"
+    rm -rf "$code/trainables/trained/$1"
+    program results.py export "$1" --out "$code/trainables/trained/$1" --storage-path "$folder"
 }
 
 pages() {

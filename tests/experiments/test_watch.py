@@ -53,7 +53,7 @@ def play(storage, monkeypatch):
 
 @pytest.mark.parametrize("learner", ["pg", "trpo"])
 def test_the_policies_that_come_along_win(learner, play, tmp_path):
-    policy = ROOT / "tests" / "data" / "trained" / learner
+    policy = ROOT / "trainables" / "trained" / learner
     output = play(policy, "--episodes", 1, "--out", tmp_path / "film.gif")
     assert float(re.search(r"return (\S+) in", output)[1]) >= 10
     assert (tmp_path / "film.gif").stat().st_size > 10_000
