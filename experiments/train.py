@@ -10,7 +10,7 @@ if (beside := str(Path(__file__).resolve().parents[1])) not in sys.path:
     sys.path.insert(0, beside)  # what stands beside this program runs, whatever is installed
 
 from experiments.ask.budget import Budget, duration
-from experiments.ask.command_line import clean_exit, first_word, parse, program
+from experiments.ask.command_line import clean_exit, first_word, parse, program, this_command
 from experiments.ask.flags import TrainFlags
 from experiments.ask.modes import EXTEND, RESUME, require_counted, typed
 from experiments.ask.schedulers import SCHEDULERS
@@ -93,8 +93,7 @@ def prepare(learner: Learner, words: Sequence[str]) -> Task:
     config, run = arguments.config, arguments.run
     if require_counted([run, config], words) in (RESUME, EXTEND):
         return continuation(learner, run, Budget(run.iterations, run.timesteps))
-    command = [program(), *sys.argv[1:]]
-    if task := begun(learner, run, command):
+    if task := begun(learner, run):
         return task
     require_used(config, typed(words, config.to_dict()))
     require_fits(config, resources_for(run))
@@ -103,7 +102,7 @@ def prepare(learner: Learner, words: Sequence[str]) -> Task:
         configs, configuration_of = _changed(origin, config), [0] * len(origin)
     spec = ExperimentSpec(
         learner=learner.name,
-        command=command,
+        command=this_command(),
         iterations=run.budget.iterations,
         timesteps=run.budget.timesteps,
         swept=["seed"] if len(configs) > 1 else [],

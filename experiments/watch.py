@@ -20,6 +20,7 @@ from trainables.checks import Bounds, check_fields
 DESCRIPTION = """Play a checkpoint, or the best one of a trial or an experiment, and film the first game.
 
 Examples:
+  python experiments/watch.py trained/pg                         a policy that comes with the package; also trained/trpo
   python experiments/watch.py first                              the best policy of results/first
   python experiments/watch.py first --episodes 20 --greedy       a score with a narrower interval
   python experiments/watch.py results/first/00003_lr=2e-3_h=200_g=0.99_w=2 --film --out progress.gif

@@ -83,7 +83,7 @@ first_commands() { # what README begins with, three times in turn
     local scratch=$folder/first_commands round
     rm -rf "$scratch" && mkdir "$scratch" && printf 'program\tseconds\n' > "$folder/first_commands.tsv" || return
     for round in 1 2 3; do
-        seconds watch.py "$code/trainables/trained/pg" --out "$scratch/$round.gif" &&
+        seconds watch.py trained/pg --out "$scratch/$round.gif" &&
             seconds sweep_pong.py --smoke-test --name "smoke_$round" --storage-path "$scratch" &&
             seconds results.py report sweep_pg --out "$scratch/$round.html" --storage-path "$folder" || return
     done

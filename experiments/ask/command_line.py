@@ -1,11 +1,13 @@
 """How a program reads its command line, and how it ends: what is wrong with it is said in one line."""
 
 import contextlib
+import inspect
 import io
 import itertools
 import os
 import re
 import shlex
+import shutil
 import signal
 import sys
 import typing
@@ -66,6 +68,7 @@ def parse(arguments: Any, description: str | None = None, **options: Any) -> Any
 
     ``--help`` begins with the description, or without one with the dataclass's docstring. Wrong flags end the program.
     """
+    description = as_typed(description or inspect.getdoc(arguments) or "")
     complaint = io.StringIO()
     config = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff)
     try:
@@ -85,7 +88,7 @@ def first_word(kind: str, known: Collection[str], description: str) -> str:
     """
     name = sys.argv[1] if len(sys.argv) > 1 else "--help"
     if name in ("-h", "--help"):
-        print(f"usage: {program()} {{{','.join(known)}}} ...\n\n{description}")
+        print(f"usage: {program()} {{{','.join(known)}}} ...\n\n{as_typed(description)}")
         sys.exit(0)
     if name.startswith("-"):
         raise ConfigError(f"the first word is a {kind}, not {name} (see --help)")
@@ -100,14 +103,45 @@ def subcommand(kind: str, known: Collection[str], description: str) -> str:
     return name
 
 
+COMMANDS = {
+    "train.py": "pong-train",
+    "sweep.py": "pong-sweep",
+    "sweep_pong.py": "pong-sweep pg",
+    "sweep_trpo.py": "pong-sweep trpo",
+    "results.py": "pong-results",
+    "watch.py": "pong-watch",
+}
+"""The console commands of an installed package, and which program each one is."""
+
+
 def program() -> str:
-    """The program's file name."""
+    """What this program was started as: ``train.py``, or ``pong-train``."""
     return Path(sys.argv[0]).name
 
 
-def neighbour(name: str) -> str:
-    """How the program of this name, beside the one that runs, is called: ``python experiments/results.py``."""
-    return shlex.join(["python", str(Path(sys.argv[0]).with_name(name))])
+def this_command() -> list[str]:
+    """The command line as an experiment's record has it: with the program's file, also if it was ``pong-train``."""
+    files = {command: file for file, command in COMMANDS.items()}
+    return [files.get(program(), program()), *sys.argv[1:]]
+
+
+def neighbour(name: str, *words: str) -> str:
+    """How the program of this name, with these words, is typed by whoever started this one.
+
+    ``python experiments/results.py``, with the way to this program's folder, or ``pong-results``, with the way to it
+    unless it is the one on PATH.
+    """
+    if program() not in COMMANDS.values():
+        return shlex.join(["python", str(Path(sys.argv[0]).with_name(name)), *words])
+    command, *first = COMMANDS[name].split()
+    beside = str(Path(sys.argv[0]).with_name(command))
+    on_path = shutil.which(command) == os.path.abspath(beside)
+    return shlex.join([command if on_path else beside, *first, *words])
+
+
+def as_typed(text: str) -> str:
+    """A text whose commands, ``python experiments/results.py``, are those of whoever started this program."""
+    return re.sub(f"python experiments/({'|'.join(COMMANDS)})", lambda found: neighbour(found[1]), text)
 
 
 def fail(message: str) -> NoReturn:

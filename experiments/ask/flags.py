@@ -44,7 +44,7 @@ class RunFlags:
 
     keep_checkpoints: Annotated[str, tyro.conf.arg(metavar="all|best|N")] = "best"
     """A trial keeps its latest checkpoint and its N best ones, by the mean return of its last 100 games (best: 2); or
-    all, so that results.py verify and replay have a way of a few iterations to any of its iterations."""
+    all, so that results.py (pong-results) verify and replay have a way of a few iterations to any of its iterations."""
 
     resume: Annotated[str | None, Counts((RESUME,)), shown("NAME|PATH|URI", "default: start a new one")] = None
     """Continue an interrupted experiment with the settings it was started with."""

@@ -38,6 +38,12 @@ def next_command(folder: Path, spec: ExperimentSpec, over: bool, again: Sequence
     return _command(spec, [*flags, *again])
 
 
+def first_command(spec: ExperimentSpec) -> str:
+    """The command that started an experiment, as it is typed here; that of a foreign program as the record has it."""
+    program, *words = spec.command or ["unknown"]
+    return neighbour(program, *words) if program in PROGRAMS else shlex.join([program, *words])
+
+
 def best_command(experiment: Experiment) -> tuple[str, dict[str, Any]]:
     """The command that trains an experiment's best configuration, and what is known of it, in plain types.
 
@@ -104,7 +110,7 @@ def _flags(words: Iterable[str]) -> list[tuple[str, list[str]]]:
 def watch_command(folder: Path, learner: str) -> str:
     """The command that has a policy play."""
     code = [] if learner in LEARNERS else ["--learner", typed_as(learner)]
-    return f"{neighbour('watch.py')} {shlex.join([display(folder), *code])}"
+    return neighbour("watch.py", display(folder), *code)
 
 
 def train_command(learner: str, config: Config, budget: Budget, defaults: Config | None = None) -> str:
@@ -119,7 +125,7 @@ def train_command(learner: str, config: Config, budget: Budget, defaults: Config
                 words.append(f"--{flag}" if value else f"--no-{flag}")
             else:
                 words += [f"--{flag}", *map(str, value if isinstance(value, tuple) else [value])]
-    return f"{neighbour('train.py')} {shlex.join([typed_as(learner), *words])}"
+    return neighbour("train.py", typed_as(learner), *words)
 
 
 def _command(spec: ExperimentSpec, words: Sequence[str]) -> str:
@@ -132,4 +138,4 @@ def _command(spec: ExperimentSpec, words: Sequence[str]) -> str:
     if program not in PROGRAMS:
         return ""
     named = program in OF_ANY_LEARNER and is_learner(spec.learner)
-    return f"{neighbour(program)} {shlex.join([*([typed_as(spec.learner)] if named else []), *words])}"
+    return neighbour(program, *([typed_as(spec.learner)] if named else []), *words)

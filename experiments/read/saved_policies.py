@@ -12,7 +12,7 @@ import numpy as np
 
 from experiments.plan.learners import LEARNERS, is_learner, learner_named
 from experiments.record import folders
-from trainables import checkpoints
+from trainables import TRAINED, checkpoints
 from trainables.checkpoints import ARRAYS, FILM, STATE, CheckpointError, State
 from trainables.checks import ConfigError, unknown
 from trainables.config import Config
@@ -20,6 +20,10 @@ from trainables.config import Config
 if TYPE_CHECKING:
     from trainables.policy import PolicyRunner
     from trainables.trainable import PongTrainable
+
+
+SHIPPED = tuple(f"{TRAINED.name}/{learner}" for learner in LEARNERS)
+"""Names of the trained policies that come with the package."""
 
 
 class CheckpointRef(NamedTuple):
@@ -71,10 +75,15 @@ class CheckpointRef(NamedTuple):
 def find(storage_path: Path, name_or_path: str) -> list[CheckpointRef]:
     """The checkpoints of an experiment or a trial, or the one of a checkpoint folder, by iteration.
 
-    A name is looked for in the storage path, a path anywhere. Raises ConfigError, listing what is there, if it does
-    not exist or holds no whole checkpoint.
+    A name is looked for in the storage path, a path anywhere, and then what comes with the package (``SHIPPED``).
+    Raises ConfigError, listing what is there, if it does not exist or holds no whole checkpoint.
     """
-    places = (storage_path.absolute() / name_or_path, Path(name_or_path).absolute())
+    known = [*folders.existing(storage_path), *SHIPPED]
+    if not name_or_path:
+        raise ConfigError(unknown("checkpoint, trial or experiment", name_or_path, known))
+    places = [storage_path.absolute() / name_or_path, Path(name_or_path).absolute()]
+    if name_or_path in SHIPPED:
+        places.append(TRAINED.parent / name_or_path)
     if folder := next(filter(os.path.isdir, places), None):
         trials = [folder, *folders.trial_folders(folder).values()]
         found = [path for trial in trials for path in folders.checkpoint_folders(trial)]
@@ -83,7 +92,6 @@ def find(storage_path: Path, name_or_path: str) -> list[CheckpointRef]:
         inside = folders.existing(folder)
         hint = f"; the experiments in it: {', '.join(inside)}" if inside else " (yet)"
         raise ConfigError(f"{name_or_path} holds no whole checkpoint{hint}")
-    known = folders.existing(storage_path)
     for path in (storage_path / name_or_path, Path(name_or_path)):
         if os.path.isdir(path.parent) and path.parent not in (Path(), storage_path):
             # a trial or checkpoint of what does exist

@@ -5,7 +5,6 @@ score to luck.
 """
 
 import itertools
-import shlex
 import sys
 from functools import partial
 from pathlib import Path
@@ -119,5 +118,5 @@ def show_confirmation(sweep: Experiment, confirm: Experiment) -> None:
         say(f"The sweep was forked from {origin.name}; fresh seeds train from scratch, which is another thing.")
     if text := verdict(found):
         say(text)
-    where = shlex.join(display(experiment.folder) for experiment in (sweep, confirm))
-    print(f"Report:  {neighbour('results.py')} report {where}")
+    where = [display(experiment.folder) for experiment in (sweep, confirm)]
+    print(f"Report:  {neighbour('results.py', 'report', *where)}")

@@ -15,6 +15,7 @@ import ray
 from threadpoolctl import threadpool_limits
 
 from experiments.ask.budget import duration
+from experiments.ask.command_line import neighbour
 from experiments.plan.learners import learner_named
 from experiments.plan.resources import local_cpus
 from experiments.read.contradictions import contradictions
@@ -22,6 +23,7 @@ from experiments.read.experiments import Experiment
 from experiments.read.recorded import Recorded, Stretch, compare_arrays, compare_rows, compare_states, recorded
 from experiments.read.saved_policies import load, parameters
 from experiments.read.trial import Trial
+from experiments.record.folders import display
 from experiments.record.provenance import changes_since
 from experiments.run.ray_session import ship, start_local
 from experiments.show.text import line
@@ -193,7 +195,7 @@ def _play_to(trial: PongTrainable, recorded: Trial, wanted: WantedGame) -> Train
         if difference:
             raise ConfigError(
                 f"iteration {iteration} is not what was recorded, and so no game after it: {difference};"
-                " results.py verify says more"
+                f" {neighbour('results.py', 'verify', display(recorded.folder.parent))} says more"
             )
         if iteration < wanted.iteration:
             games.ended.clear()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.ask.budget import Budget
-from experiments.ask.command_line import clean_exit, parse, program
+from experiments.ask.command_line import clean_exit, parse, this_command
 from experiments.ask.flags import RunFlags
 from experiments.ask.modes import EXTEND, FORK, RESUME, require_counted
 from experiments.ask.schedulers import SCHEDULERS
@@ -73,7 +73,7 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
     mode = require_counted([run, arguments.sweep], words)
     if mode in (RESUME, EXTEND):
         return continuation(learner, run, Budget(sweep.iterations, sweep.timesteps), _confirm(sweep)), None
-    if task := begun(learner, run, [program(), *sys.argv[1:]]):
+    if task := begun(learner, run):
         return task, None
     resources, settings = resources_for(run), sweep.settings(learner.batch_field)
     require_means(sweep.seeds, sweep.scheduler, settings)
@@ -174,7 +174,7 @@ def _spec(learner: Learner, plan: Plan, run: RunFlags, ways: Sequence[Way]) -> E
         halved = reachable(rungs(len(configurations), limit, start), ways)
     return ExperimentSpec(
         learner=learner.name,
-        command=[program(), *sys.argv[1:]],
+        command=this_command(),
         iterations=budget.iterations,
         timesteps=budget.timesteps,
         swept=plan.swept,

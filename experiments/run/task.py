@@ -4,7 +4,6 @@ import dataclasses
 import itertools
 import math
 import os
-import shlex
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from statistics import fmean
 from typing import Any
 
 from experiments.ask.budget import Budget
+from experiments.ask.command_line import this_command
 from experiments.ask.flags import RunFlags
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.capacity import trials_of_round
@@ -20,6 +20,7 @@ from experiments.plan.learners import Learner
 from experiments.plan.own_files import imported
 from experiments.plan.resources import ClusterResources, local_cpus
 from experiments.read.luck import SUFFIX
+from experiments.read.next_command import first_command
 from experiments.read.restored import RestoredTrial, restore
 from experiments.record import mirror
 from experiments.record.spec import Confirm, ExperimentSpec, ForkOf, Start
@@ -64,7 +65,7 @@ def resources_for(run: RunFlags) -> ClusterResources:
     return start_ray(run.address, run.verbose)
 
 
-def begun(learner: Learner, run: RunFlags, command: Sequence[str]) -> Task | None:
+def begun(learner: Learner, run: RunFlags) -> Task | None:
     """With --resume-or-start, what is left to do of the experiment that this command began; None if it did not yet.
 
     Raises ConfigError if another command began it.
@@ -72,9 +73,9 @@ def begun(learner: Learner, run: RunFlags, command: Sequence[str]) -> Task | Non
     if not run.resume_or_start or not mirror.taken(run, run.name or ""):
         return None
     task = continuation(learner, dataclasses.replace(run, resume=run.name), Budget(None))
-    if task.spec.command != [*command]:
+    if task.spec.command != this_command():
         raise ConfigError(
-            f"--resume-or-start: another command began {run.name}: {shlex.join(['python', *task.spec.command])};"
+            f"--resume-or-start: another command began {run.name}: {first_command(task.spec)};"
             f" --resume {run.name} goes on with it as it is"
         )
     return task

@@ -152,10 +152,10 @@ def summarise(experiment: Experiment) -> int:
     failed = [trial for trial in experiment.trials if trial.state == "failed"]
     for trial in failed:
         print(printable(f"Failed: {trial.name}: {trial.error}"), file=sys.stderr)
-    where = shlex.quote(display(experiment.folder))
+    where = display(experiment.folder)
     line()
-    line(f"Look:    tensorboard --logdir {where}")
-    line(f"Report:  {neighbour('results.py')} report {where}")
+    line(f"Look:    tensorboard --logdir {shlex.quote(where)}")
+    line(f"Report:  {neighbour('results.py', 'report', where)}")
     line(f"Play:    {watch_command(experiment.folder, experiment.learner)}")
     if (film := experiment.folder / WINNER_FILM).is_file():
         line(f"Film:    {display(film)}")

@@ -69,7 +69,7 @@ class Policy(OwnCode):
     target: Annotated[
         tyro.conf.Positional[str], tyro.conf.arg(metavar="CHECKPOINT|TRIAL|EXPERIMENT", help_behavior_hint="")
     ] = ""
-    """A path, or the name of an experiment in the storage path."""
+    """A path, the name of an experiment in the storage path, or trained/pg or trained/trpo, which come along."""
 
     def find(self) -> list[CheckpointRef]:
         """The checkpoints there, the learner imported. Raises ConfigError, listing what there is, if there is none."""

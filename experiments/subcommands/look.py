@@ -179,7 +179,9 @@ def note(text: str) -> None:
 
 @dataclass(frozen=True)
 class Export(Policy):
-    """Write the best policy alone into a new folder, in half precision: watch.py plays it, and it can be given away.
+    """Write the best policy alone into a new folder, in half precision: it can be given away.
+
+    To have it play: python experiments/watch.py policy
 
     Example: python experiments/results.py export first --out policy
     """

@@ -70,9 +70,10 @@ class Verify(Again):
 class Replay(Again):
     """Film any game that was ever played in training: it is played again from its number, and was kept nowhere.
 
-    Iterations are counted from 1, as in results.py table NAME --rows. The games that ended in an iteration are counted
-    from 0, in the order in which they were counted then: by number, or of segments by update and slot; the row's
-    episodes_this_iter says how many there are. A game that was in play at an iteration's end is named by its slot.
+    Iterations are counted from 1, as in the table of python experiments/results.py table NAME --rows. The games that
+    ended in an iteration are counted from 0, in the order in which they were counted then: by number, or of segments
+    by update and slot; the row's episodes_this_iter says how many there are. A game that was in play at an iteration's
+    end is named by its slot.
 
     Example: python experiments/results.py replay first --iteration 50 --game 3
     """

@@ -27,7 +27,7 @@ def test_readmes_first_commands_work_for_a_user_who_can_write_one_folder_alone(t
     shell = ["set -e"]
     for words in COMMANDS:
         words = words.replace("python experiments", f"{sys.executable} {ROOT}/experiments")
-        words = words.replace("trainables/trained", f"{ROOT}/trainables/trained").replace("NAME", "results/pg-*")
+        words = words.replace("NAME", "results/pg-*")
         words = words.replace("--smoke-test", "--smoke-test --name smoke")
         if words.endswith("train.py pg"):
             words += " " + " ".join(SMOKE)

@@ -11,7 +11,7 @@ from PIL import Image
 from experiments.read import saved_policies
 from experiments.read.saved_policies import CheckpointRef
 from experiments.show.watched import score_text
-from tests.helpers.programs import ROOT, call, refused
+from tests.helpers.programs import call, refused
 from tests.helpers.trials import CARTPOLE, arrays_of
 from tests.helpers.written_experiments import write_experiment, write_policies
 from trainables.checkpoints import ARRAYS, State
@@ -53,8 +53,7 @@ def play(storage, monkeypatch):
 
 @pytest.mark.parametrize("learner", ["pg", "trpo"])
 def test_the_policies_that_come_along_win(learner, play, tmp_path):
-    policy = ROOT / "trainables" / "trained" / learner
-    output = play(policy, "--episodes", 1, "--out", tmp_path / "film.gif")
+    output = play(f"trained/{learner}", "--episodes", 1, "--out", tmp_path / "film.gif")
     assert float(re.search(r"return (\S+) in", output)[1]) >= 10
     assert (tmp_path / "film.gif").stat().st_size > 10_000
 

@@ -2,11 +2,12 @@
 
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
-from experiments import sweep_pong, train
-from experiments.ask.command_line import clean_exit
+from experiments import results, sweep, sweep_pong, train, watch
+from experiments.ask.command_line import COMMANDS, clean_exit
 from experiments.ask.flags import RunFlags
 from experiments.plan.learners import PG, Learner
 from experiments.record.spec import ExperimentSpec, create
@@ -99,13 +100,22 @@ def storage(tmp_path, monkeypatch):
     return tmp_path
 
 
+MAIN = {
+    "sweep_pong.py": lambda: sweep_program.main(PG, sweep_pong.DESCRIPTION),
+    "train.py": train.main,
+    "pong-train": train.main,
+    "pong-sweep": sweep.main,
+    "pong-results": results.main,
+    "pong-watch": watch.main,
+}
+
+
 @pytest.fixture
 def run(monkeypatch, capsys):
     def call(program, flags=""):
-        main = train.main if program == "train.py" else lambda: sweep_program.main(PG, sweep_pong.DESCRIPTION)
         monkeypatch.setattr(sys, "argv", [program, *flags.split()])
         with pytest.raises(SystemExit) as stop:
-            main()
+            MAIN[program]()
         return stop.value.code, *capsys.readouterr()
 
     return call
@@ -121,6 +131,26 @@ def test_bad_input_is_answered_in_one_line_and_nothing_is_written(program, cases
         if sorted(storage.rglob("*")) != before:
             wrong[flags] = "something is written"
     assert not wrong
+
+
+def test_console_commands_are_those_that_are_installed_and_their_help_names_no_file(run):
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    names = ("train", "sweep", "results", "watch")
+    assert scripts == {COMMANDS[f"{name}.py"]: f"experiments.{name}:main" for name in names}
+    for words in (*scripts, "pong-train pg", "pong-sweep trpo", "pong-results best", "pong-results replay"):
+        program, _, word = words.partition(" ")
+        code, output, _ = run(program, f"{word} --help")
+        assert code == 0
+        assert f" {program} " in output.partition("\n")[2], "an example, after the first line"
+        assert "experiments/" not in output
+
+
+def test_what_a_program_began_its_console_command_goes_on_with(storage, monkeypatch):
+    words = ["--name", "run", "--resume-or-start"]
+    monkeypatch.setattr(sys, "argv", ["experiments/train.py", "pg", *words])
+    create(storage / "results", "run", train.prepare(PG, words).spec)
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/pong-train", "pg", *words])
+    assert train.prepare(PG, words).folder == storage / "results" / "run"
 
 
 def test_help_of_train_shows_a_presets_values(run):

@@ -57,6 +57,25 @@ def test_a_learner_of_ones_own_is_proposed_by_its_name_and_never_by_a_path_in_a_
     assert watch_command(FOLDER.absolute(), "a2c.A2C").endswith("watch.py results/a --learner a2c:A2C")
 
 
+@pytest.mark.parametrize("on_path", [True, False])
+def test_who_types_console_commands_gets_console_commands_that_their_shell_finds(on_path, tmp_path, monkeypatch):
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("pong-results", "pong-sweep", "pong-train", "pong-watch"):
+        (folder / name).touch(mode=0o755)
+    monkeypatch.setattr(sys, "argv", [str(folder / "pong-results"), "list"])
+    monkeypatch.setenv("PATH", str(folder) if on_path else "/usr/bin")
+    way = "" if on_path else f"{folder}/"
+    for command, expected in {
+        ("train.py", "pg", "--seed", "1"): "pong-train pg --resume results/a",
+        ("sweep_pong.py",): "pong-sweep pg --resume results/a",
+        ("sweep_trpo.py",): "pong-sweep trpo --resume results/a",
+        ("sweep.py", "--seed", "1"): "pong-sweep pg --resume results/a",
+    }.items():
+        assert next_command(FOLDER.absolute(), spec(*command), over=False) == way + expected
+    assert watch_command(FOLDER.absolute(), "pg") == f"{way}pong-watch results/a"
+
+
 def test_folders_with_blanks_are_quoted():
     command = next_command(Path("some results/first").absolute(), spec("sweep_pong.py"), over=False)
     assert shlex.split(command)[2:] == ["--resume", "some results/first"]

@@ -10,6 +10,7 @@ from experiments.read.experiments import read_experiment
 from experiments.record.decisions import Copy, Exchange, write_exchanges
 from experiments.record.spec import ExperimentSpec
 from experiments.show.report import report
+from tests.helpers.programs import ROOT
 from tests.helpers.written_experiments import row, table, write_checkpoint, write_experiment
 
 COPY = {"trial": 0, "donor": 1, "source": 3, "target": 4}
@@ -128,7 +129,7 @@ def test_the_html_stands_alone_and_shows_all_figures_failures_and_the_best_game(
     assert "after iteration 2" in html, "where the evaluation was"
     assert "RuntimeError: a `rollout` worker | died &lt;4&gt; times" in html
     assert "<code>00000_seed=0</code> diverged at iteration 3" in html
-    assert "python experiments/sweep_pong.py --name pg-sweep" in html
+    assert f"python {ROOT}/experiments/sweep_pong.py --name pg-sweep" in html
     assert "sticky actions 0.25, frame skip 4" in html
     assert ExperimentSpec.read(store / "killed").origin.versions["numpy"] in html
 
