@@ -1,6 +1,7 @@
 """The text that Tune and its loggers leave of a trial, whatever has become of it: what is no result is left out."""
 
 import contextlib
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -62,8 +63,8 @@ def tune_statuses(experiment: Path) -> dict[str, str]:
     """Trials' statuses by number in Tune's newest state file: nothing else says that a time budget ended a trial."""
     try:
         newest = max(experiment.glob(TUNE_STATES), key=lambda path: path.stat().st_mtime, default=None)
-        pairs = parse_json(read_text(newest, MAX_JSON_BYTES))["trial_data"] if newest else []
-        trials = [parse_json(pair[0]) for pair in pairs]
+        pairs = json.loads(read_text(newest, MAX_JSON_BYTES))["trial_data"] if newest else []
+        trials = [parse_json(pair[0]) for pair in pairs]  # texts of JSON within JSON, of several lines
         return {trial["trial_id"].rpartition("_")[2]: trial["status"] for trial in trials}
-    except (TypeError, KeyError, IndexError, ValueError, AttributeError, OSError):  # none yet, or cut off
+    except (TypeError, KeyError, IndexError, ValueError, AttributeError, OSError, RecursionError):  # none, or cut off
         return {}

@@ -39,7 +39,8 @@ def test_tunes_own_state_tells_trials_that_a_time_budget_ended_from_interrupted_
     folder = write_experiment(tmp_path, "budget", "pg", [({}, [-20, -19], "running"), once_failed])
     states = []
     for statuses in (["TERMINATED", "TERMINATED"], ["TERMINATED", "RUNNING"], ["TERMINATED", "ERROR"], None):
-        trials = [[json.dumps({"trial_id": f"a_{i:05d}", "status": s}), ""] for i, s in enumerate(statuses or [])]
+        found = [{"trial_id": f"a_{i:05d}", "status": s} for i, s in enumerate(statuses or [])]
+        trials = [[json.dumps(each, indent=2), ""] for each in found]  # as Tune writes it
         state = json.dumps({"trial_data": trials}) if statuses else '{"trial_data": [["{'
         (folder / "experiment_state-1.json").write_text(state)
         states.append(read_experiment(folder).state)
