@@ -15,6 +15,7 @@ from matplotlib.ticker import EngFormatter, MaxNLocator, MultipleLocator
 
 from experiments.read.configurations import Configuration
 from experiments.read.statistics import mean_interval
+from experiments.read.trial import Trial
 from experiments.show.tables import Speed
 from trainables.metrics import METRIC
 from trainables.sampling.console import agent_step
@@ -27,6 +28,16 @@ RETURN = "mean return of last 100 games"
 GRID_POINTS = 200
 LEGEND_LETTERS = 70  # as many as fit into the width
 LEGEND_LINE = 0.21  # inches
+
+DIAGNOSTICS = {
+    "eval/return_sampled_mean": "evaluations, actions sampled",
+    "eval/return_greedy_mean": "evaluations, most probable actions",
+    "policy/entropy": "entropy of the policy (nats)",
+    "policy/kl": "KL divergence of an update (nats)",
+    "baseline/explained_variance": "explained variance of the value",
+    "baseline/explained_variance_before": "explained variance of the baseline",
+}
+"""Metrics that are drawn over agent steps, as far as they were recorded, and what they are."""
 
 STYLE: Any = {
     "font.size": 10.5,
@@ -53,8 +64,16 @@ def new_figure(height: float, width: float = WIDTH) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def learning_curves(configurations: Sequence[Configuration], labels: Sequence[str], x: str) -> Figure:
-    """Return against a metric ``x``: agent steps (``timesteps_total``) or time (``time_total_s``).
+def learning_curves(
+    configurations: Sequence[Configuration],
+    labels: Sequence[str],
+    x: str = "timesteps_total",
+    metric: str = METRIC,
+    title: str = RETURN,
+    legend: bool = True,
+    bands: bool = True,
+) -> Figure:
+    """A metric, the return if no other is named, against ``x``: agent steps or time (``time_total_s``).
 
     Each seed is a thin line; the mean of several is a thick one in a 95% band. The first configurations have colours,
     so put the best ones first; the others are grey. All are of one environment.
@@ -62,16 +81,33 @@ def learning_curves(configurations: Sequence[Configuration], labels: Sequence[st
     others = len(configurations) - len(COLOURS)
     figure = new_figure(3.2)
     axes = figure.add_subplot()
-    if others > 0:
+    if others > 0 and legend:
         axes.plot([], color=GREY, label=counted(others, "other configuration"))
     for index, (configuration, label) in reversed(list(enumerate(zip(configurations, labels, strict=True)))):
         coloured = index < len(COLOURS)
-        _draw(axes, configuration, x, COLOURS[index] if coloured else GREY, label if coloured else None)
+        colour = COLOURS[index] if coloured else GREY
+        band = _draw(axes, configuration, x, metric, colour, label if coloured else None)
+        if bands and band:
+            draw_band(axes, *band, colour)
     label_steps(axes, configurations[0].env_id) if x == "timesteps_total" else label_time(axes)
     axes.set_xlim(left=0)
-    axes.set_ylabel(RETURN)
-    legend_below(figure, reverse=True)
+    axes.set_ylabel(title)
+    if legend:
+        legend_below(figure, reverse=True)
     return figure
+
+
+def diagnostics_figures(configurations: Sequence[Configuration], labels: Sequence[str]) -> dict[str, Figure]:
+    """What else was recorded, over agent steps, each figure by its name; colours are those of ``learning_curves``."""
+    recorded = {name for c in configurations for trial in c.arrived for name in trial.rows[-1]}
+    learner = configurations[0].learner
+    return {
+        f"{learner}_{name.replace('/', '_')}": learning_curves(
+            configurations, labels, metric=name, title=title, legend=False, bands=False
+        )
+        for name, title in DIAGNOSTICS.items()
+        if name in recorded
+    }
 
 
 def legend_below(figure: Figure, reverse: bool = False) -> None:
@@ -100,29 +136,40 @@ def label_time(axes: Axes) -> None:
     axes.xaxis.set_major_formatter(lambda x, _: f"{x / seconds:g}")
 
 
-def _draw(axes: Axes, configuration: Configuration, x: str, colour: str, label: str | None) -> None:
+def _draw(
+    axes: Axes, configuration: Configuration, x: str, metric: str, colour: str, label: str | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Draw the seeds and their mean; return x and the ends of the mean's interval, where there is one."""
     for trial in configuration.stopped:
-        axes.plot(trial.curve(x), trial.curve(METRIC), color=colour, linewidth=0.7, alpha=0.45)
-    curves = [(trial.curve(x), trial.curve(METRIC)) for trial in configuration.trials if trial.rows]
+        axes.plot(*_curve(trial, x, metric), color=colour, linewidth=0.7, alpha=0.45)
+    found = [_curve(trial, x, metric) for trial in configuration.trials]
+    curves = [(x_n, y_n) for x_n, y_n in found if len(x_n)]
     single = len(curves) == 1
-    for x_n, return_n in curves:
+    for x_n, y_n in curves:
         axes.plot(
             x_n,
-            return_n,
+            y_n,
             color=colour,
             linewidth=1.6 if single else 0.7,
             alpha=1 if single else 0.45,
             marker="o" if len(x_n) == 1 else None,
             label=label if single else None,
         )
-    if single:
-        return
-    if (band := mean_curve(curves)) is None:  # the seeds have nothing in common
+    if len(curves) < 2:
+        return None
+    if (found_band := mean_curve(curves)) is None:  # the seeds have nothing in common
         axes.plot([], color=colour, linewidth=0.7, label=label and f"{label}, {len(curves)} seeds")
-    else:
-        grid, mean, low, high = band
-        axes.plot(grid, mean, color=colour, linewidth=2, label=label and f"{label}, mean of {len(curves)} seeds")
-        draw_band(axes, grid, low, high, colour)
+        return None
+    grid, mean, low, high = found_band
+    axes.plot(grid, mean, color=colour, linewidth=2, label=label and f"{label}, mean of {len(curves)} seeds")
+    return grid, low, high
+
+
+def _curve(trial: Trial, x: str, metric: str) -> tuple[np.ndarray, np.ndarray]:
+    """Where a trial has the metric, and what it is there."""
+    x_n, y_n = trial.curve(x), trial.curve(metric)
+    there = np.isfinite(x_n) & np.isfinite(y_n)
+    return x_n[there], y_n[there]
 
 
 def draw_band(axes: Axes, x: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str) -> None:

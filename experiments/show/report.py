@@ -1,24 +1,23 @@
 """The report of one or several experiments, section by section."""
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 
 import matplotlib as mpl
 
-from experiments.ask.budget import duration
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.identity import SPEED_ONLY
-from experiments.read import saved_policies
+from experiments.plan.trial_names import SHORT
 from experiments.read.comparison import Side, arrivals, side
 from experiments.read.configurations import Configuration, by_configuration, varied
 from experiments.read.experiments import Experiment
-from experiments.read.luck import confirmations, verdict
+from experiments.read.luck import confirmations
 from experiments.read.statistics import importances
-from experiments.read.trial import Trial, rank
+from experiments.read.trial import Trial
 from experiments.read.windows import window_size
 from experiments.show import tables
-from experiments.show.figures import STYLE, learning_curves, speed_figure
+from experiments.show.answer import add_answer
+from experiments.show.figures import STYLE, diagnostics_figures, learning_curves, speed_figure
 from experiments.show.origins import add_origins
 from experiments.show.page import Page
 from experiments.show.settings import (
@@ -28,11 +27,10 @@ from experiments.show.settings import (
     importance_figure,
     importance_lines,
 )
-from experiments.show.summary import ending, winner_lines
-from experiments.show.text import block, code, number, to_markdown, without
-from trainables.checkpoints import FILM
+from experiments.show.summary import plan_line
+from experiments.show.text import block, code, to_markdown, without
 from trainables.sampling.console import agent_step
-from trainables.texts import MAX_BYTES, counted, open_regular
+from trainables.texts import counted
 
 MAX_EFFECTS = 24
 """Settings whose effects are drawn."""
@@ -45,22 +43,23 @@ def report(experiments: Sequence[Experiment]) -> Page:
     page.add(f"# {', '.join(code(experiment.name) for experiment in experiments)}")
     configurations = [found for found in by_configuration(experiments) if len(found.scores)]
     trials = [trial for experiment in experiments for trial in experiment.trials]
-    _summary(page, experiments, trials)
+    add_answer(page, experiments, configurations)
     if configurations:
         kinds = _kinds(configurations)
         _curves(page, kinds)
         for title, found in kinds.items():
             _settings(page, title, [c for c in found if not c.fresh], experiments)
+        _diagnostics(page, kinds)
         for title, found in kinds.items():
             _speeds(page, title, [trial for c in found for trial in c.all_trials])
     _seeds(page, configurations)
     _confirmations(page, experiments)
     for experiment in experiments:
         _exchanges(page, experiment)
-        if lines := winner_lines(experiment, code):
+        if experiment.decisions:
             page.add(f"## Who went on in {code(experiment.name)}")
             page.add(to_markdown(tables.rung_table(experiment)))
-            page.add("\n\n".join(lines))
+            page.add(plan_line(experiment, code))
     page.add("## Trials")
     rows = tables.trial_table(trials)
     page.add(to_markdown(rows if len(experiments) > 1 else without(rows, "experiment")))
@@ -72,31 +71,6 @@ def report(experiments: Sequence[Experiment]) -> Page:
     _failures(page, trials)
     add_origins(page, experiments)
     return page
-
-
-def _summary(page: Page, experiments: Sequence[Experiment], trials: Sequence[Trial]) -> None:
-    scored = [trial for trial in trials if trial.rows]
-    states = Counter(trial.state for trial in trials)
-    counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "none yet"
-    if not scored:
-        page.add(f"Trials: {counts}. There are no results yet.")
-        return
-    best = max((e.best for e in experiments if e.best), key=lambda trial: rank([trial]))
-    rows = [row for trial in scored for row in trial.rows]  # a fork's are without its origin's
-    seconds = sum(row.get("time_this_iter_s", 0) for row in rows)
-    steps = sum(row.get("timesteps_this_iter", 0) for row in rows)
-    sums = {"agent steps": f"{steps / 1e6:.2f} M", "training": duration(seconds)}
-    page.add(to_markdown([{"best return": number(best.last), "trials": str(len(trials))} | sums]))
-    named = f"The best trial is {code(f'{best.folder.parent.name}/{best.name}')} ({best.learner})"
-    page.add(f"{named}: {ending(best)}. Trials: {counts}.")
-    if filmed := [found for found in saved_policies.of_trial(best.folder) if (found.folder / FILM).is_file()]:
-        chosen = saved_policies.best_of(filmed)
-        with open_regular(chosen.folder / FILM) as file:
-            page.pictures[FILM] = file.read(MAX_BYTES)
-        # A checkpoint holds the film of the latest evaluation before it.
-        game = f"A game of the best trial, after iteration {chosen.evaluated}"
-        page.add(f"![{game}]({{figures}}/{FILM})")
-        page.add(f"*{game}.*")
 
 
 def _kinds(configurations: Sequence[Configuration]) -> dict[str, list[Configuration]]:
@@ -130,8 +104,11 @@ def _curves(page: Page, kinds: dict[str, list[Configuration]]) -> None:
         labels = [label if label.startswith(c.learner) else f"{c.learner}: {label}" for c, label in named]
         _show_curves(page, "learners", best, labels)
     for title, found in kinds.items():
-        page.add(f"### Learner {title}")
+        if len(kinds) > 1:
+            page.add(f"### Learner {title}")
         _show_curves(page, found[0].learner, found, _labels(found, found))
+    if names := {name for found in kinds.values() for name in varied(found)} & SHORT.keys():
+        page.add(f"Short names: {', '.join(f'{SHORT[name]} {name}' for name in SHORT if name in names)}.")
     if any(len(c.scores) > 1 for c in configurations):
         page.add(
             "Bands are 95% intervals of the mean over seeds by Student's t, as far as all of the seeds got; thin lines"
@@ -140,20 +117,29 @@ def _curves(page: Page, kinds: dict[str, list[Configuration]]) -> None:
 
 
 def _show_curves(page: Page, name: str, configurations: Sequence[Configuration], labels: Sequence[str]) -> None:
-    over = {"over_steps": "timesteps_total", "over_time": "time_total_s"}
-    page.show(**{f"{name}_{suffix}": learning_curves(configurations, labels, x) for suffix, x in over.items()})
+    over_time = learning_curves(configurations, labels, "time_total_s", legend=False)
+    page.show(**{f"{name}_over_steps": learning_curves(configurations, labels), f"{name}_over_time": over_time})
+
+
+def _diagnostics(page: Page, kinds: dict[str, list[Configuration]]) -> None:
+    """What else was recorded, beside which returns are easier to understand; colours are those of the curves."""
+    page.add("## Diagnostics")
+    for title, found in kinds.items():
+        if len(kinds) > 1:
+            page.add(f"### Of {title}")
+        page.show(**diagnostics_figures(found, _labels(found, found)))
 
 
 def _settings(
     page: Page, title: str, configurations: Sequence[Configuration], experiments: Sequence[Experiment]
 ) -> None:
     """What settings do, of configurations without fresh seeds, which were given to the best settings only."""
-    if not (names := varied(configurations)[:MAX_EFFECTS]):
+    names = [name for name in varied(configurations) if name not in SPEED_ONLY][:MAX_EFFECTS]
+    if not names:
         return
     page.add_section("Effect of each setting")
     learner = configurations[0].learner
     trials = [trial for c in configurations for trial in c.all_trials]
-    decisive = [name for name in names if name not in SPEED_ONLY]
     steps, fair, scores = at_first_rung(experiments, trials) or comparable(trials)
     page.add(
         f"A dot is the mean return of a trial of {title} after {steps:,} agent steps, as far as all"
@@ -162,8 +148,8 @@ def _settings(
     page.show(**{f"{learner}_effects": effects_figure(fair, scores, names)})
     if any(SCHEDULERS[e.spec.scheduler].changes_settings and e.learner == learner for e in experiments):
         page.add("How important each setting is cannot be said: settings changed while trials played.")
-    elif decisive:
-        count, estimates = importances(configurations, fair, scores, decisive)
+    else:
+        count, estimates = importances(configurations, fair, scores, names)
         page.add("\n\n".join(importance_lines(count, estimates, steps)))
         if any(math.isfinite(estimate.value) for estimate in estimates.values()):
             page.show(**{f"{learner}_importance": importance_figure(estimates)})
@@ -215,7 +201,6 @@ def _confirmations(page: Page, experiments: Sequence[Experiment]) -> None:
                 " the same settings: the sweep's, and fresh seeds' there and at their end."
             )
             page.add(to_markdown(tables.confirmation_table(found)))
-            page.add(verdict(found, code))
 
 
 def _exchanges(page: Page, experiment: Experiment) -> None:

@@ -12,7 +12,7 @@ from experiments.plan.trial_names import short
 from experiments.read.experiments import Experiment
 from experiments.read.statistics import MIN_CONFIGURATIONS, Estimate
 from experiments.read.trial import Trial
-from experiments.show.figures import COLOURS, GREY, INK, RETURN, new_figure
+from experiments.show.figures import COLOURS, GREY, INK, RETURN, WIDTH, new_figure
 from experiments.show.text import code
 
 
@@ -71,9 +71,9 @@ def _has_score(trial: Trial, steps: int) -> bool:
 
 def effects_figure(trials: Sequence[Trial], scores: Sequence[float], names: Sequence[str]) -> Figure:
     """The score of every trial against each of the settings ``names``, with marginal means as bars."""
-    columns = min(2, len(names))
+    columns = min(4 if len(names) % 4 in (0, 3) else 3, len(names))
     rows = math.ceil(len(names) / columns)
-    figure = new_figure(0.4 + 2.5 * rows)
+    figure = new_figure(0.4 + 2.5 * rows, WIDTH / 2 * max(2, columns))
     panels = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
     for name, axes in zip(names, panels, strict=False):
         values: list[Any] = [trial.config.get(name) for trial in trials]

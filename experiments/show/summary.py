@@ -25,7 +25,7 @@ from trainables.texts import printable
 
 
 def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> list[str]:
-    """Who won, how it plays, and how sure it is that it is the best: a paragraph each. Empty before the first rung.
+    """Who won, how it plays, and how sure that is: a paragraph each. Empty before the first rung.
 
     ``mark`` makes of a text from a file what is shown of it.
     """
@@ -45,12 +45,16 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
     if not won:
         more = sum(trial.state not in AT_END for trial in leading)
         lines[0] += f" The sweep is not finished: {more} {'trial has' if more == 1 else 'trials have'} more to play."
-    lines.append(_play(experiment, best, mark))
+    lines.append(how_it_plays(experiment, mark))
     if found := lead(experiment):
         lines.append(_certainty(found, experiment, mark))
-    if command := plan_command(experiment.spec):
-        lines.append(f"The same plan on any machine: {mark(command)}")
     return lines
+
+
+def plan_line(experiment: Experiment, mark: Callable[[str], str] = str) -> str:
+    """The command that makes a halved sweep's plan again; empty if there is none."""
+    command = plan_command(experiment.spec) if experiment.decisions else ""
+    return f"The same plan on any machine: {mark(command)}" if command else ""
 
 
 def seeds_in_words(trials: Sequence[Trial]) -> str:
@@ -74,11 +78,13 @@ def ending(trial: Trial) -> str:
     return f"it diverged, which counts as {trial.last:.1f}{before}"
 
 
-def _play(experiment: Experiment, best: Trial, mark: Callable[[str], str]) -> str:
+def how_it_plays(experiment: Experiment, mark: Callable[[str], str] = str) -> str:
     """How the best plays: in its games at the sweep's end, else by its last evaluation, else by training alone.
 
-    Of several seeds the best one has played.
+    Of several seeds the best one has played. There is a best trial.
     """
+    best = experiment.best
+    assert best
     row, played = best.rows[-1], experiment.played
     text = f"After {row['timesteps_total']:,} agent steps {ending(best)}."
     it, its = "it", "Its"
@@ -137,7 +143,7 @@ def summarise(experiment: Experiment) -> int:
     if found:
         print_table(rung_table(experiment))
         line()
-        for text in found:
+        for text in filter(None, [*found, plan_line(experiment)]):
             say(text)
     if best := experiment.best:
         if not found:

@@ -80,7 +80,7 @@ def test_what_a_forks_origin_had_is_no_part_of_its_cost_and_its_area_says_where_
     path = next(write_experiment(tmp_path, "fork", "pg", [({}, [-9.0, -8.0, -6.0], None)]).glob("0*")) / "result.json"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
     markdown = report([read_experiment(tmp_path / "fork")]).text
-    (summary,), (trial,) = table(markdown, "best return"), table(markdown, "trial")
+    (summary,), (trial,) = table(markdown, "mean return"), table(markdown, "trial")
     assert (summary["training"], summary["agent steps"]) == ("4 s", "0.00 M")
     assert (trial["steps"], trial["time"], trial["area"]) == ("3000", "6 s", "-7.0 (from 1000)")
 
@@ -132,6 +132,30 @@ def test_the_html_stands_alone_and_shows_all_figures_failures_and_the_best_game(
     assert f"python {ROOT}/experiments/sweep_pong.py --name pg-sweep" in html
     assert "sticky actions 0.25, frame skip 4" in html
     assert ExperimentSpec.read(store / "killed").origin.versions["numpy"] in html
+
+
+def test_the_first_screen_is_of_the_best_with_fresh_seeds_and_says_how_to_go_on(tmp_path):
+    lucky, steady = {"gamma": 0.9}, {"gamma": 0.8}
+    sweep = [(config | {"seed": 0}, [-20.0, last], None) for config, last in ((lucky, 5.0), (steady, 4.0))]
+    again = [(config | {"seed": seed}, [-20.0, -9.0 + seed], None) for config in (lucky, steady) for seed in (8, 9)]
+    write_experiment(tmp_path, "sweep", "pg", sweep)
+    record = {"confirms": "sweep", "configuration_of": [0, 0, 1, 1], "swept": ["gamma", "seed"]}
+    write_experiment(tmp_path, "sweep-confirm", "pg", again, **record)
+    answer = report([read_experiment(tmp_path / name) for name in ("sweep", "sweep-confirm")]).text.partition("## ")[0]
+    (numbers,) = table(answer, "mean return")
+    assert (numbers["mean return"], numbers["its seeds"], numbers["trials"]) == ("-0.5", "2", "6")
+    assert "Best configuration of 4: `g=0.9 (fresh seeds)` (pg)." in answer
+    assert "so the two cannot be told apart" in answer
+    assert f"watch.py {tmp_path / 'sweep-confirm'}`" in answer
+
+
+def test_what_else_was_recorded_is_drawn_and_nothing_that_was_not(tmp_path):
+    result = next(write_experiment(tmp_path, "one", "pg", [({}, [-20.0, -19.0], None)]).glob("0*")) / "result.json"
+    rows = [json.loads(line) | {"policy/entropy": 1.0} for line in result.read_text().splitlines()]
+    result.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    pictures = report([read_experiment(tmp_path / "one")]).pictures
+    assert "pg_policy_entropy.svg" in pictures
+    assert "pg_policy_kl.svg" not in pictures
 
 
 def test_a_report_of_experiments_without_results_says_so(tmp_path, run_results):

@@ -1,0 +1,85 @@
+"""The first screen of a report: which configuration is best, how it plays, how sure that is, and what to type next."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from experiments.ask.budget import duration
+from experiments.plan.identity import decisive
+from experiments.read import saved_policies
+from experiments.read.configurations import Configuration, varied
+from experiments.read.experiments import Experiment
+from experiments.read.luck import confirmations, verdict
+from experiments.read.next_command import next_command, watch_command
+from experiments.read.statistics import mean_interval
+from experiments.read.trial import rank
+from experiments.record.folders import WINNER_FILM
+from experiments.show.page import Page
+from experiments.show.summary import how_it_plays, winner_lines
+from experiments.show.text import code, number, to_markdown
+from trainables.checkpoints import FILM
+from trainables.texts import MAX_BYTES, open_regular
+
+
+def add_answer(page: Page, experiments: Sequence[Experiment], configurations: Sequence[Configuration]) -> None:
+    """What a reader wants to know first. ``configurations`` are those that have results, of all these experiments."""
+    trials = [trial for experiment in experiments for trial in experiment.trials]
+    states = Counter(trial.state for trial in trials)
+    counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "none yet"
+    if not configurations:
+        page.add(f"Trials: {counts}. There are no results yet.")
+        return
+    best, experiment = _best(experiments, configurations)
+    ends = [number(float(end)) for end in mean_interval(best.scores)] if len(best.scores) > 1 else []
+    rows = [row for trial in trials for row in trial.rows]  # a fork's are without its origin's
+    steps, seconds = (sum(row.get(name, 0) for row in rows) for name in ("timesteps_this_iter", "time_this_iter_s"))
+    shown = {"mean return": number(best.score), "95% interval": " to ".join(ends), "its seeds": str(len(best.scores))}
+    shown |= {"trials": str(len(trials)), "agent steps": f"{steps / 1e6:.2f} M", "training": duration(seconds)}
+    page.add(to_markdown([{title: text for title, text in shown.items() if text}]))
+    _add_film(page, experiments, best)
+    lines = winner_lines(experiment, code) or [
+        f"Best configuration{f' of {len(configurations)}' if configurations[1:] else ''}:"
+        f" {code(best.label(varied(configurations)))} ({best.learner}).",
+        how_it_plays(experiment, code),
+    ]
+    lines += [verdict(found, code) for found in _confirmed(experiments)]
+    if go_on := next_command(experiment.folder, experiment.spec, experiment.over):
+        lines.append(f"Go on: {code(go_on)}")
+    lines += [f"See it play: {code(watch_command(experiment.folder, experiment.learner))}", f"Trials: {counts}."]
+    page.add("\n\n".join(line for line in lines if line))
+
+
+def _best(
+    experiments: Sequence[Experiment], configurations: Sequence[Configuration]
+) -> tuple[Configuration, Experiment]:
+    """Of the experiments' best configurations the best, and whose it is; one with fresh seeds before all others."""
+    found = [
+        ((configuration.fresh, *rank(configuration.trials), *rank([experiment.best])), configuration, experiment)
+        for experiment in experiments
+        for configuration in configurations
+        if experiment.best and experiment.best.key == configuration.trials[0].key
+    ]
+    return max(found, key=lambda each: each[0])[1:]
+
+
+def _confirmed(experiments: Sequence[Experiment]) -> list[list]:
+    named = {experiment.name: experiment for experiment in experiments}
+    pairs = [(named.get(experiment.spec.confirms or ""), experiment) for experiment in experiments]
+    return [confirmations(sweep, confirm) for sweep, confirm in pairs if sweep]
+
+
+def _add_film(page: Page, experiments: Sequence[Experiment], best: Configuration) -> None:
+    """The latest filmed game of the best configuration: at a sweep's end, or in an evaluation of its best trial."""
+    trial = max(best.arrived, key=lambda trial: trial.last)
+    # A checkpoint holds the film of the latest evaluation before it.
+    films = [(found.evaluated, trial, found.folder / FILM) for found in saved_policies.of_trial(trial.folder)]
+    for experiment in experiments:
+        played, winner = experiment.played, experiment.best
+        if played and winner and played.trial == winner.number and decisive(winner.config) == decisive(best.config):
+            films.append((played.iteration, winner, experiment.folder / WINNER_FILM))
+    there = [film for film in films if film[-1].is_file()]
+    if not there:
+        return
+    iteration, trial, path = max(there, key=lambda film: film[0])
+    with open_regular(path) as file:
+        page.pictures[path.name] = file.read(MAX_BYTES)
+    page.add(f"![A game of {code(trial.name)} after iteration {iteration}]({{figures}}/{path.name})")
