@@ -5,10 +5,12 @@ import functools
 import itertools
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from experiments.ask.command_line import COMMANDS
 from experiments.benchmark import BENCHMARKS
 from experiments.plan.learners import LEARNERS, learner_typed
 from experiments.plan.spaces import space_of
@@ -22,7 +24,7 @@ SUBCOMMANDS = {
     "benchmark.py": [*BENCHMARKS],
 }
 LEARNER_OF = {"sweep_pong.py": "pg", "sweep_trpo.py": "trpo"}
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 WRITTEN = [page for page in PAGES if page.parent.name != "reports"]  # by hand; reports name settings of their time
 TOP = {path.name for path in ROOT.iterdir()} - {"results"}
 OF_THE_READER = {"a2c.py", "mine.py", "learner-1.py"}
@@ -46,6 +48,11 @@ def test_the_readme_is_a_page_and_has_the_one_line_that_ci_runs():
     pattern = re.search(r"grep -m1 -E '(.*)' README.md", (ROOT / ".ci" / "run").read_text())[1]
     assert sum(1 for line in readme if re.search(pattern, line)) == 1
     assert "bash .ci/run" in (ROOT / ".github" / "workflows" / "tests.yml").read_text()
+
+
+def test_the_changelog_begins_with_the_version_that_is_installed():
+    versions = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert versions[0] == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 
 
 def anchors(page):
@@ -122,15 +129,17 @@ def test_code_names_only_pages_that_are_there():
 
 
 def commands(page):
-    """Each ``program.py word ...`` that a page shows, as (program, words)."""
+    """Each ``program.py word ...``, or of its console command, that a page shows, as (program, words)."""
+    files = {command: file for file, command in COMMANDS.items()}
     for span in spans(page):
-        if not any(program in span for program in PROGRAMS):
+        if not any(program in span for program in (*PROGRAMS, *files)):
             continue
         words = shlex.split(span.replace("[NAME ...]", "").replace("[--out FILE]", "--out FILE"), comments=True)
         for separated, group in itertools.groupby(words, lambda word: word in ("&&", "&", "|", ";", "do", "done")):
             part = [word.rstrip(",") for word in group if word not in ("python", ".venv/bin/python")]
-            if not separated and part and part[0].removeprefix("experiments/") in PROGRAMS:
-                yield Path(part[0]).name, part[1:]
+            program = files.get(part[0], part[0].removeprefix("experiments/")) if part else ""
+            if not separated and program in PROGRAMS:
+                yield program, part[1:]
 
 
 @functools.cache

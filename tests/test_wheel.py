@@ -67,6 +67,6 @@ def test_an_installed_wheel_sweeps_reports_and_plays_and_the_commands_that_it_pr
     assert printed.keys() == {"Report", "Play", "Extend"}
     for words in printed.values():
         assert "python" not in typed(words)
-    assert "smoke  finished" in typed("pong-results list")
+    assert re.search(r"^smoke +finished", typed("pong-results list"), re.MULTILINE)
     assert "site-packages/trainables/trained/trpo" in typed("pong-watch trained/trpo --episodes 1")
     assert {path.suffix for path in user.rglob("*") if path.is_file()} >= {".gif", ".html", ".safetensors"}
