@@ -35,7 +35,7 @@ def clean_exit() -> Iterator[None]:
             _require_what_stands_beside()
             yield
         except (ConfigError, CheckpointError) as error:
-            fail(str(error))
+            fail(as_typed(str(error)))
         except KeyboardInterrupt:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing interrupts what Ray does as it ends
             sys.exit(128 + signal.SIGINT)

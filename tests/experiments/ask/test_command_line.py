@@ -82,6 +82,7 @@ TRAIN = {
     "pg --batch-size 8": "batch_size=8 is for whole games: set slots=0 too, or leave it out and set segment_length",
     "pg --rmsprop-decay 0.5": "rmsprop_decay=0.5 means nothing with optimiser=adam: it is for optimiser=rmsprop",
     "pg --fork first --preset=karpathy": "--preset does not count with --fork",
+    "pg --extend first --iterations 9 --seeds 3": "`python results.py compare A,B` takes runs with other seeds as one",
     "pg --resume third": "Known: first, second",
     # where the run to be forked is looked for, however the flag is written
     "pg --fork third --storage-path elsewhere": "is an experiment of 'trpo'",
