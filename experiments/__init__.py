@@ -8,7 +8,6 @@ import trainables  # noqa: F401 - chooses BLAS's kernels, before NumPy is import
 os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")  # under `uv run`, do not pack the working directory
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no telemetry
 os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # one warning less per worker
-os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")  # the newer console output cannot be silenced
 if os.path.isfile(os.path.expanduser("~/.ray/auth_token")):
     # Since 2.60 `ray start` guards a cluster with this token, but `ray.init(address=...)` shows it only if told to.
     os.environ.setdefault("RAY_AUTH_MODE", "token")
@@ -18,5 +17,3 @@ os.environ.setdefault("RAY_max_direct_call_object_size", "4000000")
 # Ray would start a worker a core, which rollout actors cannot use: they have an environment of their own. Each looks
 # for work a hundred times a second, which is 1% of a core, and is in the way while the program starts.
 os.environ.setdefault("RAY_prestart_worker_first_driver", "0")
-os.environ.setdefault("TUNE_GLOBAL_CHECKPOINT_S", "1")  # a kill loses a second of Tune's bookkeeping, not ten
-os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")  # json_logger.py and tensorboard.py do

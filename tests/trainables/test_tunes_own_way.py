@@ -1,0 +1,127 @@
+"""The Trainables in anybody's ``tune.Tuner``: schedulers, searches, restoring, and what comes out of a ResultGrid."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from ray import tune
+from ray.tune.schedulers import ASHAScheduler, PopulationBasedTraining
+from ray.tune.search.optuna import OptunaSearch
+from safetensors.numpy import load_file
+
+from tests.helpers.trials import untimed
+from trainables import PongPG, load_policy
+
+SMALL = {"slots": 2, "segment_length": 50, "updates_per_iteration": 1, "hidden_size": 4, "eval_interval": 0}
+SMALL |= {"num_workers": 1, "half_life": 0}
+SCORE = {"metric": "episode_reward_mean", "mode": "max"}
+STEP = {"metric": "policy/update_norm", "mode": "max"}  # what differs before any game has ended
+
+KILLED = f"""
+import os, signal
+from ray import tune
+from trainables import PongPG
+
+class Killed(tune.Callback):
+    def on_trial_result(self, iteration, trials, trial, result, **info):
+        if result["training_iteration"] == 3 and os.environ.get("KILL"):  # a restored Tuner has this callback, too
+            os.kill(os.getpid(), signal.SIGKILL)
+
+tune.Tuner(
+    PongPG,
+    param_space={SMALL | {"seed": 5}},
+    run_config=tune.RunConfig(
+        name="killed",
+        storage_path=os.getcwd(),
+        stop={{"training_iteration": 4}},
+        checkpoint_config=tune.CheckpointConfig(checkpoint_frequency=1),
+        callbacks=[Killed()],
+        verbose=0,
+    ),
+).fit()
+"""
+
+
+@pytest.fixture(autouse=True)
+def tunes_own_loggers(monkeypatch):
+    """Programs of ours turn them off."""
+    monkeypatch.delenv("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", raising=False)
+
+
+def run_config(folder, iterations):
+    every = tune.CheckpointConfig(checkpoint_frequency=1)
+    stop = {"training_iteration": iterations}
+    return tune.RunConfig(name="mine", storage_path=str(folder), stop=stop, checkpoint_config=every, verbose=0)
+
+
+def test_asha_and_optuna_find_a_best_result_whose_checkpoint_plays(ray_cluster, tmp_path):
+    grid = tune.Tuner(
+        PongPG,
+        param_space=SMALL | {"learning_rate": tune.loguniform(1e-4, 1e-2), "gamma": tune.choice([0.98, 0.99])},
+        tune_config=tune.TuneConfig(
+            **STEP,
+            num_samples=3,
+            search_alg=OptunaSearch(**STEP, seed=1),
+            scheduler=ASHAScheduler(max_t=2, grace_period=1, reduction_factor=2),
+            reuse_actors=True,
+            max_concurrent_trials=1,
+        ),
+        run_config=run_config(tmp_path, 2),
+    ).fit()
+    assert not grid.errors
+    assert sorted(result.metrics["training_iteration"] for result in grid) == [1, 1, 2]
+    assert len({result.config["learning_rate"] for result in grid}) == 3
+    policy = load_policy(max(grid, key=lambda result: result.metrics["training_iteration"]).checkpoint)
+    assert policy.iteration == 2
+    observation, _ = policy.make_env().reset(seed=0)
+    assert policy.act(observation) in (0, 2, 3)
+
+
+def test_a_trial_that_copied_another_under_tunes_pbt_has_its_arrays_and_new_settings(ray_cluster, tmp_path):
+    still = SMALL | {"learning_rate": 1e-12, "entropy_bonus": 0.03}  # so arrays stay where they began, or were copied
+    grid = tune.Tuner(
+        PongPG,
+        param_space=still | {"seed": tune.grid_search([1, 2])},
+        tune_config=tune.TuneConfig(
+            **SCORE,
+            scheduler=PopulationBasedTraining(
+                time_attr="training_iteration",
+                perturbation_interval=1,
+                quantile_fraction=0.5,
+                synch=True,
+                hyperparam_mutations={"entropy_bonus": [0.01, 0.02]},
+            ),
+            reuse_actors=True,
+        ),
+        run_config=run_config(tmp_path, 3),
+    ).fit()
+    assert not grid.errors
+    one, other = (load_file(f"{result.checkpoint.path}/arrays.safetensors")["theta"] for result in grid)
+    np.testing.assert_allclose(one, other, atol=1e-6)
+    assert len({result.config["seed"] for result in grid}) == 1, "Tune copies all settings"
+    assert {result.config["entropy_bonus"] for result in grid} & {0.01, 0.02}
+
+
+@pytest.fixture(scope="module")
+def rows_of_a_trial_alone(home, ray_cluster):
+    trial = PongPG(config=SMALL | {"seed": 5})
+    yield [trial.train() for _ in range(4)]
+    trial.stop()
+
+
+def test_tuner_restore_after_a_kill_comes_to_the_rows_of_an_undisturbed_trial(rows_of_a_trial_alone, tmp_path):
+    words = [sys.executable, "-c", KILLED]
+    done = subprocess.run(words, cwd=tmp_path, env=os.environ | {"KILL": "1"}, capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    (result,) = tune.Tuner.restore(str(tmp_path / "killed"), PongPG).fit()
+    lines = next((tmp_path / "killed").glob("*/result.json")).read_text().splitlines()
+    rows = {row["training_iteration"]: row for row in map(json.loads, lines)}
+    assert result.metrics["training_iteration"] == 4
+    last, expected = untimed(rows[4]), untimed(rows_of_a_trial_alone[-1])
+    assert {name: last[name] for name in expected if name not in ("done", "hostname")} == {
+        name: value for name, value in expected.items() if name not in ("done", "hostname")
+    }
