@@ -1,6 +1,6 @@
 """Ray Tune Trainables for Pong: thin shells around ``sampling`` (experience) and ``learning`` (maths).
 
-What is imported from here is public. Each name is loaded when it is first used: to import this
+What is imported from here is public (docs/library.md). Each name is loaded when it is first used: to import this
 package takes no time, and loads neither Ray nor what plays.
 """
 

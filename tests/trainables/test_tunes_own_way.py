@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,17 +10,16 @@ import sys
 import numpy as np
 import pytest
 from ray import tune
-from ray.tune.schedulers import ASHAScheduler, PopulationBasedTraining
-from ray.tune.search.optuna import OptunaSearch
+from ray.tune.schedulers import PopulationBasedTraining
 from safetensors.numpy import load_file
 
+from tests.helpers.programs import ROOT
 from tests.helpers.trials import untimed
-from trainables import PongPG, load_policy
+from trainables import PongPG
 
 SMALL = {"slots": 2, "segment_length": 50, "updates_per_iteration": 1, "hidden_size": 4, "eval_interval": 0}
 SMALL |= {"num_workers": 1, "half_life": 0}
 SCORE = {"metric": "episode_reward_mean", "mode": "max"}
-STEP = {"metric": "policy/update_norm", "mode": "max"}  # what differs before any game has ended
 
 KILLED = f"""
 import os, signal
@@ -58,25 +58,22 @@ def run_config(folder, iterations):
     return tune.RunConfig(name="mine", storage_path=str(folder), stop=stop, checkpoint_config=every, verbose=0)
 
 
-def test_asha_and_optuna_find_a_best_result_whose_checkpoint_plays(ray_cluster, tmp_path):
-    grid = tune.Tuner(
-        PongPG,
-        param_space=SMALL | {"learning_rate": tune.loguniform(1e-4, 1e-2), "gamma": tune.choice([0.98, 0.99])},
-        tune_config=tune.TuneConfig(
-            **STEP,
-            num_samples=3,
-            search_alg=OptunaSearch(**STEP, seed=1),
-            scheduler=ASHAScheduler(max_t=2, grace_period=1, reduction_factor=2),
-            reuse_actors=True,
-            max_concurrent_trials=1,
-        ),
-        run_config=run_config(tmp_path, 2),
-    ).fit()
+def test_the_pages_tuner_with_asha_and_optuna_restored_has_a_best_checkpoint_that_plays(
+    ray_cluster, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
+    names = {}
+    for block in re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        exec(block, names)
+    assert isinstance(names["pbt"], PopulationBasedTraining)
+    grid = names["grid"]
     assert not grid.errors
-    assert sorted(result.metrics["training_iteration"] for result in grid) == [1, 1, 2]
+    assert [result.metrics["timesteps_total"] for result in grid] == [800] * 3, "where ASHA ends them"
     assert len({result.config["learning_rate"] for result in grid}) == 3
-    policy = load_policy(max(grid, key=lambda result: result.metrics["training_iteration"]).checkpoint)
+    policy = names["policy"]
     assert policy.iteration == 2
+    assert policy.config.learning_rate == names["best"].config["learning_rate"]
     observation, _ = policy.make_env().reset(seed=0)
     assert policy.act(observation) in (0, 2, 3)
 
