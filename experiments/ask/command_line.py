@@ -128,15 +128,18 @@ def this_command() -> list[str]:
 def neighbour(name: str, *words: str) -> str:
     """How the program of this name, with these words, is typed by whoever started this one.
 
-    ``python experiments/results.py``, with the way to this program's folder, or ``pong-results``, with the way to it
-    unless it is the one on PATH.
+    ``python experiments/results.py``, with the way to this program's folder, or ``pong-results``.
     """
     if program() not in COMMANDS.values():
         return shlex.join(["python", str(Path(sys.argv[0]).with_name(name)), *words])
-    command, *first = COMMANDS[name].split()
+    return installed(*COMMANDS[name].split(), *words)
+
+
+def installed(command: str, *words: str) -> str:
+    """How an installed command is typed: with the way to it if it lies beside this one, and that is not on PATH."""
     beside = str(Path(sys.argv[0]).with_name(command))
-    on_path = shutil.which(command) == os.path.abspath(beside)
-    return shlex.join([command if on_path else beside, *first, *words])
+    hidden = shutil.which(beside) and shutil.which(command) != os.path.abspath(beside)
+    return shlex.join([beside if hidden else command, *words])
 
 
 def as_typed(text: str) -> str:

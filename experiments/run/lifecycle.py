@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import math
-import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 from ray import tune
 
 from experiments.ask.budget import Budget
+from experiments.ask.command_line import installed
 from experiments.ask.flags import RunFlags
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.draws import require_fits
@@ -205,7 +205,7 @@ def _run(
     learner: Learner, folder: Path, spec: ExperimentSpec, callbacks: Sequence[tune.Callback], run: RunFlags
 ) -> int:
     """Run to the end, note why it ended, and print what came out; return the program's exit status."""
-    print(f"Look:    tensorboard --logdir {shlex.quote(display(folder))}\n", flush=True)
+    print(f"Look:    {installed('tensorboard', '--logdir', display(folder))}\n", flush=True)
     signals = StopSignals(next_command(folder, spec, False, run.again))
     deadline = time.monotonic() + (spec.time_budget_s or math.inf)
     whole = fit(deadline, learner, folder, spec, signals, callbacks, run.verbose)

@@ -1,12 +1,11 @@
 """What an experiment found, in words: for the end of a program and for its report."""
 
-import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from experiments.ask.command_line import neighbour
+from experiments.ask.command_line import installed, neighbour
 from experiments.plan.identity import SPEED_ONLY
 from experiments.plan.trial_names import in_words, short
 from experiments.read import saved_policies
@@ -160,7 +159,7 @@ def summarise(experiment: Experiment) -> int:
         print(printable(f"Failed: {trial.name}: {trial.error}"), file=sys.stderr)
     where = display(experiment.folder)
     line()
-    line(f"Look:    tensorboard --logdir {shlex.quote(where)}")
+    line(f"Look:    {installed('tensorboard', '--logdir', where)}")
     line(f"Report:  {neighbour('results.py', 'report', where)}")
     line(f"Play:    {watch_command(experiment.folder, experiment.learner)}")
     if (film := experiment.folder / WINNER_FILM).is_file():

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.ask.command_line import installed
 from experiments.ask.flags import RunFlags
 from experiments.read.next_command import next_command, plan_command, watch_command
 from experiments.record.spec import ExperimentSpec
@@ -61,7 +62,7 @@ def test_a_learner_of_ones_own_is_proposed_by_its_name_and_never_by_a_path_in_a_
 def test_who_types_console_commands_gets_console_commands_that_their_shell_finds(on_path, tmp_path, monkeypatch):
     folder = tmp_path / "bin"
     folder.mkdir()
-    for name in ("pong-results", "pong-sweep", "pong-train", "pong-watch"):
+    for name in ("pong-results", "pong-sweep", "pong-train", "pong-watch", "tensorboard"):
         (folder / name).touch(mode=0o755)
     monkeypatch.setattr(sys, "argv", [str(folder / "pong-results"), "list"])
     monkeypatch.setenv("PATH", str(folder) if on_path else "/usr/bin")
@@ -74,6 +75,7 @@ def test_who_types_console_commands_gets_console_commands_that_their_shell_finds
     }.items():
         assert next_command(FOLDER.absolute(), spec(*command), over=False) == way + expected
     assert watch_command(FOLDER.absolute(), "pg") == f"{way}pong-watch results/a"
+    assert installed("tensorboard", "--logdir", "a") == f"{way}tensorboard --logdir a"
 
 
 def test_folders_with_blanks_are_quoted():
