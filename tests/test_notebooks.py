@@ -1,0 +1,26 @@
+"""The notebooks, run as readers run them: from another folder, every cell; what they claim is asserted in them."""
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from tests.helpers.programs import ROOT
+
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+
+
+def test_there_are_three_and_they_are_shown_with_their_outputs():
+    assert len(NOTEBOOKS) == 3
+    for path in NOTEBOOKS:
+        cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+        assert [cell.execution_count for cell in cells] == [*range(1, len(cells) + 1)], "run from top to bottom"
+        assert sum(bool(cell.outputs) for cell in cells) > 1
+        assert not any(output.output_type == "error" for cell in cells for output in cell.outputs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs_anew_in_another_folder_and_what_it_claims_is_so(path, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    notebook = nbformat.read(path, as_version=4)
+    NotebookClient(notebook, kernel_name="python3", timeout=300, resources={"metadata": {"path": tmp_path}}).execute()
