@@ -119,8 +119,8 @@ def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
     running = lock.is_held(folder) if running is None else running
     statuses, decisions, exchanges = tune_statuses(folder), read_decisions(folder), read_exchanges(folder)
     trials = [
-        read_trial(path, spec, running, statuses.get(number), decisions, exchanges)
-        for number, path in folders.trial_folders(folder).items()
+        read_trial(path, int(key) if spec.command else index, spec, running, statuses.get(key), decisions, exchanges)
+        for index, (key, path) in enumerate(folders.trial_folders(folder).items())
     ]
     planned = len(spec.configs)
     known = len(statuses) >= planned and all(status in OVER for status in statuses.values())

@@ -12,7 +12,6 @@ from experiments.ask.budget import Budget
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.identity import ConfigurationKey, Left, decisive
 from experiments.plan.learners import config_class_of
-from experiments.plan.trial_names import number_in_name
 from experiments.read.rows import lines, read_rows
 from experiments.read.windows import area_under
 from experiments.record.decisions import Decision, Exchange, dropped, mean, passed
@@ -33,6 +32,7 @@ class Trial:
     """A trial's settings and results."""
 
     folder: Path
+    number: int  # its place in the experiment, counted from 0
     learner: str
     config: dict[str, Any]
     rows: list[dict[str, Any]]  # one per iteration, in order
@@ -47,11 +47,6 @@ class Trial:
     def name(self) -> str:
         """The trial's name, which is also its folder's."""
         return self.folder.name
-
-    @property
-    def number(self) -> int:
-        """Its place in the experiment, counted from 0."""
-        return int(number_in_name(self.name))
 
     @property
     def seed(self) -> int:
@@ -116,6 +111,7 @@ class Trial:
 
 def read_trial(
     folder: Path,
+    number: int,
     spec: ExperimentSpec,
     running: bool,
     status: str | None,
@@ -123,16 +119,20 @@ def read_trial(
     exchanges: Sequence[Exchange],
 ) -> Trial:
     """A trial of an experiment. ``status`` is what Tune called it last. Raises ConfigError for impossible settings."""
-    rows, number = read_rows(folder / RESULTS), int(number_in_name(folder.name))
+    rows = read_rows(folder / RESULTS)
     config = _config(folder, spec, number)
     errors = lines(folder / ERROR)
     done = bool(rows and rows[-1].get("done"))
     out = dropped(decisions, number)
+    if done and spec.command:
+        over = is_over(rows, spec, saved_iteration(folder))
+    else:  # of a Tuner of somebody's own Tune's word alone counts
+        over = status in OVER or spec.ended == TIME_BUDGET
     if errors and not done and (status in (None, "ERROR") if out is None else out.score(number) is None):
         state = "failed"  # else it failed once, and went on
     elif out and not done:
         state = "stopped"
-    elif is_over(rows, spec, saved_iteration(folder)) if done else status in OVER or spec.ended == TIME_BUDGET:
+    elif over:
         state = ended_as(rows, spec.budget)
     elif running and status in ("PENDING", "PAUSED") and not rows:
         state = "waiting"
@@ -148,6 +148,7 @@ def read_trial(
     copied = any(copy.trial == number for exchange in exchanges for copy in exchange.copies)
     return Trial(
         folder,
+        number,
         spec.learner,
         config,
         rows,
@@ -167,9 +168,9 @@ def read_trial(
 
 
 def _config(folder: Path, spec: ExperimentSpec, number: int) -> dict[str, Any]:
-    """A trial's settings: what ``params.json`` says, or if it is damaged what was planned."""
+    """A trial's settings: what ``params.json`` says, or if it is damaged, or Tune's own, what was planned."""
     try:
-        config = read_model(folder / PARAMS, Settings)
+        config = spec.configs[number] if not spec.command else read_model(folder / PARAMS, Settings)
     except ConfigError:
         config = spec.configs[number] if number < len(spec.configs) else {}
     try:

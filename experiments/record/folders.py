@@ -25,6 +25,9 @@ RESULTS, PARAMS, ERROR = "result.json", "params.json", "error.txt"
 TUNE_STATES = "experiment_state-*.json"
 """Pattern of Tune's own accounts of the trials, one file for each time that it was started."""
 
+TUNE_TRIAL = re.compile(r"(PongPG|PongTRPO)_(?:[0-9a-f]+_)?([0-9a-f]+)_(\d{1,9})(_.*)?", re.ASCII | re.DOTALL)
+"""Tune's own names of trials' folders: Trainable, the last part of an id, a number, and what was drawn."""
+
 TRIAL = re.compile(r"(\d{5}|[1-9]\d{5,})(_.*)?", re.ASCII | re.DOTALL)  # names of trials' folders
 
 
@@ -34,7 +37,19 @@ def existing(storage_path: Path) -> list[str]:
         names = os.listdir(storage_path)
     except OSError:
         return []
-    return sorted(name for name in names if os.path.isfile(storage_path / name / RECORD))
+    return sorted(name for name in names if is_experiment(storage_path / name))
+
+
+def is_experiment(folder: Path) -> bool:
+    """Whether a folder is an experiment of our programs, or of somebody's own Tuner with our Trainables."""
+    return os.path.isfile(folder / RECORD) or is_tunes_own(folder)
+
+
+def is_tunes_own(folder: Path) -> bool:
+    """Whether a Tuner of somebody's own made it: Tune's account of trials, and not ours."""
+    if os.path.lexists(folder / RECORD) or not any(folder.glob(TUNE_STATES)):
+        return False
+    return any(TUNE_TRIAL.fullmatch(name) for name in os.listdir(folder))
 
 
 def inside(folder: Path, name: str) -> Path:
@@ -48,17 +63,28 @@ def inside(folder: Path, name: str) -> Path:
 
 
 def trial_folders(experiment: Path) -> dict[str, Path]:
-    """The folders of an experiment's trials, by number. Raises ConfigError for a link, or two of one number."""
+    """The folders of an experiment's trials, by number. Raises ConfigError for a link, or two of one number.
+
+    In an experiment that is Tune's own they have the last part of Tune's id in place of a number, in Tune's order.
+    """
     found: dict[str, Path] = {}
+    pattern, part = (TUNE_TRIAL, 2) if is_tunes_own(experiment) else (TRIAL, 1)
     for name in _listed(experiment):
-        if not (match := TRIAL.fullmatch(name)) or not os.path.isdir(experiment / name):
+        if not (match := pattern.fullmatch(name)) or not os.path.isdir(experiment / name):
             continue
-        if earlier := found.get(match[1]):
+        if earlier := found.get(match[part]):
             raise ConfigError(
                 f"{earlier.name!r} and {name!r} in {experiment} are two folders of one trial: move the copy away"
             )
-        found[match[1]] = inside(experiment, name)
-    return found
+        found[match[part]] = inside(experiment, name)
+    if pattern is TRIAL:
+        return found
+    return dict(sorted(found.items(), key=lambda each: _tunes_number(each[1])))
+
+
+def _tunes_number(trial: Path) -> int:
+    match = TUNE_TRIAL.fullmatch(trial.name)
+    return int(match[3]) if match else 0
 
 
 def checkpoint_folders(trial: Path) -> list[Path]:

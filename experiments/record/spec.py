@@ -3,7 +3,6 @@
 import contextlib
 import itertools
 import json
-import os
 import shutil
 import time
 from collections.abc import Sequence
@@ -16,9 +15,10 @@ from experiments.ask.budget import Budget
 from experiments.ask.flags import KEEP_BEST
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.ask.storage import is_name, is_uri
-from experiments.record.folders import RECORD, existing
+from experiments.record.folders import RECORD, existing, is_experiment, is_tunes_own
 from experiments.record.models import Count, Model, Settings, read_model
 from experiments.record.provenance import Origin, provenance, sha256_of, sources
+from experiments.record.tunes_own import entries
 from trainables.checks import ConfigError, unknown
 from trainables.files import replace_text
 from trainables.texts import printable
@@ -116,8 +116,8 @@ class ExperimentSpec(Model):
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """An experiment's specification. Raises ConfigError if it is damaged."""
-        return read_model(folder / RECORD, cls)
+        """An experiment's specification, or what Tune's files say in its place. Raises ConfigError if it is damaged."""
+        return cls(**entries(folder)) if is_tunes_own(folder) else read_model(folder / RECORD, cls)
 
     def write(self, folder: Path) -> None:
         """Replace the ``experiment.json`` of a folder. Raises OSError."""
@@ -215,9 +215,11 @@ def find(storage_path: Path, name_or_path: str, learner: str | None = None) -> P
     """
     path = Path(name_or_path).absolute()
     for folder in (storage_path.absolute() / name_or_path, path):
-        if os.path.isfile(folder / RECORD):
+        if is_experiment(folder):
             if not is_name(folder.name):
                 raise ConfigError(f"{printable(str(folder))!r}: accepted are names that can be printed; rename it")
+            if learner and is_tunes_own(folder):
+                raise ConfigError(f"{folder} was made by a tune.Tuner of one's own: tune.Tuner.restore goes on with it")
             if learner and learner != (found := ExperimentSpec.read(folder).learner):
                 raise ConfigError(f"{folder} is an experiment of {found!r}, not of {learner!r}")
             return folder

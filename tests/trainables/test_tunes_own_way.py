@@ -1,5 +1,6 @@
 """The Trainables in anybody's ``tune.Tuner``: schedulers, searches, restoring, and what comes out of a ResultGrid."""
 
+import csv
 import json
 import os
 import re
@@ -13,7 +14,7 @@ from ray import tune
 from ray.tune.schedulers import PopulationBasedTraining
 from safetensors.numpy import load_file
 
-from tests.helpers.programs import ROOT
+from tests.helpers.programs import ROOT, call, refused
 from tests.helpers.trials import untimed
 from trainables import PongPG
 
@@ -76,6 +77,21 @@ def test_the_pages_tuner_with_asha_and_optuna_restored_has_a_best_checkpoint_tha
     assert policy.config.learning_rate == names["best"].config["learning_rate"]
     observation, _ = policy.make_env().reset(seed=0)
     assert policy.act(observation) in (0, 2, 3)
+    shown = {name: call("results.py", *name.split())[1] for name in ("list", "best mine", "table mine", "report mine")}
+    assert re.search(r"^mine +finished +pg +3/3 ", shown["list"], re.MULTILINE)
+    assert f"--learning-rate {best_of(shown['table mine'])}" in shown["best mine"]
+    assert len(shown["table mine"].splitlines()) == 4
+    report = (tmp_path / "results" / "mine" / "report.md").read_text(encoding="utf-8")
+    assert "tune.Tuner.restore('results/mine', ...)" in report
+    assert "Trials: 3 finished." in report
+    assert "tune.Tuner.restore goes on with it" in refused("sweep_pong.py", "--resume", "mine")
+
+
+def best_of(table):
+    """The learning rate of the best trial in a table of CSV."""
+    return max(csv.DictReader(table.splitlines()), key=lambda trial: float(trial["return_last"]))[
+        "config/learning_rate"
+    ]
 
 
 def test_a_trial_that_copied_another_under_tunes_pbt_has_its_arrays_and_new_settings(ray_cluster, tmp_path):

@@ -3,6 +3,7 @@
 import pytest
 
 from experiments.record.folders import checkpoint_folders, inside, trial_folders
+from experiments.record.spec import ExperimentSpec, find
 from trainables.checks import ConfigError
 
 
@@ -40,3 +41,29 @@ def test_a_copy_of_a_checkpoints_folder_is_no_checkpoint(tmp_path):
     for name in ("checkpoint_000010", "checkpoint_000002", *copies):
         (tmp_path / name).mkdir()
     assert [path.name for path in checkpoint_folders(tmp_path)] == ["checkpoint_000002", "checkpoint_000010"]
+
+
+GRID = "PongPG_a9ff0_0000{0}_{0}_learning_rate=0.0010,seed=1_2026-11-27_21-22-35"
+SEARCH = "PongTRPO_b30658b{0}_1{0}_max_kl=0.0017_2026-11-27_21-22-48"
+
+
+@pytest.mark.parametrize(("names", "keys"), [(GRID, ["00000", "00001"]), (SEARCH, ["b30658b0", "b30658b1"])])
+def test_trials_of_a_tuner_of_ones_own_are_told_by_tunes_names_and_come_in_its_order(names, keys, tmp_path):
+    (tmp_path / "experiment_state-2026-11-27_21-22-35.json").write_text("{}")
+    for number in (1, 0):
+        (tmp_path / names.format(number)).mkdir()
+    assert [*trial_folders(tmp_path)] == keys
+
+
+def test_a_tuners_folder_with_impossible_settings_or_of_both_learners_is_refused_in_one_line(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "experiment_state-1.json").write_text("{}")
+    trial = tmp_path / "mine" / GRID.format(0)
+    trial.mkdir()
+    for params, line in (("{", "missing or damaged"), ('{"gama": 1}', "'gama'; did you mean 'gamma'")):
+        (trial / "params.json").write_text(params)
+        with pytest.raises(ConfigError, match=line):
+            ExperimentSpec.read(tmp_path / "mine")
+    (tmp_path / "mine" / SEARCH.format(0)).mkdir()
+    with pytest.raises(ConfigError, match=r"trials of PongPG and PongTRPO$"):
+        ExperimentSpec.read(find(tmp_path, "mine"))
