@@ -154,17 +154,11 @@ class TensorBoard(LoggerCallback):
 
 
 def tag(name: str) -> str:
-    """The tag of a metric: one without a family is of games, so ``episode_len_mean`` becomes ``games/len_mean``.
+    """The tag of a metric, its own name; those without a family stand together as ``games/``, but for the return.
 
-    TensorBoard's table of hyperparameters has a column for each tag, in the order of the alphabet: the family
-    ``baseline`` has another name there, so that the return comes first, and then the evaluations.
+    TensorBoard's table of hyperparameters has a column for each tag, in the order of the alphabet: the return is first.
     """
-    if name == FIRST:
-        return name
-    family, slash, rest = name.partition("/")
-    if not slash:
-        return f"games/{name.removeprefix('episode_')}"
-    return f"value_function/{rest}" if family == "baseline" else name
+    return name if name == FIRST or "/" in name else f"games/{name}"
 
 
 def _image_summary(picture: Picture) -> Summary:

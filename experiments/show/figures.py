@@ -34,8 +34,8 @@ DIAGNOSTICS = {
     "eval/return_greedy_mean": "evaluations, most probable actions",
     "policy/entropy": "entropy of the policy (nats)",
     "policy/kl": "KL divergence of an update (nats)",
-    "baseline/explained_variance": "explained variance of the value",
-    "baseline/explained_variance_before": "explained variance of the baseline",
+    "value/explained_variance": "explained variance of the value",
+    "value/explained_variance_before": "explained variance of the baseline",
 }
 """Metrics that are drawn over agent steps, as far as they were recorded, and what they are."""
 

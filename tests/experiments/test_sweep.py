@@ -77,7 +77,7 @@ def test_tensorboards_table_of_hyperparameters_begins_with_what_differs_and_the_
     columns = [metric.name.tag for metric in shown.metric_infos]
     assert columns[0] == "episode_reward_mean"
     assert columns[1].startswith("eval/")
-    assert any(name.startswith("value_function/explained_variance") for name in columns)
+    assert any(name.startswith("value/explained_variance") for name in columns)
 
 
 @pytest.mark.slow

@@ -95,7 +95,7 @@ def test_ppo_repeats_the_run_that_was_recorded(
     assert returns == expected_returns
     assert lengths == expected_lengths
     moved = [f for name in ("theta", "value") for f in figures(trial.arrays[name] - start[name])]
-    assert [last["policy/entropy"], last["baseline/explained_variance"], *moved] == close(expected_figures)
+    assert [last["policy/entropy"], last["value/explained_variance"], *moved] == close(expected_figures)
 
 
 @pytest.mark.parametrize(
@@ -131,4 +131,4 @@ def test_trpo_repeats_the_run_that_was_recorded(
     assert returns == expected_returns
     assert lengths == expected_lengths
     moved = [f for name in ("theta", "baseline.theta_p") for f in figures(trial.arrays[name] - start[name])]
-    assert [last["policy/kl"], last["baseline/explained_variance_after"], *moved] == close(expected_figures)
+    assert [last["policy/kl"], last["value/explained_variance_after"], *moved] == close(expected_figures)

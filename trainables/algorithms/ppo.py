@@ -126,7 +126,8 @@ class PPO(Algorithm):
         theta_p, state, info, norm = self.ascend(theta_p, state, steps, progress.decay, bonus, rng)
         metrics = {f"policy/{name}": value for name, value in info._asdict().items()} | {
             "policy/update_norm": norm,
-            "baseline/explained_variance": explained_variance(batch.return_n - batch.adv_n, batch.return_n),
+            "value/explained_variance": explained_variance(batch.return_n - batch.adv_n, batch.return_n),
+            "value/loss": float(np.mean(batch.adv_n**2)),
             "policy/entropy": float(np.mean(batch.entropy_n)),
             "policy/entropy_bonus": bonus,
             "policy/learning_rate": self.settings.learning_rate * progress.decay,

@@ -163,7 +163,7 @@ class TRPO(Algorithm):
         arrays = {"theta": theta_p, "mean_length": np.array(batch.mean_length or arrays["mean_length"])}
         arrays |= with_prefix("baseline", value._asdict()) | with_prefix("filter", moments._asdict())
         metrics = {f"policy/{name}": figure for name, figure in (policy_info | {"max_kl": max_kl}).items()}
-        return arrays, metrics | {f"baseline/{name}": figure for name, figure in baseline_info.items()}
+        return arrays, metrics | {f"value/{name}": figure for name, figure in baseline_info.items()}
 
     def improve_policy(
         self, theta_p: Array, obs_nd: Array, action_n: Array, adv_n: Array, max_kl: float

@@ -79,6 +79,7 @@ class ValueBaseline:
         info = {
             "explained_variance_before": explained_variance(old_n, return_n),
             "explained_variance_after": explained_variance(new_n if finite else old_n, return_n),
+            "loss": float(np.mean((return_n - old_n) ** 2)),
             "evaluations": float(solution.nfev),
         }
         return (fitted if finite else value), info
