@@ -8,6 +8,7 @@ import pytest
 
 from experiments.read.experiments import read_experiment
 from experiments.record.decisions import Copy, Exchange, write_exchanges
+from experiments.record.folders import display
 from experiments.record.spec import ExperimentSpec
 from experiments.show.report import report
 from tests.helpers.programs import ROOT
@@ -146,7 +147,7 @@ def test_the_first_screen_is_of_the_best_with_fresh_seeds_and_says_how_to_go_on(
     assert (numbers["mean return"], numbers["its seeds"], numbers["trials"]) == ("-0.5", "2", "6")
     assert "Best configuration of 4: `g=0.9 (fresh seeds)` (pg)." in answer
     assert "so the two cannot be told apart" in answer
-    assert f"watch.py {tmp_path / 'sweep-confirm'}`" in answer
+    assert f"watch.py {display(tmp_path / 'sweep-confirm')}`" in answer
 
 
 def test_what_else_was_recorded_is_drawn_and_nothing_that_was_not(tmp_path):
