@@ -93,6 +93,7 @@ def test_the_last_bit_of_a_number_in_a_row_is_compared(folder, capsys):
     assert f"Different: {trial.name}, iteration 5, policy/entropy: recorded {other!r}, recomputed {true!r}" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("of", "where", "said"),
     [
@@ -112,6 +113,7 @@ def test_a_checkpoint_of_another_iteration_or_trial_is_found_and_not_played(fold
     assert f"] {second}, iterations 5 to 6 from checkpoint_000003: the same rows" in found
 
 
+@pytest.mark.slow
 def test_arrays_and_counters_of_a_checkpoint_under_sound_checksums_are_compared(folder, capsys):
     place, other = checkpoint(folder, 0, 2), checkpoint(folder, 0, 1)
     arrays, episodes = arrays_of(place), checkpoints.load_state(place).episodes
@@ -143,6 +145,7 @@ def test_a_damaged_checkpoint_is_a_difference_and_one_that_was_cut_off_is_none(f
     assert "state.json is damaged" in said
 
 
+@pytest.mark.slow
 def test_a_trial_that_diverged_is_the_same_and_is_not_to_be_extended(ray_cluster, home, tmp_path, capsys):
     diverging = PGConfig(**SEGMENTS, hidden_size=5, num_workers=1, eval_interval=0, learning_rate=1e30)
     spec = small_spec("pg", [diverging], checkpoint_frequency=1, iterations=4)
@@ -208,6 +211,7 @@ def screens(film):
     return np.array([shot.screen for shot in film.shots])
 
 
+@pytest.mark.slow
 def test_segments_are_the_same_and_their_games_are_those_of_the_rows(pong, capsys):
     same, said = verified(pong, capsys, num_workers=1)
     assert same
@@ -248,6 +252,7 @@ def test_a_game_that_there_is_not_is_refused_with_those_that_there_are(pong, ask
         replayed(pong, **asked)
 
 
+@pytest.mark.slow
 def test_games_without_a_console_and_of_rows_that_differ_are_refused(folder):
     with pytest.raises(ConfigError, match="CartPole-v1 has no console: nothing to film"):
         replayed(folder, game=0)

@@ -113,6 +113,7 @@ def test_mlflow_has_settings_and_rows_in_its_file_store(ray_cluster, folder, mon
     assert trial.data.metrics["timesteps_total"] == row["timesteps_total"]
 
 
+@pytest.mark.slow
 def test_a_checkpoint_is_deleted_only_once_the_newer_one_and_its_rows_are_on_disk(ray_cluster, tmp_path, monkeypatch):
     flushed, missing = {}, []
     fsync, delete = os.fsync, checkpoint_manager._delete_fs_path

@@ -74,6 +74,7 @@ class KillOnce(tune.Callback):
             os.kill(result["pid"], signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_the_winner_depends_neither_on_how_many_trials_run_at_once_nor_on_what_befalls_them(halved, tmp_path):
     """As ASHA's does, which promotes whoever comes first. A trial of four CPUs has Ray for itself here; the sweep is
     interrupted, at which Tune gave up because of the trials that had not begun, and then a trial's process is killed.
@@ -90,7 +91,8 @@ def processes(folder):
     return {row["pid"] for trial in trial_folders(folder) for row in rows(trial)}
 
 
-@pytest.mark.parametrize("how", ["is killed", pytest.param("cannot build its workers", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["is killed", "cannot build its workers"])
 def test_trials_inherit_a_process_and_one_for_which_that_fails_is_tried_again(halved, tmp_path, how, capsys):
     """Trials of four CPUs have Ray for themselves. Ray 2.60 alone would count this one as failed for good."""
     marker = tmp_path / "failed once"

@@ -233,6 +233,7 @@ def test_when_tune_gives_up_in_mid_run_the_experiment_goes_on_from_its_checkpoin
     assert_as_undisturbed(folder, undisturbed)
 
 
+@pytest.mark.slow
 def test_trials_with_both_limits_are_extended_by_the_one_that_ended_them_without_a_gap(
     ray_cluster, undisturbed, tmp_path
 ):

@@ -31,6 +31,7 @@ def test_trials_meet_at_the_next_multiple_of_the_interval_beyond_the_one_that_wa
     assert alone.round_end(trial) == math.inf, "nobody waits where nobody can copy"
 
 
+@pytest.mark.slow
 def test_who_copies_keeps_its_workers_and_its_seed(pair):
     (exchange,) = read_exchanges(pair)
     (copy,) = exchange.copies

@@ -32,6 +32,7 @@ class OnlyTheFirst(FIFOScheduler):
         return TrialScheduler.STOP if stop else TrialScheduler.CONTINUE
 
 
+@pytest.mark.slow
 def test_another_scheduler_is_a_class_and_an_entry_of_the_table(ray_cluster, tmp_path, monkeypatch, capsys):
     entry = Scheduler("stops all trials but the first", f"{__name__}:{OnlyTheFirst.__name__}", decisions=2)
     monkeypatch.setitem(SCHEDULERS, "only-the-first", entry)

@@ -53,7 +53,9 @@ def assert_all_saved(folder):
             assert last_arrays(trial)[0] == played[-1]
 
 
-@pytest.mark.parametrize("run", [*RUNS])
+@pytest.mark.parametrize(
+    "run", [run if run in ("halving", "train.py") else pytest.param(run, marks=pytest.mark.slow) for run in RUNS]
+)
 def test_a_signal_saves_the_last_iteration_of_every_trial(run, ray_cluster, tmp_path, capsys):
     experiment = interrupted(tmp_path / "stopped", endless(**RUNS[run]), InterruptAt(5, signal.SIGINT))
     assert experiment.state == "interrupted"
@@ -77,6 +79,7 @@ class TimeIsUpAt(tune.Callback):
         return {}
 
 
+@pytest.mark.slow
 def test_the_end_of_the_time_budget_leaves_nothing_to_be_played_again(ray_cluster, tmp_path):
     spec, folder, stop = endless(**RUNS["fifo"]), tmp_path / "spent", Stop(StopSignals(), 3600.0)
     folder.mkdir()

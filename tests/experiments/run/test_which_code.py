@@ -32,6 +32,7 @@ def recorded(folder):
     return [ran["trainables"] for ran in record["origin"]["sources"]]
 
 
+@pytest.mark.slow
 def test_nothing_of_the_present_folder_is_imported(other, tmp_path):
     for name in ("numpy", "gymnasium", "yaml"):
         (other / f"{name}.py").write_text("raise SystemExit('of the present folder')", encoding="utf-8")

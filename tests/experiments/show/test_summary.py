@@ -62,6 +62,7 @@ class PlantErrorPickle(tune.Callback):
         Path(trial.pickled_error_file).write_bytes(pickle.dumps(Trap(self.trace)))
 
 
+@pytest.mark.slow
 @pytest.mark.ray
 def test_a_failed_trial_is_in_the_summary_beneath_a_uri_too_and_its_error_pkl_is_never_opened(
     ray_cluster, tmp_path, capsys, monkeypatch
