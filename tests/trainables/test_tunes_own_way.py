@@ -110,7 +110,7 @@ def test_a_trial_that_copied_another_under_tunes_pbt_has_its_arrays_and_new_sett
             ),
             reuse_actors=True,
         ),
-        run_config=run_config(tmp_path, 3),
+        run_config=run_config(tmp_path, 2),
     ).fit()
     assert not grid.errors
     one, other = (load_file(f"{result.checkpoint.path}/arrays.safetensors")["theta"] for result in grid)

@@ -93,7 +93,6 @@ def test_the_last_bit_of_a_number_in_a_row_is_compared(folder, capsys):
     assert f"Different: {trial.name}, iteration 5, policy/entropy: recorded {other!r}, recomputed {true!r}" in said
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("of", "where", "said"),
     [
@@ -132,6 +131,7 @@ def test_arrays_and_counters_of_a_checkpoint_under_sound_checksums_are_compared(
     assert f"{place.name}, episodes.recent_returns: recorded [" in said
 
 
+@pytest.mark.slow
 def test_a_damaged_checkpoint_is_a_difference_and_one_that_was_cut_off_is_none(folder, capsys):
     (checkpoint(folder, 0, 4) / "state.json").unlink()
     same, said = verified(folder, capsys, iterations=1)
@@ -238,6 +238,7 @@ def test_all_games_of_an_iteration_are_those_of_its_row_and_one_in_play_goes_on_
     assert any(np.array_equal(some, whole[: len(some)]) for some in begun)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
