@@ -86,6 +86,11 @@ def rungs(num_trials: int, limit: int, start: int = 0) -> list[int]:
     return sorted({start + max(1, round((limit - start) * part / parts[-1])) for part in parts})
 
 
+def _least_steps(configurations: int) -> int:
+    """Steps of the last trial with which the first rung is late enough."""
+    return FIRST_STEPS * LAST_STEPS // rungs(configurations, LAST_STEPS)[0]
+
+
 def reachable(rungs: Sequence[int], ways: Sequence[Way]) -> list[int]:
     """Of ascending rungs the last one, and those at which some trial waits with more to play before the next one."""
     kept = [rungs[-1]]
@@ -153,24 +158,26 @@ class Capacity:
         digit = 10 ** max(0, len(str(found)) - 2)
         return max(1000, min(found // digit * digit, MOST_STEPS))
 
-    def choose(self, seconds: float, configurations: int | None, steps: int | None) -> tuple[int, int]:
+    def choose(self, seconds: float, configurations: int | None, steps: int | None, named: int = 1) -> tuple[int, int]:
         """How many configurations begin and how many steps the last one has, as far as they are not given.
 
-        Raises ConfigError if there is no time for anything.
+        As many as are ``named``, one for each choice, if there is time for them; more come three by three. Raises
+        ConfigError if there is no time for anything.
         """
-        seconds *= USED
         if configurations:
-            return configurations, steps or self.steps(configurations, seconds)
-        if not steps and self.steps(1, seconds) <= 1000:
-            raise ConfigError(f"--time-budget-s {seconds / USED:g} is too short for a trial: give more, or --timesteps")
+            return configurations, steps or self.steps(configurations, USED * seconds)
+        if not steps and self.steps(1, USED * seconds) <= 1000:
+            raise ConfigError(f"--time-budget-s {seconds:g} is too short for a trial: give more, or --timesteps")
         chosen = 1
-        for count in range(ETA, MOST_TRIALS // self.seeds + 1, ETA):
-            # The last one's steps with which the first rung is late enough.
-            least = FIRST_STEPS * LAST_STEPS // rungs(count, LAST_STEPS)[0]
-            late = not steps or steps >= least or count <= ETA ** (MAX_RUNGS - 1)
-            if late and self.seconds(count, steps or least) <= seconds:
+        for count in sorted({named, *range(ETA, MOST_TRIALS // self.seeds + 1, ETA)}):
+            late = not steps or steps >= _least_steps(count) or count <= ETA ** (MAX_RUNGS - 1)
+            if late and self.needed(count, steps) <= seconds:
                 chosen = count
-        return chosen, steps or self.steps(chosen, seconds)
+        return chosen, steps or self.steps(chosen, USED * seconds)
+
+    def needed(self, configurations: int, steps: int | None) -> float:
+        """Seconds of a time budget that holds so many configurations, of so many steps, or with a late first rung."""
+        return self.seconds(configurations, steps or _least_steps(configurations)) / USED
 
     def _seconds(self, num_trials: int, steps: float) -> float:
         """Of a round: as many trials at once as can be, then those that are left over; they share the cores."""

@@ -10,7 +10,7 @@ import scipy  # whose parts are loaded as they are first named
 from experiments.ask.schedulers import SCHEDULERS, those
 from experiments.plan.identity import decisive
 from experiments.plan.learners import Learner
-from experiments.plan.ranges import Domain
+from experiments.plan.ranges import Choices, Domain
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import Space, grid
 from trainables.checks import ConfigError, require_used
@@ -103,6 +103,19 @@ def require_one_environment(configs: Sequence[Config], scheduler: str) -> None:
             f"--scheduler {scheduler} compares returns, and those of {' and '.join(played)} are not the same things;"
             f" use {those(lambda each: not each.compares)}, or a sweep for each"
         )
+
+
+def most_choices(space: Space) -> int:
+    """The most choices of a swept setting: so many configurations have one of each."""
+    return max((len(domain.values) for domain in space.domains.values() if isinstance(domain, Choices)), default=1)
+
+
+def undrawn(space: Space, configs: Sequence[Config]) -> dict[str, list[Any]]:
+    """The choices of each swept setting that no configuration has."""
+    drawn = {name: [config.to_dict()[name] for config in configs] for name in space.domains}
+    lists = {name: domain.values for name, domain in space.domains.items() if isinstance(domain, Choices)}
+    left = {name: [value for value in values if value not in drawn[name]] for name, values in lists.items()}
+    return {name: values for name, values in left.items() if values}
 
 
 def with_seeds(configs: Sequence[Config], seeds: Sequence[int]) -> tuple[list[Config], list[int], list[str]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.ask.budget import duration
 from experiments.ask.sweep_flags import SweepFlags
-from experiments.plan.capacity import Capacity, Round, Way, trials_of_round
+from experiments.plan.capacity import FIRST_STEPS, Capacity, Round, Way, trials_of_round
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
 from experiments.plan.trial_names import in_words, short
@@ -101,7 +101,7 @@ def show(task: Task, plan: Plan) -> None:
     say("Same in all: " + ", ".join(f"{name}={json.dumps(value)}" for name, value in fixed.items()))
     played = dict.fromkeys(config.env_id for config in plan.configs)
     say("An agent step is " + ", ".join(f"{agent_step(env_id)} in {env_id}" for env_id in played) + ".")
-    for note in plan.notes:
+    for note in [*plan.notes, *_early(spec)]:
         say(f"Note: {note}")
     say(_time_of_rounds(plan) if plan.rounds else _time_of_all(plan, task.learner, task.share_left))
     if sweep.confirm:
@@ -111,6 +111,17 @@ def show(task: Task, plan: Plan) -> None:
         f"Scheduler {spec.scheduler}; a checkpoint every {counted(spec.checkpoint_frequency, 'iteration')}, at most"
         f" {task.checkpoint_bytes / 1e6:,.0f} MB of them in {where}."
     )
+
+
+def _early(spec: ExperimentSpec) -> list[str]:
+    """Whether trials are compared before their order says anything."""
+    if spec.budget.unit != "timesteps" or not (early := [at for at in (spec.rungs or [])[:-1] if at < FIRST_STEPS]):
+        return []
+    at = " and ".join(f"{each:,}" for each in early)
+    return [
+        f"Trials are compared at {at} agent steps. In Pong their order before {FIRST_STEPS:,} is mostly luck"
+        " (docs/sweeps.md): more --timesteps, or fewer trials, bring a later comparison."
+    ]
 
 
 def _counted(spec: ExperimentSpec) -> str:
@@ -174,10 +185,11 @@ def _time_of_rounds(plan: Plan) -> str:
 def _time_of_all(plan: Plan, learner: Learner, share_left: float) -> str:
     needs = sorted(config.num_workers * config.cpus_per_worker for config in plan.configs)  # small ones run first
     idle = plan.resources.cpus - sum(needs[: plan.concurrent])
+    longer = "" if plan.configs[0].slots else "; games grow two- to fivefold as play improves"
     return (
         f"{plan.concurrent} at once on {plan.resources}, which leaves {idle:g} idle."
         f" About {duration(share_left * plan.seconds(learner))} at an untrained policy's pace if no trial is stopped"
-        " early; games grow two- to fivefold as play improves."
+        f" early{longer}."
         f" Ends after {duration(plan.sweep.time_budget_s)} in any case (--time-budget-s)."
     )
 

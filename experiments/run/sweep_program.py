@@ -1,6 +1,7 @@
 """The sweep program, for any learner: from a command line to a plan, and on to its performance."""
 
 import dataclasses
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,16 +17,19 @@ from experiments.plan import exchanges
 from experiments.plan.capacity import Capacity, Way, reachable, rungs
 from experiments.plan.draws import (
     draw,
+    most_choices,
     require_fits,
     require_means,
     require_one_environment,
     trial_seeds,
     typical,
+    undrawn,
     with_seeds,
 )
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
-from experiments.plan.spaces import space_of
+from experiments.plan.spaces import Space, space_of
+from experiments.plan.trial_names import short
 from experiments.record.spec import Confirm, ExperimentSpec, members
 from experiments.run.planning import Plan, rounds, show
 from experiments.run.task import (
@@ -39,6 +43,7 @@ from experiments.run.task import (
     resources_for,
 )
 from trainables.checks import require_used
+from trainables.texts import counted
 
 
 @dataclass(frozen=True)
@@ -142,14 +147,20 @@ def _drawn(learner: Learner, sweep: SweepFlags, settings: dict[str, Any], resour
     found = draw(learner, space, None, sweep.seed, resources) if sweep.grid else None
     if found:
         sweep = dataclasses.replace(sweep, grid=False, num_samples=len(found[0]))
-    capacity = None
+    capacity, asked = None, None
     if SCHEDULERS[sweep.scheduler].has_rungs:
         capacity = Capacity.of(learner, typical(learner, space), resources, sweep.seeds, sweep.max_concurrent)
         asked = sweep.timesteps or (sweep.iterations and round(sweep.iterations * capacity.iteration_steps))
-        num_samples, steps = capacity.choose(sweep.time_budget_s, sweep.num_samples, asked)
+        named = most_choices(space) if space.own else 1
+        num_samples, steps = capacity.choose(sweep.time_budget_s, sweep.num_samples, asked, named)
         timesteps = sweep.timesteps if sweep.iterations else steps
         sweep = dataclasses.replace(sweep, num_samples=num_samples, timesteps=timesteps)
-    configs, swept = found or draw(learner, space, sweep.num_samples or SAMPLES, sweep.seed, resources)
+    count: int | None = sweep.num_samples or SAMPLES
+    if count == 1 and not (space.own or found):
+        space, count = space._replace(domains={}, notes=[*space.notes, _nothing_swept(sweep, capacity, asked)]), None
+    configs, swept = found or draw(learner, space, count, sweep.seed, resources)
+    if space.own and (left := undrawn(space, configs)):
+        space = space._replace(notes=[*space.notes, _left_out(left, space, len(configs), capacity, asked)])
     plan = Plan(sweep, resources, configs, swept, space.words, space.preset, space.notes, capacity=capacity)
     if sweep.seeds == 1:
         return plan
@@ -157,6 +168,30 @@ def _drawn(learner: Learner, sweep: SweepFlags, settings: dict[str, Any], resour
     configs, configuration_of, notes = with_seeds(configs, range(first, first + sweep.seeds))  # as train.py --seeds
     swept, notes = [*swept, "seed"], [*space.notes, *notes]
     return dataclasses.replace(plan, configs=configs, swept=swept, notes=notes, configuration_of=configuration_of)
+
+
+def _nothing_swept(sweep: SweepFlags, capacity: Capacity | None, steps: int | None) -> str:
+    note = f"A single trial has the settings of {sweep.preset}: nothing is swept."
+    return f"{note} Three take --time-budget-s {_rounded(capacity.needed(3, steps))}." if capacity else note
+
+
+def _left_out(
+    left: dict[str, list[Any]], space: Space, drawn: int, capacity: Capacity | None, steps: int | None
+) -> str:
+    """Which choices get no trial, and what time one of each needs."""
+    named = "; ".join(f"{name}={','.join(map(short, values))}" for name, values in left.items())
+    note = f"No trial has {named}: {counted(drawn, 'configuration')} cannot have all."
+    return (
+        f"{note} One of each takes --time-budget-s {_rounded(capacity.needed(most_choices(space), steps))}."
+        if capacity
+        else note
+    )
+
+
+def _rounded(seconds: float) -> int:
+    """Seconds in two digits, upwards."""
+    digit = 10 ** max(0, len(str(int(seconds))) - 2)
+    return math.ceil(seconds / digit) * digit
 
 
 def _confirm(sweep: SweepFlags) -> Confirm | None:

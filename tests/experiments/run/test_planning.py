@@ -5,9 +5,11 @@ from types import SimpleNamespace
 import pytest
 
 from experiments.ask.sweep_flags import SweepFlags
+from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
 from experiments.run.planning import Plan
 from experiments.run.sweep_program import of_some
+from tests.helpers.programs import call
 from trainables.config import PGConfig
 
 
@@ -29,3 +31,40 @@ def test_a_worker_is_as_fast_as_one_core_whatever_it_reserves(cpus, seconds):
 def test_a_fork_of_some_trials_keeps_their_configurations():
     assert of_some([0, 0, 1, 2], [1, 3]) == [0, 1]
     assert of_some(None, [1, 3]) is None
+
+
+@pytest.fixture
+def notes(monkeypatch, tmp_path):
+    """The notes of a sweep's plan, on cores that play 5,000 steps a second."""
+    monkeypatch.setattr(Learner, "seconds", lambda *_: 1 / 5000)
+    monkeypatch.setenv("COLUMNS", "1000")
+
+    def noted(*words):
+        status, printed, complaint = call("sweep_pong.py", *words, "--dry-run", "--storage-path", tmp_path)
+        assert (status, complaint) == (0, "")
+        return [line.removeprefix("Note: ") for line in printed.splitlines() if line.startswith("Note: ")]
+
+    return noted
+
+
+def test_each_choice_that_was_named_gets_a_trial_or_the_plan_says_which_do_not_and_what_time_they_need(notes):
+    sweep = ("--sweep", "hidden_size=50,100", "--set", "num_workers=1")
+    (left,) = [note for note in notes(*sweep, "--time-budget-s", 60) if note.startswith("No trial has")]
+    assert left.startswith("No trial has hidden_size=")
+    assert "1 configuration cannot have all" in left
+    needed = int(left.rpartition(" ")[2].rstrip("."))
+    assert not [note for note in notes(*sweep, "--time-budget-s", needed) if note.startswith("No trial has")]
+
+
+def test_a_single_trial_has_the_presets_settings_and_the_plan_says_so(notes):
+    (said,) = [note for note in notes("--time-budget-s", 60) if "single" in note]
+    assert said.startswith("A single trial has the settings of default: nothing is swept.")
+    needed = int(said.rpartition(" ")[2].rstrip("."))
+    assert not [note for note in notes("--time-budget-s", needed) if "single" in note]
+    assert [note for note in notes("--num-samples", 1, "--scheduler", "fifo") if "single" in note]
+
+
+def test_a_comparison_that_is_too_early_to_tell_is_said_to_be(notes):
+    (early,) = [note for note in notes("--num-samples", 6, "--timesteps", 250_000) if "luck" in note]
+    assert early.startswith("Trials are compared at 62,500 agent steps.")
+    assert not [note for note in notes("--num-samples", 6, "--timesteps", 2_000_000) if "luck" in note]
