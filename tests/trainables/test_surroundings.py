@@ -48,6 +48,7 @@ def test_surroundings_in_which_nothing_can_run_are_named_in_one_line(shell, word
 
 
 @needs_root
+@pytest.mark.slow
 def test_a_container_without_any_temporary_folder_is_named_in_one_line(tmp_path):
     status, _, complaint = answer(SMOKE, tmp_path, temporary="ro", TMPDIR=str(tmp_path / (60 * "x")))
     assert (status, [*tmp_path.iterdir()]) == (2, [])
@@ -55,6 +56,7 @@ def test_a_container_without_any_temporary_folder_is_named_in_one_line(tmp_path)
 
 
 @needs_root
+@pytest.mark.slow
 def test_a_folder_into_which_a_user_may_not_look_is_named_in_one_line(tmp_path):
     (tmp_path / "closed").mkdir(mode=0o700)
     status, _, complaint = answer([*SMOKE, "--storage-path", "closed/results"], tmp_path)
