@@ -32,7 +32,7 @@ from trainables.versions import SOURCES, installed_versions, sources_digest
 
 CODE = {
     "py_modules": [experiments, search_spaces, trainables],
-    "excludes": ["__pycache__/", "*.html", "trained/"],
+    "excludes": ["__pycache__/", "*.html", "*.typed", "trained/"],
     "env_vars": {name: os.environ[name] for name in (KERNELS,) if name in os.environ} | {SOURCES: sources_digest()},
 }
 """Runtime environment of everything that runs on the nodes: the driver's code, whatever they have installed, its
