@@ -1,7 +1,7 @@
 """What is public: one table says it, and every example of the pages and notebooks keeps to it."""
 
 import ast
-import importlib
+import importlib.util
 import json
 import re
 

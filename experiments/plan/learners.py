@@ -50,7 +50,7 @@ class Learner:
     def seconds(self, config: Config, budget: Budget) -> float:
         """Seconds of one core for a trial at an untrained policy's pace, in the fastest of three real games.
 
-        They are a processor's, so a machine that is busy at the moment plans what it would plan when it is free.
+        Processor time is counted, so a busy machine plans what it would plan when it is free.
 
         Raises ConfigError if the environment has another form than the learner takes.
         """

@@ -68,6 +68,7 @@ def trial_folders(experiment: Path) -> dict[str, Path]:
     In an experiment that is Tune's own they have the last part of Tune's id in place of a number, in Tune's order.
     """
     found: dict[str, Path] = {}
+    numbers: dict[str, int] = {}  # Tune's
     pattern, part = (TUNE_TRIAL, 2) if is_tunes_own(experiment) else (TRIAL, 1)
     for name in _listed(experiment):
         if not (match := pattern.fullmatch(name)) or not os.path.isdir(experiment / name):
@@ -77,14 +78,9 @@ def trial_folders(experiment: Path) -> dict[str, Path]:
                 f"{earlier.name!r} and {name!r} in {experiment} are two folders of one trial: move the copy away"
             )
         found[match[part]] = inside(experiment, name)
-    if pattern is TRIAL:
-        return found
-    return dict(sorted(found.items(), key=lambda each: _tunes_number(each[1])))
-
-
-def _tunes_number(trial: Path) -> int:
-    match = TUNE_TRIAL.fullmatch(trial.name)
-    return int(match[3]) if match else 0
+        if pattern is TUNE_TRIAL:
+            numbers[match[part]] = int(match[3])
+    return {key: found[key] for key in sorted(found, key=lambda key: numbers.get(key, 0))}
 
 
 def checkpoint_folders(trial: Path) -> list[Path]:

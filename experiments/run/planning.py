@@ -119,8 +119,8 @@ def _early(spec: ExperimentSpec) -> list[str]:
         return []
     at = " and ".join(f"{each:,}" for each in early)
     return [
-        f"Trials are compared at {at} agent steps. In Pong their order before {FIRST_STEPS:,} is mostly luck"
-        " (docs/sweeps.md): more --timesteps, or fewer trials, bring a later comparison."
+        f"Trials are compared at {at} agent steps. In Pong their order before 200,000 is luck, and says much of the end"
+        f" from {FIRST_STEPS:,} on (docs/sweeps.md): more --timesteps, or fewer trials, bring a later comparison."
     ]
 
 

@@ -172,7 +172,7 @@ def _drawn(learner: Learner, sweep: SweepFlags, settings: dict[str, Any], resour
 
 def _nothing_swept(sweep: SweepFlags, capacity: Capacity | None, steps: int | None) -> str:
     note = f"A single trial has the settings of {sweep.preset}: nothing is swept."
-    return f"{note} Three take --time-budget-s {_rounded(capacity.needed(3, steps))}." if capacity else note
+    return note + (f" Three take {_budget(capacity, 3, steps)}." if capacity else "")
 
 
 def _left_out(
@@ -181,17 +181,14 @@ def _left_out(
     """Which choices get no trial, and what time one of each needs."""
     named = "; ".join(f"{name}={','.join(map(short, values))}" for name, values in left.items())
     note = f"No trial has {named}: {counted(drawn, 'configuration')} cannot have all."
-    return (
-        f"{note} One of each takes --time-budget-s {_rounded(capacity.needed(most_choices(space), steps))}."
-        if capacity
-        else note
-    )
+    return note + (f" One of each takes {_budget(capacity, most_choices(space), steps)}." if capacity else "")
 
 
-def _rounded(seconds: float) -> int:
-    """Seconds in two digits, upwards."""
+def _budget(capacity: Capacity, configurations: int, steps: int | None) -> str:
+    """The flag that gives so many configurations time, in two digits, upwards."""
+    seconds = capacity.needed(configurations, steps)
     digit = 10 ** max(0, len(str(int(seconds))) - 2)
-    return math.ceil(seconds / digit) * digit
+    return f"--time-budget-s {math.ceil(seconds / digit) * digit}"
 
 
 def _confirm(sweep: SweepFlags) -> Confirm | None:

@@ -76,7 +76,7 @@ def _add_film(page: Page, experiments: Sequence[Experiment], best: Configuration
         played, winner = experiment.played, experiment.best
         if played and winner and played.trial == winner.number and decisive(winner.config) == decisive(best.config):
             films.append((played.iteration, winner, experiment.folder / WINNER_FILM))
-    there = [film for film in films if film[-1].is_file()]
+    there = [film for film in films if film[-1].is_file() and not film[-1].is_symlink()]
     if not there:
         return
     iteration, trial, path = max(there, key=lambda film: film[0])

@@ -27,7 +27,7 @@ from experiments.show.settings import (
     importance_figure,
     importance_lines,
 )
-from experiments.show.summary import plan_line
+from experiments.show.summary import plan_line, winner_lines
 from experiments.show.text import block, code, to_markdown, without
 from trainables.sampling.console import agent_step
 from trainables.texts import counted
@@ -59,7 +59,8 @@ def report(experiments: Sequence[Experiment]) -> Page:
         if experiment.decisions:
             page.add(f"## Who went on in {code(experiment.name)}")
             page.add(to_markdown(tables.rung_table(experiment)))
-            page.add(plan_line(experiment, code))
+            lines = [*winner_lines(experiment, code), plan_line(experiment, code)]
+            page.add("\n\n".join(line for line in lines if line not in page.text))  # the answer says the best one's
     page.add("## Trials")
     rows = tables.trial_table(trials)
     page.add(to_markdown(rows if len(experiments) > 1 else without(rows, "experiment")))

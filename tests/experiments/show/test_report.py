@@ -7,7 +7,15 @@ import statistics
 import pytest
 
 from experiments.read.experiments import read_experiment
-from experiments.record.decisions import Copy, Exchange, write_exchanges
+from experiments.record.decisions import (
+    Copy,
+    Decision,
+    Exchange,
+    WinnerGames,
+    write_decisions,
+    write_exchanges,
+    write_winner,
+)
 from experiments.record.folders import display
 from experiments.record.spec import ExperimentSpec
 from experiments.show.report import report
@@ -148,6 +156,30 @@ def test_the_first_screen_is_of_the_best_with_fresh_seeds_and_says_how_to_go_on(
     assert "Best configuration of 4: `g=0.9 (fresh seeds)` (pg)." in answer
     assert "so the two cannot be told apart" in answer
     assert f"watch.py {display(tmp_path / 'sweep-confirm')}`" in answer
+
+
+def test_of_several_halved_sweeps_each_has_its_leader_and_how_sure_that_is_once(tmp_path):
+    found = []
+    for name, gamma, best in (("one", 0.9, -12.0), ("two", 0.97, -5.0)):
+        trials = [({"gamma": gamma}, [-20.0, best], None), ({"gamma": 0.8}, [-20.0, -19.0], None)]
+        record = {"scheduler": "halving", "rungs": [1, 2], "iterations": 2, "swept": ["gamma"]}
+        folder = write_experiment(tmp_path, name, "pg", trials, **record)
+        write_decisions(folder, [Decision(at=1, scores=[-20.0, -20.0], kept=[0, 1])])
+        found.append(read_experiment(folder))
+    text = report(found).text
+    assert text.count("Leader: ") == text.count("How sure: ") == 2
+    assert "returned -5.0" in text.partition("## ")[0]
+
+
+def test_a_film_that_is_a_link_is_not_followed(tmp_path):
+    folder = write_experiment(tmp_path, "one", "pg", [({}, [-20.0], None)])
+    write_winner(folder, WinnerGames(trial=0, iteration=1, games=1, metrics={}))
+    (tmp_path / "secret").write_bytes(b"of the reader")
+    (folder / "winner.gif").symlink_to(tmp_path / "secret")
+    assert "winner.gif" not in report([read_experiment(folder)]).pictures
+    (folder / "winner.gif").unlink()
+    (folder / "winner.gif").write_bytes(b"GIF89a")
+    assert report([read_experiment(folder)]).pictures["winner.gif"] == b"GIF89a"
 
 
 def test_what_else_was_recorded_is_drawn_and_nothing_that_was_not(tmp_path):
