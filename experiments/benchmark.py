@@ -24,8 +24,8 @@ Each prints tables of medians, with the middle half of the measurements in brack
 Examples:
   python experiments/benchmark.py rollout
   python experiments/benchmark.py update --json update.json
-  python experiments/benchmark.py reinforce --batch-sizes 10 60
-  python experiments/benchmark.py simulate --nodes 11 --cores 18 --batch-size 300
+  python experiments/benchmark.py reinforce --games-per-update 10 60
+  python experiments/benchmark.py simulate --nodes 11 --cores 18 --games-per-update 300
 """
 
 

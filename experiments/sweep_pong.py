@@ -1,4 +1,4 @@
-"""Sweep PPO, or REINFORCE, on Pong's pixels: learning rate, hidden size, gamma, batch size and parallelism."""
+"""Sweep PPO, or REINFORCE, on Pong's pixels: learning rate, hidden size, gamma, segment length and parallelism."""
 
 import sys
 from pathlib import Path

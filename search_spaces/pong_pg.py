@@ -13,7 +13,7 @@ PRESETS: dict[str, dict] = {
         "half_life": 0,
         "gamma": 0.99,
         "hidden_size": 200,
-        "batch_size": 10,
+        "games_per_update": 10,
         "rmsprop_decay": 0.99,
     },
     # Everything runs once for real, and nothing is learned: two slots, a small network.

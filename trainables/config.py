@@ -143,7 +143,7 @@ class PGConfig(Config):
     half_life: Annotated[int, Bounds(0)] = 1_500_000
     """Agent steps in which the learning rate halves, again and again (0: it stays as it is)."""
 
-    batch_size: Annotated[int, Bounds(0)] = 0
+    games_per_update: Annotated[int, Bounds(0)] = 0
     """Games per update, where slots is 0."""
 
     block_size: Annotated[int, Bounds(1), GAMES_ONLY] = 1
@@ -179,8 +179,10 @@ class PGConfig(Config):
         """Check every field, and that the environment is a Pong."""
         super().__post_init__()
         if self.method == "reinforce" and self.slots:
-            raise ConfigError("method=reinforce plays whole games: set slots=0 and batch_size, or --preset karpathy")
-        self.require_one_way_to_collect("batch_size")
+            raise ConfigError(
+                "method=reinforce plays whole games: set slots=0 and games_per_update, or --preset karpathy"
+            )
+        self.require_one_way_to_collect("games_per_update")
         try:
             pong_settings(self.env_id)
         except ValueError as error:

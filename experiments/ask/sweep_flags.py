@@ -54,9 +54,6 @@ class SweepFlags:
     num_workers: Annotated[int | None, Bounds(1), shown("N", "default: swept")] = None
     """Rollout actors of every trial."""
 
-    batch_size: Annotated[int | None, Bounds(1), shown("N", "default: the learner's")] = None
-    """Experience per update: games of the policy gradient, agent steps of TRPO."""
-
     max_concurrent: Annotated[int | None, Bounds(1), shown("N", "default: as many as the CPUs hold")] = None
     """Trials that run at once."""
 
@@ -121,16 +118,15 @@ class SweepFlags:
         """How long a trial trains."""
         return Budget(self.iterations, self.timesteps if self.timesteps or self.iterations else TIMESTEPS)
 
-    def settings(self, batch_field: str) -> dict[str, Any]:
-        """The settings that are the same in all trials; ``batch_field`` is what the learner calls its batch.
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that are the same in all trials.
 
         Raises ConfigError for a ``--set`` that is no assignment, and for a setting that is given twice.
         """
         settings: dict[str, Any] = {}
         if self.num_workers:
             settings["num_workers"] = self.num_workers
-        if self.batch_size:
-            settings[batch_field] = self.batch_size
         for text in self.set:
             name, equals, word = text.partition("=")
             if not equals:

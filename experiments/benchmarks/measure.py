@@ -31,7 +31,7 @@ FRAME_SKIP = pong_settings(PGConfig().env_id)["frameskip"]
 REINFORCE = {
     "method": "reinforce",
     "slots": 0,
-    "batch_size": 10,
+    "games_per_update": 10,
     "optimiser": "rmsprop",
     "learning_rate": 2e-3,
     "gamma": 0.98,

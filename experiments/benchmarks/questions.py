@@ -48,9 +48,9 @@ class Update(Rounds):
 
 @dataclass(frozen=True)
 class Reinforce(Rounds):
-    """Iterations of PongPG: serial against 1 to N workers, for several batch sizes, and Ray's figures beside."""
+    """Iterations of PongPG: serial against 1 to N workers, for several games_per_update, and Ray's figures beside."""
 
-    batch_sizes: Annotated[tuple[int, ...], Bounds(1)] = (1, 10, 60)
+    games_per_update: Annotated[tuple[int, ...], Bounds(1)] = (1, 10, 60)
     """Games per update. Ray's example played 300 on a cluster; here that takes a minute an update on one core."""
 
 
@@ -112,7 +112,7 @@ class Simulate(Benchmark):
     cores: Annotated[int, Bounds(1)] = 18
     """Cores of each, a worker on each core."""
 
-    batch_size: Annotated[int, Bounds(1)] = 300
+    games_per_update: Annotated[int, Bounds(1)] = 300
     """Games per update."""
 
     network_gbit: Annotated[float, Bounds(0, low_included=False)] = 10.0

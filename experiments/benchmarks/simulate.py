@@ -66,11 +66,11 @@ class Update(NamedTuple):
         return f"{name}, busy {share:.0%} of the time"
 
 
-def simulate(cluster: Cluster, costs: Costs, batch_size: int, rng: np.random.Generator) -> Update:
-    """Play one update of ``batch_size`` games, whose durations are drawn from those measured."""
-    seconds_g, workers = rng.choice(costs.game_s, batch_size), cluster.nodes * cluster.cores
+def simulate(cluster: Cluster, costs: Costs, games_per_update: int, rng: np.random.Generator) -> Update:
+    """Play one update of ``games_per_update`` games, whose durations are drawn from those measured."""
+    seconds_g, workers = rng.choice(costs.game_s, games_per_update), cluster.nodes * cluster.cores
     theta_s, game_s = costs.theta_bytes / cluster.bytes_per_s, costs.game_bytes / cluster.bytes_per_s
-    begun = min(workers, batch_size)
+    begun = min(workers, games_per_update)
     has_theta_w = costs.start_s + (1 + np.arange(begun) % cluster.nodes) * theta_s  # workers by node, in turn
     leaves = [*(has_theta_w + cluster.latency_s + seconds_g[:begun])]  # when results of games leave their workers
     heapq.heapify(leaves)
@@ -79,7 +79,7 @@ def simulate(cluster: Cluster, costs: Costs, batch_size: int, rng: np.random.Gen
         finished = heapq.heappop(leaves)
         link_free = max(finished, link_free) + game_s
         learner_free = max(link_free + cluster.latency_s, learner_free) + costs.result_s
-        if begun < batch_size:
+        if begun < games_per_update:
             heapq.heappush(leaves, learner_free + cluster.latency_s + seconds_g[begun])
             begun += 1
         else:
@@ -87,8 +87,8 @@ def simulate(cluster: Cluster, costs: Costs, batch_size: int, rng: np.random.Gen
     seconds = learner_free + costs.update_s
     busy_s = {
         "the cores": float(seconds_g.sum()) / workers,
-        "the learner": batch_size * costs.result_s + costs.update_s,
-        "the learner's network link": batch_size * game_s + cluster.nodes * theta_s,
+        "the learner": games_per_update * costs.result_s + costs.update_s,
+        "the learner's network link": games_per_update * game_s + cluster.nodes * theta_s,
     }
     return Update(seconds, {name: spent / seconds for name, spent in busy_s.items()}, (seconds - dry) / seconds)
 
@@ -119,7 +119,7 @@ def benchmark_simulate(flags: Simulate) -> Iterator[Table]:
     ten = Cluster(10 * flags.nodes, flags.cores, *network)
     rows = []
     for cluster, games in ((here, 1), (one, 1), (ten, 1), (ten, 10)):
-        games *= flags.batch_size
+        games *= flags.games_per_update
         updates = [simulate(cluster, costs, games, rng) for _ in range(DRAWS)]
         middle = sorted(updates, key=lambda update: update.seconds)[DRAWS // 2]
         row = {"cluster": f"{cluster.nodes} x {counted(cluster.cores, 'core')}", "games": games}

@@ -33,7 +33,7 @@ MEMORY = {"coarse_coding": False, "eval_interval": 0, "slots": 0, "timesteps_per
 """Whole games and the memory alone, as in modular_rl."""
 
 GAMES = 100
-"""Games that every side plays for a batch size, about: large batches need few rounds to be as sure."""
+"""Games that every side plays for a number of games per update, about: large numbers need few rounds to be as sure."""
 
 
 def benchmark_update(flags: Update) -> Iterator[Table]:
@@ -74,7 +74,7 @@ def benchmark_reinforce(flags: Reinforce) -> Iterator[Table]:
     """The tables of ``Reinforce``."""
     start_ray(None, verbose=False)
     rows = []
-    for batch in flags.batch_sizes:
+    for batch in flags.games_per_update:
         table = _batch(batch, min(flags.rounds, max(2, GAMES // batch)))
         yield table
         if batch in RAYS_EXAMPLE:
@@ -107,7 +107,7 @@ def _batch(batch: int, rounds: int) -> Table:
 
 def _updates(batch: int, workers: int, stack: ExitStack) -> Callable[[], tuple[float, ...]]:
     """A function that measures a new trial's next iteration, everything included, beside bare loops."""
-    settings = {"batch_size": batch, "num_workers": max(1, workers), "cpus_per_worker": 0.01, "eval_interval": 0}
+    settings = {"games_per_update": batch, "num_workers": max(1, workers), "cpus_per_worker": 0.01, "eval_interval": 0}
     trial = PongPG(config=REINFORCE | settings)
     stack.callback(trial.stop)
     bare = stack.enter_context(measure.bare_emulators(max(1, workers)))

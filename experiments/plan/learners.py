@@ -37,7 +37,6 @@ class Learner:
     load: Callable[[], "type[PongTrainable]"]
     config_class: type[Config]
     space: Any  # PRESETS, SPACES, MUTATIONS: a module of search_spaces/, or what stands for it
-    batch_field: str  # the setting that --batch-size of a sweep means
     games_steps: Callable[[Any], float]  # of an iteration of a configuration that plays whole games, short ones
     typed: str = ""  # one's own as module:Class, as the user named it
     source: Path | None = None  # its file
@@ -89,15 +88,13 @@ PG = Learner(
     functools.partial(resolve_name, "trainables.trainable:PongPG"),
     PGConfig,
     pong_pg,
-    "batch_size",
-    lambda config: config.batch_size * GAME_STEPS,
+    lambda config: config.games_per_update * GAME_STEPS,
 )
 TRPO = Learner(
     "trpo",
     functools.partial(resolve_name, "trainables.trainable:PongTRPO"),
     TRPOConfig,
     pong_trpo,
-    "timesteps_per_batch",
     lambda config: config.timesteps_per_batch,
 )
 LEARNERS = {learner.name: learner for learner in (PG, TRPO)}
@@ -176,7 +173,7 @@ def _own_learner(typed: str, module: ModuleType, algorithm: Any) -> Learner:
         except ValueError as error:
             raise ConfigError(str(error)) from None
 
-    return Learner(name, lambda: trainable, config_class, space, "batch_size", games_steps, typed, source)
+    return Learner(name, lambda: trainable, config_class, space, games_steps, typed, source)
 
 
 def _require_algorithm(typed: str, algorithm: Any) -> None:

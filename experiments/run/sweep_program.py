@@ -80,7 +80,7 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
         return continuation(learner, run, Budget(sweep.iterations, sweep.timesteps), _confirm(sweep)), None
     if task := begun(learner, run):
         return task, None
-    resources, settings = resources_for(run), sweep.settings(learner.batch_field)
+    resources, settings = resources_for(run), sweep.settings
     require_means(sweep.seeds, sweep.scheduler, settings)
     require_free(run, bool(sweep.confirm))
     if mode == FORK:

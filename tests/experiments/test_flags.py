@@ -30,15 +30,15 @@ SHARED = examples("""
     --preset karpathy --seeds 2 --resume-or-start
 """)
 SWEEP = SHARED | examples("""
-    --num-samples 3 --time-budget-s 60 --scheduler fifo --num-workers 4 --batch-size 3 --max-concurrent 1 --seed 5
+    --num-samples 3 --time-budget-s 60 --scheduler fifo --num-workers 4 --max-concurrent 1 --seed 5
     --set gamma=0.9 --sweep learning_rate=1e-3,2e-3 --space space.yaml --grid --confirm 2 --confirm-seeds 4
     --smoke-test --dry-run
 """)
 SETTINGS = examples("""
     --env-id PongNoFrameskip-v4 --gamma 0.9 --half-life 1000 --num-workers 4 --cpus-per-worker 0.5 --placement spread
     --game-timeout-s 60 --learner-threads 2 --eval-interval 3 --eval-games 4 --seed 5 --slots 4 --segment-length 100
-    --updates-per-iteration 3 --method reinforce --hidden-size 20 --learning-rate 0.1 --batch-size 3 --block-size 2
-    --optimiser rmsprop --rmsprop-decay 0.5 --epochs 2 --minibatch-size 100 --clip 0.5 --gae-lambda 0.5
+    --updates-per-iteration 3 --method reinforce --hidden-size 20 --learning-rate 0.1 --games-per-update 3
+    --block-size 2 --optimiser rmsprop --rmsprop-decay 0.5 --epochs 2 --minibatch-size 100 --clip 0.5 --gae-lambda 0.5
     --entropy-bonus 0.5
 """)
 TRAIN = SHARED | SETTINGS | {"preset": "smoke"}
@@ -74,9 +74,9 @@ def words(examples, *names):
         flags.append(["--name", "other"])
     if "rmsprop_decay" in names and "optimiser" not in names:
         flags.append(["--optimiser", "rmsprop"])
-    if {"batch_size", "block_size", "method"} & {*names} and not {"slots", "fork"} & {*names}:
-        flags.append(["--slots", "0"] if "method" in examples else ["--set", "slots=0"])  # they play whole games
-        flags += [["--batch-size", "4"]] * ("batch_size" not in names)
+    if {"games_per_update", "block_size", "method"} & {*names} and not {"slots", "fork"} & {*names}:
+        flags.append(["--slots", "0"])  # they play whole games
+        flags += [["--games-per-update", "4"]] * ("games_per_update" not in names)
     return [word for flag in flags for word in flag if word is not None]
 
 
@@ -94,7 +94,7 @@ def is_refused(pair, *, of_sweep):
 def storage(tmp_path, four_cpus):
     """Two experiments called "first", one in each place where the programs are told to look."""
     (tmp_path / "space.yaml").write_text("hidden_size: [10, 20]\n")
-    settings = {"slots": 0, "batch_size": 2, "hidden_size": 10, "num_workers": 3}
+    settings = {"slots": 0, "games_per_update": 2, "hidden_size": 10, "num_workers": 3}
     for place in ("results", "elsewhere"):
         trials = [(settings, [-20.0, -20.0], "running")]
         folder = write_experiment(tmp_path / place, "first", "pg", trials, iterations=5, timesteps=9000)

@@ -98,7 +98,7 @@ def test_returns_of_several_environments_decide_about_no_trial():
 @pytest.mark.parametrize(
     ("learner", "words"),
     [
-        (PG, "--sweep slots=0 --sweep batch_size=3,4 --sweep block_size=1,2 --preset smoke"),
+        (PG, "--sweep slots=0 --sweep games_per_update=3,4 --sweep block_size=1,2 --preset smoke"),
         (PG, "--sweep optimiser=adam,rmsprop --sweep placement=pack,spread --sweep half_life=0..9"),
         (PG, "--sweep env_id=ALE/Pong-v5,PongNoFrameskip-v4 --sweep cpus_per_worker=0.5,1"),
         (TRPO, "--sweep hidden_sizes=8,16-16 --sweep coarse_coding=true,false --sweep max_kl=0.01,1"),

@@ -15,7 +15,14 @@ from trainables.checkpoints import CheckpointError
 from trainables.trainable import PongPG, PongTRPO
 
 REINFORCE = {"method": "reinforce", "optimiser": "rmsprop", "half_life": 0}
-PIXELS = REINFORCE | {"slots": 0, "hidden_size": 8, "batch_size": 2, "num_workers": 1, "seed": 4, "eval_interval": 0}
+PIXELS = REINFORCE | {
+    "slots": 0,
+    "hidden_size": 8,
+    "games_per_update": 2,
+    "num_workers": 1,
+    "seed": 4,
+    "eval_interval": 0,
+}
 MEMORY = {"slots": 3, "segment_length": 100, "updates_per_iteration": 1, "hidden_sizes": (4,), "num_workers": 1}
 MEMORY |= {"seed": 4, "eval_interval": 0}
 

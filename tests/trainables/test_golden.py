@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 COMMON = {"num_workers": 1, "seed": 7, "eval_interval": 0}
-GAMES = {"slots": 0, "batch_size": 3}
+GAMES = {"slots": 0, "games_per_update": 3}
 PPO_RUN = COMMON | {"gae_lambda": 0.95, "entropy_bonus": 0.03, "learning_rate": 1e-3, "half_life": 3_000_000}
 TRPO_RUN = COMMON | {"max_kl": 0.03, "half_life": 4_000_000}
 TRPO_GAMES = {"slots": 0, "timesteps_per_batch": 3000}

@@ -15,7 +15,7 @@ from trainables.sampling.rollout import play_on
 STEADY = {"repeat_action_probability": 0.0}  # no sticky actions: what is played is up to the policy alone
 CARTPOLE = {"env_id": "CartPole-v1", "coarse_coding": False, "reset_on_reward": False, "slots": 0}
 LEARNERS = {
-    "difference frames": (PongPG, PGConfig(slots=0, batch_size=1, method="reinforce", hidden_size=8)),
+    "difference frames": (PongPG, PGConfig(slots=0, games_per_update=1, method="reinforce", hidden_size=8)),
     "two frames": (PongPG, PGConfig(hidden_size=8, slots=1)),
     "memory": (PongTRPO, TRPOConfig(hidden_sizes=(8,), slots=1)),
     "memory alone": (PongTRPO, TRPOConfig(hidden_sizes=(8,), slots=1, coarse_coding=False)),

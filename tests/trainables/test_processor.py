@@ -46,7 +46,7 @@ from experiments.run.ray_session import start_local
 start_local(2, log_to_driver=False)
 common = {"num_workers": 1, "seed": 7, "eval_interval": 0}
 segments = common | {"slots": 4, "segment_length": 250, "updates_per_iteration": 3}
-reinforce = pong_pg.PRESETS["karpathy"] | common | {"batch_size": 3}
+reinforce = pong_pg.PRESETS["karpathy"] | common | {"games_per_update": 3}
 for trainable, settings in ((PongPG, reinforce), (PongPG, segments), (PongTRPO, segments)):
     trial = trainable(config=settings)
     for _ in range(3):

@@ -27,7 +27,7 @@ KINDS = {
     "trpo games": (PongTRPO, TRPO | {"slots": 0, "timesteps_per_batch": 2000}),
     "reinforce": (
         PongPG,
-        COMMON | {"slots": 0, "batch_size": 3, "hidden_size": 8, "method": "reinforce", "optimiser": "rmsprop"},
+        COMMON | {"slots": 0, "games_per_update": 3, "hidden_size": 8, "method": "reinforce", "optimiser": "rmsprop"},
     ),
 }
 SLOW = ("trpo games", "reinforce")

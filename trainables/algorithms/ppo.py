@@ -12,7 +12,7 @@
 
 Differences from the paper: GAE ends at each point, as the original Pong programs' returns do; the step size halves
 every ``half_life`` agent steps; the entropy bonus c_H is in proportion to the share of points that are lost, so that a
-policy explores until it wins. With ``slots=0`` the batch is ``batch_size`` whole games.
+policy explores until it wins. With ``slots=0`` the batch is ``games_per_update`` whole games.
 """
 
 import math
@@ -112,7 +112,7 @@ class PPO(Algorithm):
         return w1[:NUM_PIXELS], w2_hk[:, up] - w2_hk[:, down]
 
     def first_games(self, arrays: Arrays) -> int:
-        return self.settings.batch_size
+        return self.settings.games_per_update
 
     def collect(self, arrays: Arrays, blocks: Iterator[PlayedBlock], play: Play) -> Steps:
         return Steps.join(block.experience for block in blocks)

@@ -2,15 +2,15 @@
 from Pixels", and its parallel form in Ray's Pong example.
 
     for each iteration
-        play ``batch_size`` games with the policy pi of theta                        on the workers
+        play ``games_per_update`` games with the policy pi of theta                  on the workers
         for each game                                                                on the workers
             R[t] = r[t] + gamma R[t+1], from 0 after each point
             A    = R standardised over the game
             g   += sum_t A[t] grad log pi(a[t] | x[t])
         theta <- RMSProp's (or Adam's) step along g                                  in the trial
 
-Differences from Ray's example: gradients are summed in game order, not in order of completion, and the batch size is
-independent of the number of actors, so results repeat bit for bit.
+Differences from Ray's example: gradients are summed in game order, not in order of completion, and the number of games
+is independent of that of actors, so results repeat bit for bit.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -76,7 +76,7 @@ class Reinforce(Algorithm):
         return w1, w2_h1[:, 0]
 
     def first_games(self, arrays: Arrays) -> int:
-        return self.settings.batch_size
+        return self.settings.games_per_update
 
     def collect(self, arrays: Arrays, blocks: Iterator[PlayedBlock], play: Play) -> Batch:
         batch = Batch(np.zeros_like(arrays["theta"]), [])

@@ -30,7 +30,7 @@ SWEEP = {
     "--scheduler hyperband": "'hyperband'",
     **{
         f"--{name.replace('_', '-')} 0": f"{name}=0: accepted is a number >= 1"
-        for name in ("num_samples", "iterations", "timesteps", "num_workers", "batch_size", "max_concurrent")
+        for name in ("num_samples", "iterations", "timesteps", "num_workers", "max_concurrent")
     },
     "--confirm -1": "confirm=-1: accepted is a number >= 0",
     "--confirm 1 --scheduler pbt": "use halving, asha or fifo",
@@ -79,7 +79,7 @@ TRAIN = {
     "trpo --hidden-sizes 64x64": "hidden_sizes='64x64': accepted are one or more numbers, as 64-64",
     "pg --num-workers 4000": "num_workers=4000 needs 4000 CPUs",
     "pg --preset karpaty": "unknown preset 'karpaty'; did you mean 'karpathy'?",
-    "pg --batch-size 8": "batch_size=8 is for whole games: set slots=0 too, or leave it out and set segment_length",
+    "pg --games-per-update 8": "games_per_update=8 is for whole games: set slots=0 too, or leave it out and set",
     "pg --rmsprop-decay 0.5": "rmsprop_decay=0.5 means nothing with optimiser=adam: it is for optimiser=rmsprop",
     "pg --fork first --preset=karpathy": "--preset does not count with --fork",
     "pg --extend first --iterations 9 --seeds 3": "`python results.py compare A,B` takes runs with other seeds as one",

@@ -82,7 +82,7 @@ def test_a_table_on_80_columns_loses_no_letter(count, monkeypatch, capsys):
             "side",
             ["emulator", "REINFORCE", "PPO", "TRPO", "TRPO, coarse coding", "dense oracle", "notebook"],
         ),
-        ("reinforce --rounds 1 --batch-sizes 1", "side", ["serial, no Ray", "1 worker", "2 workers"]),
+        ("reinforce --rounds 1 --games-per-update 1", "side", ["serial, no Ray", "1 worker", "2 workers"]),
         ("simulate --updates 3", "workers", [1, 2]),
     ],
 )
@@ -97,7 +97,7 @@ def test_a_benchmark_prints_tables_and_writes_them(words, column, names, tmp_pat
     ("argv", "message"),
     [
         ("rolout", "unknown benchmark 'rolout'; did you mean 'rollout'?"),
-        ("reinforce --batch-sizes 10 0", "batch_sizes=0: accepted is a number >= 1"),
+        ("reinforce --games-per-update 10 0", "games_per_update=0: accepted is a number >= 1"),
         ("rollout --rounds 0", "rounds=0"),
         ("rollout --json nowhere/rollout.json", "--json nowhere/rollout.json: there is no folder nowhere"),
         ("simulate --nodes 0", "nodes=0"),

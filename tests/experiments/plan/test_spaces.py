@@ -83,17 +83,17 @@ def test_a_grid_has_all_combinations_in_order():
 
 
 def test_settings_that_are_possible_together_alone_can_be_swept():
-    for sweeps, fixed in ((["batch_size=4,8"], GAMES), (["slots=0", "batch_size=4,8"], {})):
+    for sweeps, fixed in ((["games_per_update=4,8"], GAMES), (["slots=0", "games_per_update=4,8"], {})):
         space = own(*sweeps, fixed=fixed)
         configs, _ = draw(PG, space, None, 0, FOUR)
-        assert [(config.slots, config.batch_size) for config in configs] == [(0, 4), (0, 8)]
-        assert typical(PG, space).batch_size == 8
+        assert [(config.slots, config.games_per_update) for config in configs] == [(0, 4), (0, 8)]
+        assert typical(PG, space).games_per_update == 8
 
 
 def test_a_setting_that_means_nothing_in_some_configurations_is_refused():
     """Trials that differ in nothing but their seed would stand in the grid as different ones."""
     with pytest.raises(ConfigError, match=r"clip=0\.1 means nothing with method=reinforce: it is for method=ppo"):
-        draw(PG, own("method=ppo,reinforce", "clip=0.1,0.2", fixed=GAMES | {"batch_size": 4}), None, 0, FOUR)
+        draw(PG, own("method=ppo,reinforce", "clip=0.1,0.2", fixed=GAMES | {"games_per_update": 4}), None, 0, FOUR)
     with pytest.raises(ConfigError, match="means nothing with"):
         draw(PG, own("rmsprop_decay=0.9,0.99"), 2, 0, FOUR)
 

@@ -117,7 +117,8 @@ def test_the_confirmation_comes_where_a_time_budget_ended_the_sweep_before_all_t
 ):
     monkeypatch.chdir(tmp_path)
     settings = ["--preset", "cartpole", "--set", "hidden_sizes=8", "--set", "max_kl=0.02", "--address", "auto"]
-    length = ["--iterations", 40, "--batch-size", 300, "--num-samples", 200, "--max-concurrent", 1, "--num-workers", 1]
+    settings += ["--set", "timesteps_per_batch=300"]
+    length = ["--iterations", 40, "--num-samples", 200, "--max-concurrent", 1, "--num-workers", 1]
     promise = ["--scheduler", "fifo", "--time-budget-s", 20, "--confirm", 1, "--confirm-seeds", 2, "--name", "short"]
     status, output, complaint = call("sweep_trpo.py", *settings, *length, *promise)
     assert status == 0, complaint

@@ -269,7 +269,7 @@ def test_games_without_a_console_and_of_rows_that_differ_are_refused(folder):
 @pytest.mark.slow
 def test_whole_games_are_filmed_too(ray_cluster, home, tmp_path):
     folder = tmp_path / "whole"
-    config = PGConfig(method="reinforce", slots=0, batch_size=3, block_size=2, hidden_size=5, eval_interval=0)
+    config = PGConfig(method="reinforce", slots=0, games_per_update=3, block_size=2, hidden_size=5, eval_interval=0)
     assert fit(PG, folder, small_spec("pg", [config], iterations=2)).num_errors == 0
     row = rows(trial_folders(folder)[0])[1]
     assert_those_of(row, [replayed(folder, game=game) for game in range(row["episodes_this_iter"])])

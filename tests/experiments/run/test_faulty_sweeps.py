@@ -48,7 +48,7 @@ def test_a_trial_that_diverges_ends_and_asha_stops_the_others_as_it_should(ray_c
     settings = {
         "hidden_size": 8,
         "slots": 0,
-        "batch_size": 1,
+        "games_per_update": 1,
         "num_workers": 1,
         "cpus_per_worker": 4.0,
     }  # one at a time

@@ -156,7 +156,7 @@ def test_who_went_to_the_end_goes_further_and_nobody_else(ray_cluster, tmp_path)
 
 @pytest.mark.slow
 def test_a_trial_that_diverges_is_the_worst_and_blocks_nobody(ray_cluster, tmp_path):
-    settings = {"hidden_size": 8, "slots": 0, "batch_size": 1, "num_workers": 1, "eval_interval": 0}
+    settings = {"hidden_size": 8, "slots": 0, "games_per_update": 1, "num_workers": 1, "eval_interval": 0}
     rates = [1e30, 2e-3, 1e30]
     configs = [PGConfig(**settings, learning_rate=rate, seed=seed) for seed, rate in enumerate(rates)]
     record = {"scheduler": "halving", "iterations": 3, "rungs": [2, 3], "configuration_of": [0, 1, 1]}

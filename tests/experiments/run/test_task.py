@@ -93,7 +93,7 @@ def free(monkeypatch):
 
 
 def test_an_experiment_whose_checkpoints_have_no_room_is_refused(free, tmp_path):
-    settings = {"method": "reinforce", "slots": 0, "batch_size": 1}
+    settings = {"method": "reinforce", "slots": 0, "games_per_update": 1}
     spec = small_spec("pg", [PGConfig(**settings, optimiser=optimiser) for optimiser in ("rmsprop", "adam")])
     # theta, RMSProp's mean square; theta, Adam's two moments, its counter. Two best, the latest, one being written
     assert checkpoint_bytes(PG, spec) == pytest.approx(4 * (2 + 3) * 4 * 6401 * 200, rel=1e-3)

@@ -19,7 +19,7 @@ def test_neurons_stand_in_the_order_of_their_output_weights_in_colours_symmetric
     w1[:100, :], w1[-100:, :] = 1, -1  # as large on both sides of 0
     w1[80 * 40 + 20, 7], w1[80 * 40 + 20, 12] = 1, -1
     image = Image.open(
-        io.BytesIO(neurons_png(PGConfig(method="reinforce", slots=0, batch_size=1, hidden_size=30), theta))
+        io.BytesIO(neurons_png(PGConfig(method="reinforce", slots=0, games_per_update=1, hidden_size=30), theta))
     ).convert("RGB")
     picture = np.asarray(image)
     first = picture[HEADER : HEADER + 160, GAP : GAP + 160]
@@ -34,7 +34,7 @@ def test_neurons_stand_in_the_order_of_their_output_weights_in_colours_symmetric
 def test_a_network_with_fewer_neurons_than_tiles_is_shown_too():
     theta = BernoulliPolicy(6400, 3).mlp.init(np.random.default_rng(0))
     assert Image.open(
-        io.BytesIO(neurons_png(PGConfig(method="reinforce", slots=0, batch_size=1, hidden_size=3), theta))
+        io.BytesIO(neurons_png(PGConfig(method="reinforce", slots=0, games_per_update=1, hidden_size=3), theta))
     ).size == (
         GAP + 5 * CELL,
         HEADER + 5 * CELL,

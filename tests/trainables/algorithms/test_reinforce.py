@@ -17,7 +17,7 @@ from trainables.sampling.environments import PongPixels
 from trainables.sampling.pool import array_bytes
 from trainables.sampling.rollout import GameNumber, rollout
 
-CONFIG = PGConfig(method="reinforce", slots=0, batch_size=2, hidden_size=20, gamma=0.99)
+CONFIG = PGConfig(method="reinforce", slots=0, games_per_update=2, hidden_size=20, gamma=0.99)
 POLICY = Reinforce(CONFIG).policy
 
 

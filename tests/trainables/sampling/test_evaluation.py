@@ -31,7 +31,7 @@ SPEC = gymnasium.spec("ALE/Pong-v5").kwargs | {"max_num_frames_per_episode": 600
 gymnasium.register(ENV_ID, entry_point="ale_py.env:AtariEnv", kwargs=SPEC)
 EVERY = SHOT_FRAMES // 4
 """Agent steps from shot to shot."""
-GAMES = {"slots": 0, "batch_size": 1}
+GAMES = {"slots": 0, "games_per_update": 1}
 NUMBER = evaluation_numbers(seed=3, iteration=7, count=1)[0]
 TRIAL = {"hidden_size": 8, "seed": 4, "eval_games": 2} | SEGMENTS
 PIXELS_ONLY = pytest.mark.parametrize("player", ["double"], indirect=True)

@@ -23,7 +23,7 @@ from trainables.sampling.pool import RolloutPool
 from trainables.sampling.rollout import GameNumber
 from trainables.versions import SOURCES
 
-PIXELS = make_algorithm(PGConfig(method="reinforce", slots=0, batch_size=2, hidden_size=10)).worker_factory()
+PIXELS = make_algorithm(PGConfig(method="reinforce", slots=0, games_per_update=2, hidden_size=10)).worker_factory()
 ALGORITHM = make_algorithm(TRPOConfig.from_dict(trials.CARTPOLE | {"hidden_sizes": (4,)}))
 CARTPOLE = ALGORITHM.worker_factory()
 WEIGHTS = ALGORITHM.playing_weights(ALGORITHM.init(np.random.default_rng(0)))

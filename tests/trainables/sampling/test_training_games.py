@@ -80,7 +80,7 @@ def test_a_game_from_before_a_checkpoint_is_the_same_and_its_first_moves_have_no
 
 
 def test_whole_games_are_filmed_and_a_film_begins_and_ends_at_any_step():
-    training = Training(PGConfig(method="reinforce", slots=0, batch_size=2, hidden_size=4))
+    training = Training(PGConfig(method="reinforce", slots=0, games_per_update=2, hidden_size=4))
     training.play(3, *(GameNumber(7, 3, game) for game in range(2)))
     assert len(training.games.ended) == 2
     game = training.games.ended[1]
