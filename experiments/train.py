@@ -1,5 +1,7 @@
 """Train one configuration, through Tune: the same logs, checkpoints and resume as a sweep's trials."""
 
+import dataclasses
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,6 +21,7 @@ from experiments.plan.learners import LEARNERS, Learner, learner_typed, typed_as
 from experiments.read.restored import RestoredTrial
 from experiments.record.spec import ExperimentSpec
 from experiments.run.task import Task, beginning, begun, changed, continuation, forked, resources_for
+from experiments.show.text import say
 from trainables.checks import ConfigError, require_used
 from trainables.config import Config
 
@@ -63,11 +66,11 @@ def main() -> None:
     if not (task.folder or task.origin):
         config = task.learner.config_class.from_dict(task.spec.configs[0])
         seconds = task.learner.seconds(config, task.spec.budget) / (config.num_workers * min(1, config.cpus_per_worker))
+        waves = math.ceil(len(task.spec.configs) / resources_for(task.run).trials([config] * len(task.spec.configs)))
+        task = dataclasses.replace(task, seconds=seconds * waves)
         each = f"{count} seeds, each " if (count := len(task.spec.configs)) > 1 else ""
-        print(
-            f"{each}{task.spec.budget}, about {duration(seconds)} at an untrained policy's pace;"
-            " games grow two- to fivefold as play improves"
-        )
+        longer = "" if config.slots else "; games grow two- to fivefold as play improves"
+        say(f"{each}{task.spec.budget}, about {duration(seconds)} at an untrained policy's pace{longer}")
     from experiments.run.lifecycle import perform  # Ray, which --help and a refusal do without
 
     sys.exit(perform(task))

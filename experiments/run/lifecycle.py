@@ -67,7 +67,7 @@ def perform(task: Task) -> int:
     if task.folder:
         status, folder = go_on(learner, task.folder, run, task.more), task.folder
     else:
-        status, folder = start(learner, task.spec, run, task.origin)
+        status, folder = start(learner, task.spec, run, task.origin, task.seconds)
     if status not in (0, 1):
         return status
     try:
@@ -106,7 +106,11 @@ def _confirm(learner: Learner, folder: Path, run: RunFlags) -> int:
 
 
 def start(
-    learner: Learner, spec: ExperimentSpec, run: RunFlags, origin: Sequence[RestoredTrial] = ()
+    learner: Learner,
+    spec: ExperimentSpec,
+    run: RunFlags,
+    origin: Sequence[RestoredTrial] = (),
+    planned_s: float | None = None,
 ) -> tuple[int, Path]:
     """Run a new experiment, whose trials start from the best checkpoints of those of ``origin``, if any.
 
@@ -138,7 +142,7 @@ def start(
             home.publish()
         if not run.address:
             start_ray(None, run.verbose)
-        return _run(learner, folder, spec, callbacks, run), folder
+        return _run(learner, folder, spec, callbacks, run, planned_s), folder
 
 
 def resume(learner: Learner, run: RunFlags, more: Budget | None = None) -> tuple[int, Path]:
@@ -202,13 +206,18 @@ def _write(spec: ExperimentSpec, folder: Path) -> None:
 
 
 def _run(
-    learner: Learner, folder: Path, spec: ExperimentSpec, callbacks: Sequence[tune.Callback], run: RunFlags
+    learner: Learner,
+    folder: Path,
+    spec: ExperimentSpec,
+    callbacks: Sequence[tune.Callback],
+    run: RunFlags,
+    planned_s: float | None = None,
 ) -> int:
     """Run to the end, note why it ended, and print what came out; return the program's exit status."""
     print(f"Look:    {installed('tensorboard', '--logdir', display(folder))}\n", flush=True)
     signals = StopSignals(next_command(folder, spec, False, run.again))
     deadline = time.monotonic() + (spec.time_budget_s or math.inf)
-    whole = fit(deadline, learner, folder, spec, signals, callbacks, run.verbose)
+    whole = fit(deadline, learner, folder, spec, signals, callbacks, run.verbose, planned_s)
     home = Remote.of(folder)
     settled = not home or home.settle()  # first: Tune writes errors there
     experiment = read_experiment(folder, running=False)  # this program holds the lock, but runs it no longer

@@ -103,7 +103,7 @@ def show(task: Task, plan: Plan) -> None:
     say("An agent step is " + ", ".join(f"{agent_step(env_id)} in {env_id}" for env_id in played) + ".")
     for note in [*plan.notes, *_early(spec)]:
         say(f"Note: {note}")
-    say(_time_of_rounds(plan) if plan.rounds else _time_of_all(plan, task.learner, task.share_left))
+    say((_time_of_rounds if plan.rounds else _time_of_all)(plan, task.seconds or 0))
     if sweep.confirm:
         say(_confirmation(plan, task.learner, min(sweep.confirm, len(spec.configurations))))
     where = f"{task.run.storage_path}/{task.run.name or f'{task.learner.name}-DATE-TIME'}"
@@ -170,8 +170,8 @@ def _trial_table(plan: Plan, spec: ExperimentSpec) -> Rows:
     return rows
 
 
-def _time_of_rounds(plan: Plan) -> str:
-    seconds, given = sum(each.seconds for each in plan.rounds), plan.sweep.time_budget_s
+def _time_of_rounds(plan: Plan, seconds: float) -> str:
+    given = plan.sweep.time_budget_s
     text = f"About {duration(seconds)} on {plan.resources}, by the speed of a game that was played now."
     if seconds > given:
         return f"{text} That is more than the {duration(given)} of --time-budget-s: --resume will go on."
@@ -182,13 +182,13 @@ def _time_of_rounds(plan: Plan) -> str:
     )
 
 
-def _time_of_all(plan: Plan, learner: Learner, share_left: float) -> str:
+def _time_of_all(plan: Plan, seconds: float) -> str:
     needs = sorted(config.num_workers * config.cpus_per_worker for config in plan.configs)  # small ones run first
     idle = plan.resources.cpus - sum(needs[: plan.concurrent])
     longer = "" if plan.configs[0].slots else "; games grow two- to fivefold as play improves"
     return (
         f"{plan.concurrent} at once on {plan.resources}, which leaves {idle:g} idle."
-        f" About {duration(share_left * plan.seconds(learner))} at an untrained policy's pace if no trial is stopped"
+        f" About {duration(seconds)} at an untrained policy's pace if no trial is stopped"
         f" early{longer}."
         f" Ends after {duration(plan.sweep.time_budget_s)} in any case (--time-budget-s)."
     )

@@ -1,20 +1,22 @@
-"""What the user sees while an experiment runs: a line for each iteration of one trial, or a table of all trials."""
+"""What the user sees while an experiment runs: a table of its trials, and how much time is left."""
 
 import math
 import sys
 import time
-from collections import Counter, defaultdict, deque
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 from ray import tune
 from ray.tune.experiment import Trial
 from rich.console import Console, Group
+from rich.control import Control
 from rich.live import Live
 from rich.progress_bar import ProgressBar
+from rich.segment import ControlType, Segment
 from rich.table import Table
 
-from experiments.ask.budget import Budget, duration
+from experiments.ask.budget import duration
 from experiments.plan.capacity import trials_of_round
 from experiments.read.trial import ended_as
 from experiments.record.spec import ExperimentSpec
@@ -24,9 +26,6 @@ from trainables.metrics import METRIC
 PLAIN_INTERVAL_S = 10.0
 """Seconds between status lines where there is no terminal to redraw."""
 
-TREND_ITERATIONS = 10
-"""Iterations over which the live table says how a trial's return changed."""
-
 STATES = {Trial.RUNNING: "running", Trial.ERROR: "failed"}
 """What Tune's states are called here. A trial in another one has ended ("finished", "stopped" before its budget was
 spent, "diverged"), or is "paused" at a rung or "waiting"."""
@@ -34,54 +33,28 @@ spent, "diverged"), or is "paused" at a rung or "waiting"."""
 ORDER = ("running", "failed", "finished", "diverged", "stopped", "paused", "waiting")
 """The most telling states first."""
 
-
-class IterationLines(tune.Callback):
-    """One line per iteration of a single trial, with the time left."""
-
-    def __init__(self, budget: Budget) -> None:
-        self.budget = budget
-        self._recent: deque[tuple[float, float]] = deque(maxlen=10)  # games grow, so the latest updates alone predict
-
-    def on_trial_result(
-        self, iteration: int, trials: list[Trial], trial: Trial, result: dict[str, Any], **info: Any
-    ) -> None:
-        number = result["training_iteration"]
-        steps, these = result["timesteps_total"], result["timesteps_this_iter"]
-        share = self.budget.share(result)
-        before = self.budget.share({"training_iteration": number - 1, "timesteps_total": steps - these})
-        self._recent.append((share - before, result["time_this_iter_s"]))
-        gained, seconds = map(sum, zip(*self._recent, strict=True))
-        left = (1 - share) * seconds / max(gained, 1e-9)
-        print(
-            f"iteration {number:4d}  games {result['episodes_total']:5d}  last 100: {result[METRIC]:5.1f}"
-            f"  {result['time_this_iter_s']:5.1f} s  {result['perf/steps_per_s']:5.0f} steps/s"
-            f"  {duration(left)} left",
-            flush=True,
-        )
+COLUMNS = 78
+"""Of a table with all columns that it has at 80; with less, the speed goes first, and then the bar."""
 
 
-class SweepView(tune.Callback):
+class Progress(tune.Callback):
     """A table that follows all trials: live in a terminal, else a status line now and then."""
 
-    def __init__(self, spec: ExperimentSpec) -> None:
+    def __init__(self, spec: ExperimentSpec, planned_s: float | None = None) -> None:
         self.budget, self.time_budget_s, self._rungs = spec.budget, spec.time_budget_s or math.inf, spec.rungs
-        self._configurations = len(spec.configurations)
+        self._unit = "steps" if spec.timesteps else "iterations"
+        self._configurations, self._planned_s = len(spec.configurations), planned_s
         self._live: Live | None = None
         self._start = self._printed = 0.0
         self._restored: float | None = None  # what of all budgets a resumed experiment had used up when it went on
-        self._recent: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=TREND_ITERATIONS + 1))
+        self._drawn: list[int] = []  # widths of the lines on the terminal
 
     def setup(self, stop: Any = None, num_samples: Any = None, total_num_samples: Any = None, **info: Any) -> None:
         self._start = self._printed = time.monotonic()
         if sys.stdout.isatty():
             self._printed = -math.inf  # draw at once
-            self._live = Live(console=Console(), refresh_per_second=2, transient=True)
+            self._live = Live(console=Console(), auto_refresh=False, transient=True)
             self._live.start()
-
-    def on_trial_result(
-        self, iteration: int, trials: list[Trial], trial: Trial, result: dict[str, Any], **info: Any
-    ) -> None:
-        self._recent[trial.trial_id].append(result[METRIC])
 
     def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
         now = time.monotonic()
@@ -91,25 +64,44 @@ class SweepView(tune.Callback):
             return
         self._printed = now
         if self._live:
-            self._live.update(self._table(trials, self._live.console))
+            self._draw(self._live, trials)
         else:
             print(self._status(trials), flush=True)
 
     def on_experiment_end(self, trials: list[Trial], **info: Any) -> None:
         """Take the live table away: what it showed last is in the summary, too."""
         if self._live:
+            self._erase_wrapped(self._live.console)
             self._live.stop()
             self._live = None
 
+    def _draw(self, live: Live, trials: list[Trial]) -> None:
+        frame = self._table(trials, live.console)
+        self._erase_wrapped(live.console)
+        self._drawn = [Segment.get_line_length(line) for line in live.console.render_lines(frame, pad=False)]
+        live.update(frame, refresh=True)
+
+    def _erase_wrapped(self, console: Console) -> None:
+        """Erase the lines that a window made narrower has wrapped, of which rich knows nothing."""
+        wrapped = sum(max(0, width - 1) // console.width for width in self._drawn)
+        if wrapped:
+            line = ((ControlType.ERASE_IN_LINE, 2), (ControlType.CURSOR_UP, 1))
+            console.control(Control(ControlType.CARRIAGE_RETURN, *line * wrapped))
+
     def _status(self, trials: list[Trial]) -> str:
+        """``40 s: 2 running, 4 waiting | best -19.5 (00001) | at most 7 min left``."""
         scored = [trial for trial in trials if METRIC in trial.last_result]
         racing = [trial for trial in scored if not trial.is_finished()] if self._rungs else []
         best = max(racing or scored, key=lambda trial: trial.last_result[METRIC], default=None)
-        parts = [f"{duration(time.monotonic() - self._start)}: {self._counts(trials)}"]
+        elapsed = time.monotonic() - self._start
+        parts = [f"{duration(elapsed)}: {self._counts(trials)}"]
         if best:
-            parts.append(f"best {best.last_result[METRIC]:.1f} ({trial_number(best)})")
-        if best and (left := self._left(trials)) is not None:
+            score, steps = f"{best.last_result[METRIC]:.1f}", f"{self._done(best):,} {self._unit}"
+            parts.append(f"best {score} ({trial_number(best)})" if trials[1:] else f"return {score}, {steps}")
+        if (left := self._left(trials)) is not None:
             parts.append(f"at most {duration(left)} left")
+        elif self._planned_s:
+            parts.append(f"about {duration(max(0.0, self._planned_s - elapsed))} left")
         return " | ".join(parts)
 
     def _left(self, trials: list[Trial]) -> float | None:
@@ -124,48 +116,61 @@ class SweepView(tune.Callback):
         alive = [trial for trial in trials if not trial.is_finished()]
         if not self._rungs or not alive:
             return sum(1 - self._share(trial) for trial in alive)
-        each = len(trials) / self._configurations
-        counts = [trials_of_round(self._configurations, round_) * each for round_ in range(len(self._rungs))]
-        now = max((round_ for round_, count in enumerate(counts) if count >= len(alive)), default=0)
+        now, counts = self._round(trials)
         ends = [rung / self._rungs[-1] for rung in self._rungs]
         later = sum(counts[round_] * (ends[round_] - ends[round_ - 1]) for round_ in range(now + 1, len(ends)))
         return sum(max(0.0, ends[now] - self._share(trial)) for trial in alive) + later
+
+    def _round(self, trials: list[Trial]) -> tuple[int, list[float]]:
+        """The present round of halving, counted from 0, and how many trials play in each."""
+        alive, each = sum(not trial.is_finished() for trial in trials), len(trials) / self._configurations
+        counts = [trials_of_round(self._configurations, round_) * each for round_ in range(len(self._rungs or []))]
+        return max((round_ for round_, count in enumerate(counts) if count >= alive), default=0), counts
+
+    def _done(self, trial: Trial) -> int:
+        """Agent steps or iterations, whichever the budget counts."""
+        return int(trial.last_result.get(self.budget.time_attr, 0))
 
     def _share(self, trial: Trial) -> float:
         return self.budget.share(trial.last_result)
 
     def _table(self, trials: list[Trial], console: Console) -> Group:
-        """One line a trial, names in full from 80 columns on; as many trials as the terminal has lines for."""
-        wide = console.width > 90
-        table = Table(box=None, pad_edge=False, padding=(0, 2 if wide else 1, 0, 0))
-        for column in ("trial", "state"):
-            table.add_column(column, no_wrap=True)
-        table.add_column("")  # the one that gives way where it is narrow
-        progress = "steps" if self.budget.timesteps else "iteration"
-        lent = ["workers"] if self._rungs and wide else []  # halving gives a trial more workers than it asks for
-        for column in (progress, "return", f"in {TREND_ITERATIONS} it.", *lent, "steps/s"):
-            table.add_column(column, justify="right", no_wrap=True)
+        """One line a trial, and as many trials as the terminal has lines for; with its name where there is room."""
+        room = console.width - COLUMNS
         shown = self._most_telling(trials, max(1, console.height - 5))  # header, rest, status, which may wrap
+        named = room >= 40 and max(map(len, map(str, shown)), default=0) <= room
+        end = self._rungs[self._round(trials)[0]] if self._rungs else self.budget.limits[self.budget.time_attr]
+        columns = ["trial", "state", "return", self._unit]
+        columns += ["", "left"] if room >= -9 else ["left"]
+        columns += ["steps/s"] if room >= 0 else []
+        columns += ["workers"] if self._rungs and room >= 20 else []  # halving gives a trial more than it asks for
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        for column in columns:
+            table.add_column(column, justify="left" if column in ("trial", "state", "") else "right", no_wrap=True)
         for trial in shown:
-            result, recent = trial.last_result, self._recent[trial.trial_id]
-            table.add_row(
-                str(trial),
-                self._state(trial),
-                ProgressBar(1.0, self._share(trial), width=16 if wide else 4),
-                self._progress(trial),
-                _number(result, METRIC, ".1f"),
-                f"{recent[-1] - recent[0]:+.1f}" if len(recent) > 1 else "",
-                *[_number(result, "perf/workers", ".0f") for _ in lent],
-                _number(result, "perf/steps_per_s", ".0f"),
-            )
+            result, over, done = trial.last_result, trial.is_finished(), self._done(trial)
+            cells = {
+                "trial": str(trial) if named else trial_number(trial),
+                "state": self._state(trial),
+                "return": _number(result, METRIC, ".1f"),
+                self._unit: f"{done:,}" if over else f"{done:,}/{end:,}",
+                "": "" if over else ProgressBar(end, min(done, end), width=12),
+                "left": self._time_left(trial, end),
+                "steps/s": _number(result, "perf/steps_per_s", ".0f"),
+                "workers": _number(result, "perf/workers", ".0f"),
+            }
+            table.add_row(*[cells[column] for column in columns])
         hidden = [trial for trial in trials if trial not in shown]
         more = [f"and {self._counts(hidden)}"] if hidden else []
         return Group(table, *more, self._status(trials))
 
-    def _progress(self, trial: Trial) -> str:
-        if self.budget.timesteps:
-            return f"{trial.last_result.get('timesteps_total', 0) / 1e6:.2f}/{self.budget.timesteps / 1e6:g} M"
-        return f"{trial.last_result.get('training_iteration', 0)}/{self.budget.iterations}"
+    def _time_left(self, trial: Trial, end: float) -> str:
+        """How long a trial that runs takes to the end of its round, at the pace of its last iteration."""
+        result = trial.last_result
+        made = result.get("timesteps_this_iter", 0) if self.budget.timesteps else 1
+        if trial.status != Trial.RUNNING or not made or "time_this_iter_s" not in result:
+            return ""
+        return duration(max(0, end - self._done(trial)) / made * result["time_this_iter_s"])
 
     def _state(self, trial: Trial) -> str:
         if trial.status == Trial.TERMINATED:

@@ -96,10 +96,11 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
     ways = plan.ways(learner)
     task = beginning(learner, run, _spec(learner, plan, run, ways), plan.origin)
     if not task.spec.rungs:
-        return task, plan
+        return dataclasses.replace(task, seconds=task.share_left * plan.seconds(learner)), plan
     seeds = max(map(len, task.spec.configurations))
     capacity = plan.capacity or Capacity.of(learner, plan.configs[0], resources, seeds, sweep.max_concurrent)
-    return task, dataclasses.replace(plan, rounds=rounds(capacity, task.spec, ways))
+    plan = dataclasses.replace(plan, rounds=rounds(capacity, task.spec, ways))
+    return dataclasses.replace(task, seconds=sum(each.seconds for each in plan.rounds)), plan
 
 
 def _forked(

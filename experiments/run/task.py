@@ -49,6 +49,7 @@ class Task:
     more: Budget | None = None  # what --extend gives
     origin: Sequence[RestoredTrial] = ()  # the trials from which those of a fork start
     checkpoint_bytes: int = 0  # at most; of a new experiment
+    seconds: float | None = None  # that all trials of a new one take, about
 
     @property
     def share_left(self) -> float:

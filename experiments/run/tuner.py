@@ -18,7 +18,7 @@ from experiments.record.mirror import Remote
 from experiments.record.spec import ExperimentSpec
 from experiments.run.callbacks import DiskGuard, Flush, Uploads
 from experiments.run.loggers import JsonLogger, TensorBoard
-from experiments.run.progress import IterationLines, SweepView
+from experiments.run.progress import Progress
 from experiments.run.ray_internals import ErrorText
 from experiments.run.ray_session import ship
 from experiments.run.rounds import Rounds
@@ -42,6 +42,7 @@ def fit(
     signals: StopSignals,
     callbacks: Sequence[tune.Callback],
     verbose: bool,
+    planned_s: float | None = None,
 ) -> bool:
     """Have Tune run the experiment; where it gives up, go on from the last checkpoints until the ``deadline``.
 
@@ -54,7 +55,8 @@ def fit(
         if restarts:
             print("Going on from the last checkpoints.", file=sys.stderr, flush=True)
         try:
-            fit_once(learner, folder, spec.but(time_budget_s=spec.time_budget_s and left), signals, callbacks, verbose)
+            now = spec.but(time_budget_s=spec.time_budget_s and left)
+            fit_once(learner, folder, now, signals, callbacks, verbose, None if restarts else planned_s)
             return True
         except (RuntimeError, tune.TuneError, ray.exceptions.RayError) as error:
             reason = str(error).strip().splitlines()[-1:] or [type(error).__name__]
@@ -71,12 +73,13 @@ def fit_once(
     signals: StopSignals,
     others: Sequence[tune.Callback],
     verbose: bool,
+    planned_s: float | None = None,
 ) -> None:
     """Have Tune run the experiment once. Raises an error where it gives up."""
     restored = restore(folder, spec)
     for old in folder.glob(TUNE_STATES):
         old.unlink()  # of an earlier run: nobody reads it again
-    view = IterationLines(spec.budget) if len(spec.configs) == 1 else SweepView(spec)
+    view = Progress(spec, planned_s)
     callbacks = [signals, DiskGuard(folder, signals), view, *others]
     stop = Stop(signals, spec.time_budget_s)
     if home := Remote.of(folder):

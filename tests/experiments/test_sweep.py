@@ -81,12 +81,10 @@ def test_tensorboards_table_of_hyperparameters_begins_with_what_differs_and_the_
 
 
 @pytest.mark.slow
-def test_train_prints_a_line_per_iteration_and_once_it_is_finished_how_it_ended(ray_cluster, tmp_path):
+def test_train_says_how_it_ended_once_it_is_finished(ray_cluster, tmp_path):
     where = ["--address", "auto", "--storage-path", tmp_path / "store"]
     flags = ["--iterations", 2, "--slots", 0, "--games-per-update", 2, "--hidden-size", 10, "--num-workers", 1]
     status, output, _ = call("train.py", "pg", *flags, "--eval-interval", 0, "--name", "run1", *where)
-    lines = [line for line in output.splitlines() if line.startswith("iteration ")]
-    assert (status, len(lines)) == (0, 2)
-    assert "games     4" in lines[1]
-    assert max(map(len, lines)) <= 79
+    assert status == 0
+    assert "Best trial: 00000" in output
     assert "Best trial: 00000" in call("train.py", "pg", "--resume", "run1", *where)[1]

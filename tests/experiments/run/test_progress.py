@@ -1,6 +1,7 @@
-"""What a terminal shows while a sweep runs."""
+"""What a terminal shows while an experiment runs."""
 
 import io
+import os
 import re
 import sys
 import time
@@ -8,8 +9,7 @@ import time
 import pytest
 from ray.tune.experiment import Trial
 
-from experiments.ask.budget import Budget
-from experiments.run.progress import IterationLines, SweepView
+from experiments.run.progress import Progress
 from experiments.run.tune_trials import TrialName
 from tests.helpers.small_experiments import small_spec
 from trainables.config import PGConfig
@@ -30,7 +30,7 @@ def frame(monkeypatch):
         for name, value in {"TERM": "xterm", "COLUMNS": columns, "LINES": rows}.items():
             monkeypatch.setenv(name, str(value))
         monkeypatch.setattr(sys, "stdout", Terminal())
-        view = SweepView(small_spec("pg", [PGConfig()] * len(trials), **({"iterations": 150} | budget)))
+        view = Progress(small_spec("pg", [PGConfig()] * len(trials), **({"iterations": 150} | budget)))
         view.setup()
         view.on_step_end(0, [])  # before the first result
         monkeypatch.setattr(time, "monotonic", lambda now=time.monotonic: now() + 2)
@@ -56,44 +56,68 @@ def make_trials(*statuses):
     return trials
 
 
-def test_one_trial_has_a_line_for_each_iteration_with_the_time_that_is_left(capsys):
-    lines = IterationLines(Budget(4))
-    for number in (1, 2):
-        row = {"training_iteration": number, "timesteps_total": 900 * number, "timesteps_this_iter": 900}
-        row |= {"episodes_total": 2 * number, "time_this_iter_s": 40.0, "perf/steps_per_s": 3000.0}
-        lines.on_trial_result(number, [], None, row | {"episode_reward_mean": -20.5})
-    first, second = capsys.readouterr().out.splitlines()
-    assert first.endswith("3000 steps/s  2 min left")
-    assert second == "iteration    2  games     4  last 100: -20.5   40.0 s   3000 steps/s  80 s left"
-    assert max(map(len, (first, second))) <= 80
-
-
-def test_progress_towards_a_budget_of_steps_is_shown_in_steps(frame):
+def test_one_trial_has_the_same_clock_with_its_return_and_steps(frame):
     trials = make_trials(Trial.RUNNING)
-    trials[0].run_metadata.last_result["timesteps_total"] = 500_000
-    header, line, _ = frame(trials, 120, 24, iterations=None, timesteps=2_000_000)
-    assert header.split()[2] == "steps"
-    assert "0.50/2 M" in line
+    trials[0].run_metadata.last_result |= {"timesteps_total": 500_000, "timesteps_this_iter": 5000}
+    trials[0].run_metadata.last_result |= {"time_this_iter_s": 2.0}
+    header, line, status = frame(trials, 80, 24, iterations=None, timesteps=2_000_000)
+    assert header.split() == ["trial", "state", "return", "steps", "left", "steps/s"]
+    assert re.fullmatch(r"00000 +running +-20.5 +500,000/2,000,000 +\S+ +10 min +3000", line)
+    assert re.fullmatch(r"\d+ s: 1 running \| return -20.5, 500,000 steps \| at most \d+ s left", status)
 
 
-@pytest.mark.parametrize("columns", [80, 120])
-def test_every_trial_has_a_line_with_its_whole_name(frame, columns):
-    header, first, second, third, status = frame(
-        make_trials(Trial.TERMINATED, Trial.RUNNING, Trial.PENDING), columns, 24
+@pytest.mark.parametrize(("columns", "missing"), [(120, []), (80, []), (77, ["steps/s"]), (60, ["steps/s"])])
+def test_every_trial_has_a_line_that_fits_and_where_room_lacks_the_speed_goes_first(frame, columns, missing):
+    trials = make_trials(Trial.TERMINATED, Trial.RUNNING, Trial.PENDING)
+    header, first, second, third, *status = frame(trials, columns, 24)
+    name, speed = ("_lr=1.77e-3_h=200_g=0.99_w=2" if columns == 120 else ""), ("" if missing else " +3000")
+    expected = ["trial", "state", "return", "iterations", "left", "steps/s"]
+    assert header.split() == [title for title in expected if title not in missing]
+    assert re.fullmatch(rf"00000{name} +stopped +-20.5 +100{speed}", first)
+    assert re.fullmatch(rf"00001{name} +running +-19.5 +101/150( +━\S*━)?{speed}", second)
+    assert ("━" in second) == (columns > 60)
+    assert re.fullmatch(rf"00002{name} +waiting +0/150( +━+)?", third)
+    assert re.fullmatch(
+        r"\d+ s: 1 running, 1 stopped, 1 waiting \| best -19.5 \(00001\) \| at most .* left", " ".join(status)
     )
-    assert header.split() == ["trial", "state", "iteration", "return", "in", "10", "it.", "steps/s"]
-    assert re.fullmatch(r"00000_lr=1.77e-3_h=200_g=0.99_w=2 +stopped +\S+ +100/150 +-20.5 +3000", first)
-    assert re.fullmatch(r"00001_lr=1.77e-3_h=200_g=0.99_w=2 +running +\S+ +101/150 +-19.5 +3000", second)
-    assert re.fullmatch(r"00002_lr=1.77e-3_h=200_g=0.99_w=2 +waiting +\S+ +0/150", third)
-    assert re.fullmatch(r"\d+ s: 1 running, 1 stopped, 1 waiting \| best -19.5 \(00001\) \| at most .* left", status)
-    assert max(map(len, (header, first, status))) <= columns
+    assert max(map(len, (header, first, second, third))) <= columns
+
+
+def test_a_window_that_is_made_narrower_keeps_no_line_of_the_wider_table(monkeypatch):
+    columns = 120
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(os, "get_terminal_size", lambda *_: os.terminal_size((columns, 24)))
+    trials = make_trials(*[Trial.RUNNING] * 4)
+    view = Progress(small_spec("pg", [PGConfig()] * 4, iterations=150))
+    view.setup()
+    view.on_step_end(0, trials)
+    wide = [len(line) for line in re.sub(r"\x1b\[[\d;?]*\w|\r", "", sys.stdout.getvalue()).strip().split("\n")]
+    before = len(sys.stdout.getvalue())
+    columns = 60
+    monkeypatch.setattr(time, "monotonic", lambda now=time.monotonic: now() + 2)
+    view.on_step_end(0, trials)
+    wrapped = sum(-(-length // 60) for length in wide)  # as a terminal wraps them
+    assert sys.stdout.getvalue()[before:].count("\x1b[1A") == wrapped - 1
+    view.on_experiment_end(trials)
+
+
+def test_before_the_first_result_the_plan_says_how_long_it_takes(monkeypatch, capsys):
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    trials = make_trials(Trial.PENDING, Trial.PENDING)
+    view = Progress(small_spec("pg", [PGConfig()] * len(trials), iterations=150), planned_s=900.0)
+    view.setup()
+    now = 60.0
+    view.on_step_end(0, trials)
+    assert capsys.readouterr().out == "60 s: 2 waiting | about 14 min left\n"
 
 
 def test_no_time_is_foretold_before_a_resumed_experiment_has_a_pace(monkeypatch, capsys):
     now = 0.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     trials = make_trials(Trial.RUNNING, Trial.PENDING)
-    view = SweepView(small_spec("pg", [PGConfig()] * len(trials), iterations=150))
+    view = Progress(small_spec("pg", [PGConfig()] * len(trials), iterations=150))
     view.setup()
     now = 11.0
     view.on_step_end(0, trials)
@@ -108,9 +132,9 @@ def test_paused_trials_and_lent_workers_of_halving_are_shown(frame):
     trials = make_trials(Trial.RUNNING, Trial.PAUSED, Trial.PAUSED)
     trials[2].run_metadata.last_result = {}
     trials[0].run_metadata.last_result |= {"perf/workers": 4.0}
-    header, first, second, third, status = frame(trials, 120, 24, scheduler="halving", rungs=[30, 150])
-    assert header.split()[-2:] == ["workers", "steps/s"]
-    assert re.search(r"running .* 4 +3000$", first)
+    header, first, second, third, status = frame(trials, 120, 24, scheduler="halving", rungs=[120, 150])
+    assert header.split()[-2:] == ["steps/s", "workers"]
+    assert re.search(r"running .* 100/120 .* 3000 +4$", first), "up to the end of the round"
     assert " paused " in second
     assert " waiting " in third
     assert ": 1 running, 1 paused, 1 waiting |" in status
