@@ -14,6 +14,7 @@ from experiments.record.decisions import (
     Decision,
     Exchange,
     WinnerGames,
+    dropped,
     mean,
     read_decisions,
     read_exchanges,
@@ -59,6 +60,16 @@ class Experiment:
     def settled(self) -> bool:
         """Whether it has come to its end: that of all its trials, or of its time budget."""
         return self.over or (not self.running and self.spec.ended in (ALL_DONE, TIME_BUDGET))
+
+    @property
+    def left(self) -> list[Trial]:
+        """The trials with which ``--resume`` goes on: neither at their end nor stopped at a rung."""
+
+        def over(trial: Trial) -> bool:
+            done = trial.state in ENDED and bool(trial.rows) and trial.rows[-1].get("done")
+            return done or dropped(self.decisions, trial.number) is not None
+
+        return [trial for trial in self.trials if not over(trial)]
 
     @property
     def joined(self) -> bool:

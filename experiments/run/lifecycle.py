@@ -18,13 +18,11 @@ from experiments.plan.draws import require_fits
 from experiments.plan.learners import Learner
 from experiments.plan.trial_names import number_of, trial_name
 from experiments.read import saved_policies
-from experiments.read.experiments import Experiment, read_experiment
+from experiments.read.experiments import read_experiment
 from experiments.read.luck import SUFFIX, state_with_confirmation, wanted
 from experiments.read.next_command import next_command
 from experiments.read.restored import RestoredTrial, all_over, describe, restore
-from experiments.read.trial import ENDED, Trial
 from experiments.record import mirror
-from experiments.record.decisions import dropped
 from experiments.record.folders import RECORD, display
 from experiments.record.lock import exclusive
 from experiments.record.mirror import Remote
@@ -223,7 +221,7 @@ def _run(
     experiment = read_experiment(folder, running=False)  # this program holds the lock, but runs it no longer
     if whole and not signals.received:
         play_winner(experiment)
-    left = _left(experiment)
+    left = experiment.left
     all_begun = len(experiment.trials) == len(spec.configs)
     over = all_begun and not left
     all_done = all_begun and all(trial.state == "failed" for trial in left)
@@ -246,13 +244,3 @@ def _run(
     elif command := next_command(folder, spec, over, run.again):
         print(f"{'Extend' if over else 'Resume'}:  {command}")
     return signals.status or (status if settled and ended != GAVE_UP else UNFINISHED)
-
-
-def _left(experiment: Experiment) -> list[Trial]:
-    """The trials with which ``--resume`` goes on: those that neither came to their end nor were stopped at a rung."""
-
-    def over(trial: Trial) -> bool:
-        done = trial.state in ENDED and bool(trial.rows) and trial.rows[-1].get("done")
-        return done or dropped(experiment.decisions, trial.number) is not None
-
-    return [trial for trial in experiment.trials if not over(trial)]
