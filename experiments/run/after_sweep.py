@@ -6,15 +6,18 @@ score to luck.
 
 import itertools
 import sys
+import time
 from functools import partial
 from pathlib import Path
 
+from experiments.ask.budget import duration
 from experiments.ask.command_line import neighbour
 from experiments.ask.flags import RunFlags
 from experiments.read import saved_policies
 from experiments.read.configurations import best_configurations, varied
 from experiments.read.experiments import Experiment, read_experiment
 from experiments.read.luck import SUFFIX, confirmations, verdict, wanted
+from experiments.read.restored import restore
 from experiments.record import mirror
 from experiments.record.decisions import WinnerGames, write_winner
 from experiments.record.folders import WINNER_FILM, display
@@ -27,6 +30,7 @@ from trainables.checkpoints import CheckpointError
 from trainables.checks import ConfigError
 from trainables.sampling.evaluation import play_evaluation
 from trainables.sampling.pool import RolloutPool
+from trainables.texts import counted
 
 GAMES = 10
 """With actions sampled, and as many with the most probable one: an interval of about two points."""
@@ -64,6 +68,23 @@ def _play(checkpoint: saved_policies.CheckpointRef, trial: int) -> tuple[WinnerG
     finally:
         pool.close()
     return WinnerGames(trial=trial, iteration=checkpoint.iteration, games=GAMES, metrics=metrics), film
+
+
+def show_whether_everything_works(folder: Path, since: float) -> int:
+    """Say at the end of a smoke test that all trials played to their end, and that their checkpoints can be restored.
+
+    Returns the program's exit status.
+    """
+    spec = ExperimentSpec.read(folder)
+    restored = restore(folder, spec)
+    done = [number for number, old in restored.items() if spec.budget.share({"training_iteration": old.iteration}) == 1]
+    if missing := len(spec.configs) - len(done):
+        print(f"Not everything works: {counted(missing, 'trial')} cannot be resumed from its end.", file=sys.stderr)
+        return 1
+    print(
+        f"\nEverything works: {len(done)} trials played, saved and resumable, in {duration(time.monotonic() - since)}"
+    )
+    return 0
 
 
 def confirmation_flags(folder: Path, spec: ExperimentSpec, run: RunFlags) -> RunFlags:

@@ -35,6 +35,7 @@ from experiments.run.after_sweep import (
     fresh_seeds,
     play_winner,
     show_confirmation,
+    show_whether_everything_works,
 )
 from experiments.run.callbacks import made
 from experiments.run.ray_internals import require_internals
@@ -66,6 +67,8 @@ def perform(task: Task) -> int:
         status, folder = go_on(learner, task.folder, run, task.more), task.folder
     else:
         status, folder = start(learner, task.spec, run, task.origin, task.seconds)
+    if task.smoke_test_since is not None and status == 0:
+        status = show_whether_everything_works(folder, task.smoke_test_since)
     if status not in (0, 1):
         return status
     try:

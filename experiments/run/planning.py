@@ -24,6 +24,9 @@ from trainables.texts import counted
 SHOWN = 27
 """Trials that are listed."""
 
+START_AND_END_S = 12.0
+"""Seconds before the first game, of which Ray and the compiled loops take most, and after the last one."""
+
 UNITS = {"timesteps": "agent steps", "iterations": "iterations"}
 """What a budget counts, in words."""
 

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +32,7 @@ from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import Space, space_of
 from experiments.plan.trial_names import short
 from experiments.record.spec import Confirm, ExperimentSpec, members
-from experiments.run.planning import Plan, rounds, show
+from experiments.run.planning import START_AND_END_S, Plan, rounds, show
 from experiments.run.task import (
     Task,
     beginning,
@@ -57,13 +58,15 @@ class Arguments:
 @clean_exit()
 def main(learner: Learner, description: str, words: Sequence[str] | None = None) -> None:
     """Run a sweep from the command line, or what of it are ``words``, and end the program with its status."""
-    words = sys.argv[1:] if words is None else words
+    began, words = time.monotonic(), sys.argv[1:] if words is None else words
     arguments = parse(Arguments, description, args=words)
     task, plan = prepare(learner, arguments, words)
     if plan:
         show(task, plan)
     if arguments.sweep.dry_run:
         sys.exit(0)
+    if arguments.sweep.smoke_test:
+        task = dataclasses.replace(task, smoke_test_since=began)
     from experiments.run.lifecycle import perform  # Ray, which a refusal, --help and a plan do without
 
     sys.exit(perform(task))
@@ -96,7 +99,8 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
     ways = plan.ways(learner)
     task = beginning(learner, run, _spec(learner, plan, run, ways), plan.origin)
     if not task.spec.rungs:
-        return dataclasses.replace(task, seconds=task.share_left * plan.seconds(learner)), plan
+        seconds = START_AND_END_S + task.share_left * plan.seconds(learner)
+        return dataclasses.replace(task, seconds=seconds), plan
     seeds = max(map(len, task.spec.configurations))
     capacity = plan.capacity or Capacity.of(learner, plan.configs[0], resources, seeds, sweep.max_concurrent)
     plan = dataclasses.replace(plan, rounds=rounds(capacity, task.spec, ways))

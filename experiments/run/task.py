@@ -50,6 +50,7 @@ class Task:
     origin: Sequence[RestoredTrial] = ()  # the trials from which those of a fork start
     checkpoint_bytes: int = 0  # at most; of a new experiment
     seconds: float | None = None  # that all trials of a new one take, about
+    smoke_test_since: float | None = None  # in seconds of time.monotonic, of what asks whether everything works
 
     @property
     def share_left(self) -> float:

@@ -1,6 +1,8 @@
 """Programs as their users call them: real Pong, real Ray, real event files."""
 
 import json
+import re
+import shutil
 
 import pytest
 from tensorboard.backend.event_processing.data_provider import MultiplexerDataProvider
@@ -10,6 +12,7 @@ from tensorboard.plugins.base_plugin import TBContext
 from tensorboard.plugins.hparams import plugin_data_pb2
 from tensorboard.plugins.hparams.backend_context import Context
 
+from experiments.run.after_sweep import show_whether_everything_works
 from experiments.run.loggers import LAYOUT, tag
 from tests.helpers.programs import SWEEPS, call, done
 from tests.helpers.small_experiments import assert_tensorboard_shows, rows, trial_folders
@@ -26,18 +29,28 @@ def smoke(request, ray_cluster, tmp_path_factory):
         return folder, done(SWEEPS[request.param].name, "--smoke-test", "--name", "smoke")
 
 
-def test_the_smoke_test_runs_two_trials_and_says_how_to_go_on(smoke):
+def test_the_smoke_test_runs_two_trials_says_how_to_go_on_and_ends_with_its_answer(smoke):
     folder, output = smoke
     trials = trial_folders(folder / "results" / "smoke")
     assert [len(rows(trial)) for trial in trials] == [2, 2]
     assert "tensorboard --logdir results/smoke" in output
     assert "watch.py results/smoke" in output
-    assert "sweep_" in output.splitlines()[-1]
-    assert output.endswith("--extend results/smoke --iterations 4 --address auto\n"), "there is nothing to resume"
+    assert "--extend results/smoke --iterations 4 --address auto\n" in output, "there is nothing to resume"
+    last = output.splitlines()[-1]
+    assert re.fullmatch(r"Everything works: 2 trials played, saved and resumable, in \d+ s", last)
     assert "Best trial: 0000" in output
     assert f"Checkpoint: results/smoke/{trials[0].name[:4]}" in output
     for trial in trials:
         assert -21 <= rows(trial)[-1]["episode_reward_mean"] <= -15, "real Pong, untrained"
+
+
+def test_not_everything_works_if_the_last_checkpoint_cannot_be_restored(smoke, tmp_path, capsys):
+    folder = shutil.copytree(smoke[0] / "results" / "smoke", tmp_path / "smoke")
+    assert show_whether_everything_works(folder, 0.0) == 0
+    *_, newest = sorted(trial_folders(folder)[0].glob("checkpoint_*"))
+    (newest / "arrays.safetensors").write_bytes(b"")
+    assert show_whether_everything_works(folder, 0.0) == 1
+    assert "1 trial cannot be resumed" in capsys.readouterr().err
 
 
 def test_tensorboards_own_reader_finds_curves_over_steps_hyperparameters_and_pictures(smoke):
