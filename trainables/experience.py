@@ -60,7 +60,7 @@ class Rollout:
         self, numbers: Sequence[GameNumber | Segment], block_size: int, blocks: Iterator[PlayedBlock]
     ) -> Iterator[PlayedBlock]:
         for first, block in zip(range(0, len(numbers), block_size), blocks, strict=True):
-            self.played.add(Played(block.games, block.steps, *block.points, block.seconds))
+            self.played.add(Played(block.games, block.steps, *block.points, block.strokes, block.seconds))
             if self.slots:
                 self.slots[first] = block.slot
             if self._observer:

@@ -13,11 +13,16 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from trainables.sampling.rollout import GameSummary
 
-METRIC, MODE = "episode_reward_mean", "max"
-"""What trials are compared by, and which way."""
+METRIC, MODE = "episode_score", "max"
+"""What trials are compared by, and which way: the mean return of the games that ended in the last ``SCORE_STEPS``."""
 
-WINDOW_GAMES = 100
-"""Games in ``episode_reward_mean``."""
+SCORE_STEPS = 100_000
+"""Agent steps in whose games a policy is judged. Who plays long rallies needs 8,000 steps a game: its last 100 games
+are those of earlier policies, and tell less of how a trial will end (docs/sweeps.md has the figures)."""
+
+FEWEST_GAMES, MOST_GAMES = 10, 100
+"""Games in the score, however many steps they took. The most are also those of ``episode_reward_mean``, as Stable-
+Baselines3 and others report it."""
 
 PAUSE_S = 10.0
 """Seconds without a game between two iterations that are a pause: saving, and Tune's own work, take less."""
@@ -51,6 +56,7 @@ class Played:
     steps: int = 0
     won: float = 0.0  # points
     lost: float = 0.0
+    strokes: int = 0  # returns of the ball by our paddle
     seconds: float = 0.0  # that workers spent playing
 
     def add(self, other: "Played") -> None:
@@ -59,6 +65,7 @@ class Played:
         self.steps += other.steps
         self.won += other.won
         self.lost += other.lost
+        self.strokes += other.strokes
         self.seconds += other.seconds
 
 
@@ -70,7 +77,8 @@ class EpisodeStats(BaseModel):
     games: Count = 0
     steps: Count = 0
     running_reward: FiniteFloat | None = None
-    recent_returns: list[FiniteFloat] = []
+    recent_returns: list[FiniteFloat] = []  # of the last games
+    recent_ends: list[Count] = []  # the agent steps behind the update in which each of them ended
     won: Points = 0.0  # of the latest points, earlier ones less and less
     lost: Points = 0.0
     latest: dict[str, FiniteFloat] = {}  # metrics of the last iteration in which a game ended
@@ -81,19 +89,26 @@ class EpisodeStats(BaseModel):
         return self.lost / (self.won + self.lost) if self.won + self.lost else 1.0
 
     @property
+    def scored_returns(self) -> list[float]:
+        """Returns of the games that ended in the last ``SCORE_STEPS``, or of the last ``FEWEST_GAMES`` if more."""
+        games = sum(end > self.steps - SCORE_STEPS for end in self.recent_ends)
+        return self.recent_returns[-max(FEWEST_GAMES, games) :]
+
+    @property
     def score(self) -> float:
-        """Mean return of the last ``WINDOW_GAMES`` games; minus infinity before the first."""
-        return float(np.mean(self.recent_returns)) if self.recent_returns else -math.inf
+        """Mean of the ``scored_returns``; minus infinity before the first game."""
+        return float(np.mean(self.scored_returns)) if self.recent_returns else -math.inf
 
     def add(self, played: Played) -> None:
         """Count what was played, game by game."""
+        self.steps += played.steps
         for game in played.games:
             # Karpathy 2016's running mean; it starts at the first return.
             previous = game.episode_return if self.running_reward is None else self.running_reward
             self.running_reward = 0.99 * previous + 0.01 * game.episode_return
-            self.recent_returns = [*self.recent_returns, game.episode_return][-WINDOW_GAMES:]
+            self.recent_returns = [*self.recent_returns, game.episode_return][-MOST_GAMES:]
+            self.recent_ends = [*self.recent_ends, self.steps][-MOST_GAMES:]
         self.games += len(played.games)
-        self.steps += played.steps
         kept = 0.5 ** ((played.won + played.lost) / POINTS_HALF_LIFE)
         self.won, self.lost = kept * self.won + played.won, kept * self.lost + played.lost
 
@@ -107,9 +122,12 @@ class EpisodeStats(BaseModel):
             values = return_g.mean(), return_g.max(), return_g.min(), length_g.mean(), length_g.max()
             self.latest = dict(zip(BEFORE_THE_FIRST_GAME, map(float, values), strict=True))
         return {
-            METRIC: float(np.mean(self.recent_returns or [WORST_RETURN])),
+            METRIC: self.score if self.recent_returns else WORST_RETURN,
+            "episode_reward_mean": float(np.mean(self.recent_returns or [WORST_RETURN])),
             **BEFORE_THE_FIRST_GAME | self.latest,
             "running_reward": WORST_RETURN if self.running_reward is None else self.running_reward,
+            "steps_per_point": played.steps / max(1.0, played.won + played.lost),
+            "strokes_per_point": played.strokes / max(1.0, played.won + played.lost),
             "episodes_this_iter": len(played.games),
             "timesteps_this_iter": played.steps,
             "episodes_total": self.games,
@@ -118,16 +136,16 @@ class EpisodeStats(BaseModel):
 
 
 def diverged_metrics(metrics: dict[str, float]) -> dict[str, float]:
-    """What an iteration reports in which something was no longer finite: the worst return, and 0 for what is not.
+    """What an iteration reports in which something was no longer finite: the worst score, and 0 for what is not.
 
-    A NaN would blind schedulers to all other trials, and the last mean of the returns may be a good one.
+    A NaN would blind schedulers to all other trials, and the last score may be a good one.
     """
     finite = {name: value if math.isfinite(value) else 0.0 for name, value in metrics.items()}
     return finite | {METRIC: min(WORST_RETURN, finite["episode_reward_min"])}
 
 
 def score_of(row: Mapping[str, Any]) -> float:
-    """What a trial's row counts in every comparison: its mean return, or if it diverged the lowest that there is."""
+    """What a trial's row counts in every comparison: its score, or if it diverged the lowest that there is."""
     return min(WORST_RETURN, float(row[METRIC])) if row.get("diverged") else float(row[METRIC])
 
 

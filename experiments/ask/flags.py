@@ -43,7 +43,7 @@ class RunFlags:
     """Iterations between checkpoints: a kill costs at most these."""
 
     keep_checkpoints: Annotated[str, tyro.conf.arg(metavar="all|best|N")] = "best"
-    """A trial keeps its latest checkpoint and its N best ones, by the mean return of its last 100 games (best: 2); or
+    """A trial keeps its latest checkpoint and its N best ones, by score (best: 2); or
     all, so that results.py (pong-results) verify and replay have a way of a few iterations to any of its iterations."""
 
     resume: Annotated[str | None, Counts((RESUME,)), shown("NAME|PATH|URI", "default: start a new one")] = None

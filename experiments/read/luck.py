@@ -78,12 +78,12 @@ def _mean(scores: Mapping[int, float], seeds: Sequence[Trial]) -> float | None:
 def _spread(trial: Trial) -> float:
     """Of the difference of two means, each of as many games as this trial's newest checkpoint has, and as various."""
     found = saved_policies.of_trial(trial.folder)
-    returns = found[-1].state.episodes.recent_returns if found else []
+    returns = found[-1].state.episodes.scored_returns if found else []
     return INTERVAL * math.sqrt(2 / len(returns)) * float(np.std(returns, ddof=1)) if len(returns) > 1 else math.nan
 
 
 class Confirmation(NamedTuple):
-    """A configuration's score in a sweep, and with fresh seeds. Scores are mean returns of the last 100 games."""
+    """A configuration's score in a sweep, and with fresh seeds."""
 
     chosen: Configuration  # as the sweep has it
     end: int  # where the sweep's trial ended; ``sweep`` and ``fresh`` are taken there

@@ -122,7 +122,7 @@ def _contradiction(trial: Trial, state: State) -> str | None:
     row = next((row for row in trial.rows if row["training_iteration"] == state.iteration), None)
     counts: dict[str, float] = {"timesteps_total": state.episodes.steps, "episodes_total": state.episodes.games}
     if row and state.episodes.recent_returns and not row.get("diverged"):  # such a row has the worst return
-        counts[METRIC] = float(np.mean(state.episodes.recent_returns))
+        counts[METRIC] = state.episodes.score
     for name, value in counts.items():
         if row and row.get(name) != value:
             return f"has {name}={value} after iteration {state.iteration}, the row there {row.get(name)}"

@@ -9,8 +9,6 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.exchanges import mutations
 from experiments.plan.learners import learner_named
@@ -110,8 +108,8 @@ def _row(rows: list[dict[str, Any]], state: State) -> dict[str, Any]:
         "timesteps_total": state.episodes.steps,
         "episodes_total": state.episodes.games,
     }
-    mean_return = float(np.mean(state.episodes.recent_returns or [WORST_RETURN]))
-    return next((row for row in rows if row | counters == row), counters | {METRIC: mean_return})
+    score = state.episodes.score if state.episodes.recent_returns else WORST_RETURN
+    return next((row for row in rows if row | counters == row), counters | {METRIC: score})
 
 
 def all_over(restored: Mapping[str, RestoredTrial], spec: ExperimentSpec) -> bool:

@@ -23,7 +23,7 @@ class Row(BaseModel):
 
     training_iteration: Count
     timesteps_total: Count
-    episode_reward_mean: Number
+    episode_score: Number
     episode_reward_batch_mean: Number = 0
     timesteps_this_iter: Number = 0
     episodes_this_iter: Number = 0

@@ -49,13 +49,13 @@ class CheckpointRef(NamedTuple):
 
     @property
     def score(self) -> float:
-        """Mean return of its last 100 training games, ``episode_reward_mean``; -inf before the first."""
+        """Mean return of its games of the last 100,000 agent steps of training; -inf before the first."""
         return self.state.episodes.score
 
     @property
     def in_training(self) -> str:
         """The score in words."""
-        words = f"{self.score:.1f} in training (last 100 games)"
+        words = f"{self.score:.1f} in training (games of its last 100,000 steps)"
         return words if np.isfinite(self.score) else "no game had ended in training"
 
     @property

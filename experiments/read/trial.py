@@ -75,12 +75,12 @@ class Trial:
 
     @property
     def best(self) -> float:
-        """The highest mean return of the last 100 games."""
+        """Its highest score."""
         return float(self.curve(METRIC).max()) if self.rows else math.nan
 
     @property
     def last(self) -> float:
-        """The latest mean return of the last 100 games; the lowest that there is if it diverged."""
+        """Its latest score; the lowest that there is if it diverged."""
         return score_of(self.rows[-1]) if self.rows else math.nan
 
     @property
@@ -104,8 +104,7 @@ class Trial:
         return self.state if self.state in ("diverged", "failed") else None
 
     def score_at(self, time_attr: str, value: float) -> float:
-        """The mean return of the last 100 games in the last row whose ``time_attr`` (iterations, steps) is at most
-        ``value``; NaN if there is none."""
+        """The score in the last row whose ``time_attr`` (iterations, steps) is at most ``value``; NaN without one."""
         return next((score_of(row) for row in self.rows[::-1] if row[time_attr] <= value), math.nan)
 
 

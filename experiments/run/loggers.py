@@ -18,6 +18,7 @@ from experiments.record.folders import PARAMS, RESULTS
 from experiments.run.tune_trials import trial_folder
 from experiments.show.pictures import Picture, pictures_of
 from trainables.files import replace_text
+from trainables.metrics import METRIC
 
 
 class JsonLogger(LoggerCallback):
@@ -76,7 +77,7 @@ SKIPPED = (
 MEASURING = ("eval_interval", "eval_games")
 """Settings of games that only measure, beside ``SPEED_ONLY`` those that train nothing."""
 
-FIRST = "episode_reward_mean"
+FIRST = METRIC
 """The one tag without a family: TensorBoard shows it above the others."""
 
 
@@ -86,7 +87,7 @@ def _interval(kind: str) -> list[Any]:
 
 LAYOUT = {
     "Learning": {
-        "Return: mean of the last 100 games": ["Multiline", [f"{FIRST}$"]],
+        "Score: mean return of the last 100,000 agent steps": ["Multiline", [f"{FIRST}$"]],
         "Evaluation, actions sampled (95% interval)": _interval("sampled"),
         "Evaluation, most probable actions (95% interval)": _interval("greedy"),
         "Entropy of the policy (nats)": ["Multiline", ["policy/entropy$"]],
@@ -154,9 +155,9 @@ class TensorBoard(LoggerCallback):
 
 
 def tag(name: str) -> str:
-    """The tag of a metric, its own name; those without a family stand together as ``games/``, but for the return.
+    """The tag of a metric, its own name; those without a family stand together as ``games/``, but for the score.
 
-    TensorBoard's table of hyperparameters has a column for each tag, in the order of the alphabet: the return is first.
+    TensorBoard's table of hyperparameters has a column for each tag, in the order of the alphabet: the score is first.
     """
     return name if name == FIRST or "/" in name else f"games/{name}"
 

@@ -24,7 +24,7 @@ from trainables.texts import counted
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 INK, GREY = "#333333", "#bbbbbb"
 WIDTH = 6.2  # inches; two figures fit side by side on a screen
-RETURN = "mean return of last 100 games"
+RETURN = "score: mean return of the last 100,000 steps"
 GRID_POINTS = 200
 LEGEND_LETTERS = 70  # as many as fit into the width
 LEGEND_LINE = 0.21  # inches
@@ -32,6 +32,8 @@ LEGEND_LINE = 0.21  # inches
 DIAGNOSTICS = {
     "eval/return_sampled_mean": "evaluations, actions sampled",
     "eval/return_greedy_mean": "evaluations, most probable actions",
+    "steps_per_point": "agent steps a point",
+    "strokes_per_point": "returns of the ball a point",
     "policy/entropy": "entropy of the policy (nats)",
     "policy/kl": "KL divergence of an update (nats)",
     "value/explained_variance": "explained variance of the value",

@@ -65,7 +65,8 @@ def report(experiments: Sequence[Experiment]) -> Page:
     rows = tables.trial_table(trials)
     page.add(to_markdown(rows if len(experiments) > 1 else without(rows, "experiment")))
     page.add(
-        "Returns are means of the last 100 games, with sampled actions: *best* is the highest, *last* the latest."
+        "A score is the mean return of the games that ended in the last 100,000 agent steps (at least 10 games, at most"
+        " 100), with sampled actions: *best* is the highest, *last* the latest."
         " *Area* is the area under the learning curve over agent steps, divided by its length: high for a trial that"
         " learns early. A fork's steps and time go on from its origin's; its area is of its own rows."
     )
@@ -198,7 +199,7 @@ def _confirmations(page: Page, experiments: Sequence[Experiment]) -> None:
         if sweep and (found := confirmations(sweep, experiment)):
             page.add(f"## Was {code(sweep.name)} lucky?")
             page.add(
-                "A sweep's best owes a part of its score to luck. These are mean returns of the last 100 games with"
+                "A sweep's best owes a part of its score to luck. These are scores with"
                 " the same settings: the sweep's, and fresh seeds' there and at their end."
             )
             page.add(to_markdown(tables.confirmation_table(found)))

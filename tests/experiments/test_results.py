@@ -60,7 +60,7 @@ def test_a_table_goes_to_the_terminal_or_to_a_file_in_the_format_of_its_name(sto
     assert (status, complaint) == (0, "")
     printed = pd.read_csv(io.StringIO(output), dtype={"trial": str})
     assert len(printed) == 3 * 3 + 2 + 2 + 1 + 2 + 3
-    assert printed[printed["experiment"] == "killed"]["episode_reward_mean"].tolist() == [-20, -17, -14]
+    assert printed[printed["experiment"] == "killed"]["episode_score"].tolist() == [-20, -17, -14]
     for words, read in (
         (["--out", "a.parquet"], pd.read_parquet),
         (["--out", "a.json"], pd.read_json),
@@ -69,7 +69,7 @@ def test_a_table_goes_to_the_terminal_or_to_a_file_in_the_format_of_its_name(sto
     ):
         _, output, _ = run_results("table", "pg-sweep", "killed", "--rows", *words)
         assert "(19 rows, " in output
-        assert read(words[-1])["episode_reward_mean"].tolist() == printed["episode_reward_mean"].tolist()
+        assert read(words[-1])["episode_score"].tolist() == printed["episode_score"].tolist()
     assert json.loads(run_results("table", "killed", "--format", "json")[1])[0]["config/gamma"] == 0.9
     assert len(run_results("table", "killed", "--windows")[1].splitlines()) == 1, "the header: it has 3,000 steps"
 

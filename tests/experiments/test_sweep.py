@@ -41,7 +41,7 @@ def test_the_smoke_test_runs_two_trials_says_how_to_go_on_and_ends_with_its_answ
     assert "Best trial: 0000" in output
     assert f"Checkpoint: results/smoke/{trials[0].name[:4]}" in output
     for trial in trials:
-        assert -21 <= rows(trial)[-1]["episode_reward_mean"] <= -15, "real Pong, untrained"
+        assert -21 <= rows(trial)[-1]["episode_score"] <= -15, "real Pong, untrained"
 
 
 def test_not_everything_works_if_the_last_checkpoint_cannot_be_restored(smoke, tmp_path, capsys):
@@ -88,7 +88,7 @@ def test_tensorboards_table_of_hyperparameters_begins_with_what_differs_and_the_
     assert len(different) > 1
     assert {info.name for info in shown.hparam_infos[: len(different)]} == different
     columns = [metric.name.tag for metric in shown.metric_infos]
-    assert columns[0] == "episode_reward_mean"
+    assert columns[0] == "episode_score"
     assert columns[1].startswith("eval/")
     assert any(name.startswith("value/explained_variance") for name in columns)
 

@@ -108,7 +108,7 @@ def three(**changes):
 def assert_as_undisturbed(folder, undisturbed):
     for trial, expected in zip(trial_folders(folder), trial_folders(undisturbed), strict=True):
         assert iterations(trial) == iterations(expected) == [1, 2, 3, 4, 5, 6]
-        curve = EventAccumulator(str(trial)).Reload().Scalars("episode_reward_mean")
+        curve = EventAccumulator(str(trial)).Reload().Scalars("episode_score")
         assert [point.step for point in curve] == [row["timesteps_total"] for row in rows(expected)]
         (iteration, arrays), (_, expected_arrays) = last_arrays(trial), last_arrays(expected)
         assert iteration == 6
@@ -128,7 +128,7 @@ def assert_tensorboard_shows(trial):
     events = EventAccumulator(str(trial)).Reload()
     learner = "pg" if "learning_rate" in json.loads((trial / "params.json").read_text()) else "trpo"
     tags = set(events.Tags()["scalars"])
-    families = {"episode_reward_mean", "games", "policy", "value", "perf", "eval"}
+    families = {"episode_score", "games", "policy", "value", "perf", "eval"}
     assert {tag.split("/")[0] for tag in tags} == families
     assert "policy/entropy" in tags, "of both learners"
     assert "custom_scalars__config__" in events.Tags()["tensors"]

@@ -50,7 +50,7 @@ def forked_from(name, *starts):
 def row(iteration, value, config):
     """What Tune writes of an iteration, as far as anybody reads it."""
     return {
-        "episode_reward_mean": value,
+        "episode_score": value,
         "episode_reward_batch_mean": value,
         "episodes_this_iter": 2,
         "timesteps_this_iter": 1000,
@@ -68,7 +68,7 @@ def write_checkpoint(trial, learner, iteration, mean_return, evaluated):
     """A checkpoint whose state readers look at; its last evaluation was after the iteration ``evaluated``."""
     folder = trial / f"checkpoint_{iteration:06d}"
     folder.mkdir()
-    episodes = EpisodeStats(games=1, steps=1000, recent_returns=[mean_return])
+    episodes = EpisodeStats(games=1, steps=1000, recent_returns=[mean_return], recent_ends=[1000])
     state = State(
         learner=learner,
         config={},

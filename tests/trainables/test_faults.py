@@ -99,7 +99,7 @@ def test_a_trial_that_diverges_keeps_its_last_finite_state_and_ends(tmp_path, tr
     assert result.pop("done")
     if explode:
         assert [*result] == [*healthy]
-    assert (result["episode_reward_mean"], result["diverged"]) == (-21, 1)
+    assert (result["episode_score"], result["diverged"]) == (-21, 1)
     assert np.isfinite([*result.values()]).all()
     assert_same(trial.arrays, before)
     trial.save(str(tmp_path / "c"))

@@ -21,7 +21,7 @@ from trainables import PGConfig, PongPG
 
 SMALL = {"slots": 2, "segment_length": 50, "updates_per_iteration": 1, "hidden_size": 4, "eval_interval": 0}
 SMALL |= {"num_workers": 1, "half_life": 0}
-SCORE = {"metric": "episode_reward_mean", "mode": "max"}
+SCORE = {"metric": "episode_score", "mode": "max"}
 
 KILLED = f"""
 import os, signal

@@ -18,6 +18,9 @@ UP, DOWN = ale_py.Action.RIGHT.value, ale_py.Action.LEFT.value
 MAX_FRAMES = 108_000
 """Frames after which ALE's environments of Gymnasium cut a game off: half an hour."""
 
+BALL_ACROSS = 58
+"""Address of the ball's velocity across the court, in two's complement: negative as it comes towards us."""
+
 PACKED_BYTES = MAX_FRAMES // 4
 """Of a game's frames in a checkpoint, at two bits each."""
 
@@ -44,6 +47,7 @@ class PongConsole:
         self.env = gymnasium.make(env_id, frameskip=1, repeat_action_probability=0.0)
         self.env.reset(seed=0)
         self.ale = self.env.unwrapped.ale  # type: ignore[attr-defined]
+        self.strokes = 0  # returns of the ball by our paddle, in all games
         self._start = self.ale.cloneSystemState()
         self.start_screen: np.ndarray = self.ale.getScreen()  # restoring a state does not redraw the screen
         self._go_on(b"", np.random.default_rng())
@@ -84,6 +88,7 @@ class PongConsole:
         self.played = bytearray(played)
         self._repeats = self._draw_repeats(rng)
         self._held = played[-1] if played else 0
+        self._ball_comes = self._ball_comes_now()
 
     def step(self, joystick: int) -> float:
         """Hold ``joystick`` (an ALE action code) for one agent step; return the points scored, from our side.
@@ -96,11 +101,15 @@ class PongConsole:
                 held = joystick
             reward += act(held)
             note(held)
-        self._held = held
+        self._held, before, self._ball_comes = held, self._ball_comes, self._ball_comes_now()
+        self.strokes += before and not self._ball_comes
         if self.ale.game_over():  # one question a step; only at the end another two
             self.terminated = self.ale.game_over(with_truncation=False)
             self.truncated = self.ale.game_truncated()
         return reward
+
+    def _ball_comes_now(self) -> bool:
+        return self.ale.getRAM().item(BALL_ACROSS) > 127
 
     def _draw_repeats(self, rng: np.random.Generator, block: int = 1024) -> Iterator[list[bool]]:
         while True:

@@ -55,6 +55,11 @@ class Pong:
         self._joystick = [JOYSTICK[move] for move in self.MOVES]
         self.gymnasium_actions = [GYMNASIUM_ACTION[move] for move in self.MOVES]
 
+    @property
+    def strokes(self) -> int:
+        """Returns of the ball by our paddle so far, in all games."""
+        return self.console.strokes
+
     def see(self, observation: Array, first: bool) -> Any:
         """What a policy sees of Gymnasium's observation (``gymnasium_shape``), the ``first`` of a game or the next."""
         raise NotImplementedError

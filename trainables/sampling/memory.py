@@ -96,6 +96,7 @@ class BoxEnvironment:
     """Any Gymnasium environment with a flat Box observation and Discrete actions, such as CartPole-v1."""
 
     gymnasium_options: ClassVar[dict[str, str]] = {}
+    strokes = 0  # which only Pong has
 
     def __init__(self, env_id: str) -> None:
         """Raises ValueError, in one line, if the environment is unknown or of another form."""

@@ -21,6 +21,7 @@ class PlayedBlock(NamedTuple):
     experience: Any  # what the algorithm's ``pack`` makes of the steps: NamedTuples of arrays
     steps: int
     points: tuple[float, float]  # won and lost: the sums of positive and of negative rewards
+    strokes: int  # returns of the ball by our paddle, in Pong
     seconds: float  # wall-clock time that the worker spent on it
     slot: Slot | None = None  # the segment's slot behind it
 
@@ -42,7 +43,7 @@ class Worker:
 
     def play_block(self, weights: Any, block: Sequence[GameNumber] | tuple[Segment]) -> PlayedBlock:
         """The numbered games, one after the other; or one segment."""
-        start, slot = time.perf_counter(), None
+        start, strokes, slot = time.perf_counter(), self.env.strokes, None
         if isinstance(block[0], Segment):
             parts, games, slot = play_segment(self.env, partial(self.policy.sampler, weights), block[0])
         else:
@@ -51,7 +52,8 @@ class Worker:
         experience = self.pack(weights, parts)
         reward_n = np.concatenate([part.reward_n for part in parts])
         points = float(reward_n.clip(min=0).sum()), float(-reward_n.clip(max=0).sum())
-        return PlayedBlock(games, experience, len(reward_n), points, time.perf_counter() - start, slot)
+        strokes = self.env.strokes - strokes
+        return PlayedBlock(games, experience, len(reward_n), points, strokes, time.perf_counter() - start, slot)
 
     # The rest is for measuring and filming, outside of training.
 

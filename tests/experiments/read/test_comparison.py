@@ -95,7 +95,7 @@ def test_experiments_joined_by_commas_are_seeds_of_one_configuration(tmp_path):
 
 def test_a_run_that_diverged_counts_with_what_it_reported_and_one_that_ended_early_limits_the_steps(tmp_path):
     a, b = written(tmp_path, "a", range(3)), written(tmp_path, "b", range(3), {"gamma": 0.9})
-    worst = {"episode_reward_mean": -21.0, "diverged": 1.0, "done": True}
+    worst = {"episode_score": -21.0, "diverged": 1.0, "done": True}
     with_diverged = compare([[a], [rewrite(b.trials[1], lambda rows: [*rows[:2], rows[2] | worst])]])
     assert with_diverged.steps == 8000
     assert with_diverged.sides[1].at(8000)[1] == -21.0

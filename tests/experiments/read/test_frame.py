@@ -36,7 +36,7 @@ def test_the_pages_code_runs_as_it_stands(first, tmp_path, monkeypatch, capsys):
     assert len([line for line in blocks[0].splitlines() if line]) == 3
     for block in blocks:
         exec(block, names)
-    assert names["rows"]["episode_reward_mean"].tolist() == [value for _, returns, _ in TRIALS for value in returns]
+    assert names["rows"]["episode_score"].tolist() == [value for _, returns, _ in TRIALS for value in returns]
     assert names["curves"].shape == (3, 2)
     assert len(names["trials"]) == 4
     assert len(names["windows"]) == 0, "of 3,000 steps"
@@ -54,7 +54,7 @@ def test_every_column_is_explained(first, make_trial):
             family = column.partition("/")[0] + "/"
             assert column in spans or family in spans or column.startswith("config/"), column
     columns = set(frames.rows())
-    assert {"episode_reward_mean", "policy/kl", "perf/rollout_s", "config/gamma", "config/seed"} <= columns
+    assert {"episode_score", "policy/kl", "perf/rollout_s", "config/gamma", "config/seed"} <= columns
     unread = {span for span in spans if span in row} - columns
     assert not unread, "the page explains what frames leave out"
 

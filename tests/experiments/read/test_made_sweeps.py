@@ -120,7 +120,7 @@ def write_sweep(rng, storage, name):
     for trial, path in enumerate(sorted(folder.glob("0*"))):
         rows = rows_of(path)[sweep.start[trial] :]
         if sweep.diverges.get(trial) == sweep.played[trial]:
-            rows[-1] |= {"episode_reward_mean": -21.0, "diverged": 1.0, "done": True}
+            rows[-1] |= {"episode_score": -21.0, "diverged": 1.0, "done": True}
         elif sweep.played[trial] == 6:
             rows[-1] |= {"done": True}
         if sweep.played[trial] == 6:
@@ -164,7 +164,7 @@ def obvious(folders):
             iterations = rows[-1]["training_iteration"] if rows else 0
             end = next((each["at"] for each in decisions if number not in each["kept"]), math.inf)
             failed = (path / "error.txt").exists()
-            score = rows[-1]["episode_reward_mean"] if rows else None
+            score = rows[-1]["episode_score"] if rows else None
             run = groups.setdefault(key, {})
             if seed not in run or iterations > run[seed][0]:
                 run[seed] = iterations, end, failed, score
@@ -229,7 +229,7 @@ def check_confirmation(rng, sweep, again, storage):
         lasts = [each[-1]["training_iteration"] for each in rows if "diverged" not in each[-1]]
         assert found.end == min(lasts, default=max(each[-1]["training_iteration"] for each in rows))
         before = [[row for row in each if row["training_iteration"] <= found.end] for each in rows]
-        scores = [each[-1]["episode_reward_mean"] for each in before]
+        scores = [each[-1]["episode_score"] for each in before]
         assert found.sweep == pytest.approx(sum(scores) / len(scores))
         rate = found.chosen.config["learning_rate"]
         assert {*found.fresh} <= {returns[found.end - 1] for c, returns, _ in trials if c["learning_rate"] == rate}

@@ -8,7 +8,7 @@ from experiments.read.recorded import NOT_COMPARED, compare_arrays, compare_rows
 from tests.helpers.written_experiments import write_experiment, write_policies
 from trainables.config import PGConfig
 
-ROW = {"episode_reward_mean": -20.5, "policy/kl": 0.1 + 0.2, "done": False, "config": PGConfig().to_dict()}
+ROW = {"episode_score": -20.5, "policy/kl": 0.1 + 0.2, "done": False, "config": PGConfig().to_dict()}
 
 
 def test_what_is_not_compared_are_times_places_and_who_ended_a_trial():
@@ -32,7 +32,7 @@ def test_settings_that_are_none_are_another_result(config, shown):
     ("change", "said"),
     [
         ({"policy/kl": 0.3}, "policy/kl: recorded 0.30000000000000004, recomputed 0.3"),
-        ({"episode_reward_mean": 20.5}, "episode_reward_mean: recorded -20.5, recomputed 20.5"),
+        ({"episode_score": 20.5}, "episode_score: recorded -20.5, recomputed 20.5"),
         ({"config": PGConfig(gamma=0.9).to_dict()}, "config.gamma: recorded 0.99, recomputed 0.9"),
         ({"a_field_to_come": 1}, "a_field_to_come: recorded nothing, recomputed 1"),
     ],

@@ -74,7 +74,7 @@ def test_a_trial_that_copied_another_one_goes_on_from_the_copy_and_not_from_a_la
     trial = restore(folder, spec)["00000"]
     path, row = trial.checkpoints[-1]
     assert (path, trial.iteration, trial.newest_index) == (copy, 1, 2)
-    assert (row["timesteps_total"], row["episode_reward_mean"]) == (700, 44), "not those of its own first iteration"
+    assert (row["timesteps_total"], row["episode_score"]) == (700, 44), "not those of its own first iteration"
     assert trial.config == spec.configs[0] | {"max_kl": 0.05}, "all else is its own"
 
 
@@ -92,7 +92,7 @@ def test_rows_that_are_missing_are_named_and_made_from_the_checkpoints_counters(
     next(folder.glob("*/result.json")).write_text("", encoding="utf-8")
     trial = restore(folder, spec)["00000"]
     assert [row["training_iteration"] for _, row in trial.checkpoints] == [1, 2]
-    assert np.isclose(trial.checkpoints[-1][1]["episode_reward_mean"], 30)
+    assert np.isclose(trial.checkpoints[-1][1]["episode_score"], 30)
     assert any("lacks iterations 1 to 1" in line for line in describe({"00000": trial}))
 
 

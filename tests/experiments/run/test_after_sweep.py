@@ -53,7 +53,7 @@ def test_the_best_configuration_runs_again_with_seeds_that_the_sweep_did_not_use
         trial: json.loads((trial / "params.json").read_text(encoding="utf-8"))
         for trial in trial_folders(results / "real")
     }
-    best = max(sweep, key=lambda trial: rows(trial)[-1]["episode_reward_mean"])
+    best = max(sweep, key=lambda trial: rows(trial)[-1]["episode_score"])
     again = trial_folders(results / "real-confirm")
     configs = [json.loads((trial / "params.json").read_text(encoding="utf-8")) for trial in again]
     used = [config["seed"] for config in sweep.values()]
@@ -76,8 +76,8 @@ def test_a_confirmation_that_was_killed_goes_on_with_its_sweep(confirmed):
 @pytest.mark.slow
 def test_the_table_compares_the_sweeps_score_with_the_mean_of_the_fresh_seeds(confirmed):
     results, *_, output = confirmed
-    before = max(rows(trial)[-1]["episode_reward_mean"] for trial in trial_folders(results / "real"))
-    after = np.mean([rows(trial)[-1]["episode_reward_mean"] for trial in trial_folders(results / "real-confirm")])
+    before = max(rows(trial)[-1]["episode_score"] for trial in trial_folders(results / "real"))
+    after = np.mean([rows(trial)[-1]["episode_score"] for trial in trial_folders(results / "real-confirm")])
     *_, last = (line for line in output.splitlines() if line.startswith("pg") and " to " in line)
     shown = [float(cell) for cell in re.findall(r"[-+]?\d+\.\d", last)]
     np.testing.assert_allclose([shown[0], shown[1], shown[4]], [before, after, before - after], atol=0.051)

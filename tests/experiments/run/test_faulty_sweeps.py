@@ -33,7 +33,7 @@ def expected_iterations(trials, rungs, reduction_factor, last):
     recorded = {rung: [] for rung in rungs}
     for trial in trials:
         for row in trial:
-            iteration, value = row["training_iteration"], row["episode_reward_mean"]
+            iteration, value = row["training_iteration"], row["episode_score"]
             stop = row["diverged"] == 1
             if iteration in recorded:
                 before = recorded[iteration]
@@ -59,7 +59,7 @@ def test_a_trial_that_diverges_ends_and_asha_stops_the_others_as_it_should(ray_c
     assert not results.num_errors
     trials = [rows(results[index].path) for index in range(len(rates))]
     assert [row["diverged"] for row in trials[1]] == [1]
-    assert trials[1][0]["episode_reward_mean"] == -21
+    assert trials[1][0]["episode_score"] == -21
     assert all(row["diverged"] == 0 for index, trial in enumerate(trials) if index != 1 for row in trial)
     iterations = [len(trial) for trial in trials]
     assert iterations == list(expected_iterations(trials, (1, 3), 3, 4))

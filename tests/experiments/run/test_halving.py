@@ -43,7 +43,7 @@ def halved(ray_cluster, tmp_path_factory):
 def test_one_of_three_goes_on_and_the_others_are_stopped(halved):
     (decision,) = read_decisions(halved)
     (winner,) = decision.kept
-    scores = [rows(trial)[1]["episode_reward_mean"] for trial in trial_folders(halved)]
+    scores = [rows(trial)[1]["episode_score"] for trial in trial_folders(halved)]
     assert (decision.at, decision.scores) == (2, scores)
     assert scores[winner] == max(scores)
     assert contradictions(read_experiment(halved, running=False)) == []

@@ -69,5 +69,5 @@ def test_a_sweep_killed_twice_ends_with_the_same_decisions_and_weights_bit_for_b
         assert settings == json.loads((right / "params.json").read_text())
         changed = {name for name, value in config.items() if settings[name] != value}
         assert changed <= ({"learning_rate", "max_kl", "gamma"} if scheduler == "pbt" else set())
-        for metric in ("training_iteration", "timesteps_total", "episode_reward_mean"):
+        for metric in ("training_iteration", "timesteps_total", "episode_score"):
             assert [row[metric] for row in rows(left)] == [row[metric] for row in rows(right)]

@@ -266,9 +266,7 @@ def test_steps_are_a_budget_too_and_can_be_extended(ray_cluster, undisturbed, tm
     for trial, expected in zip(trial_folders(folder), trial_folders(undisturbed), strict=True):
         shown = rows(trial)
         assert shown[-2]["timesteps_total"] < last <= shown[-1]["timesteps_total"]
-        assert [row["episode_reward_mean"] for row in shown] == [
-            row["episode_reward_mean"] for row in rows(expected)[: len(shown)]
-        ]
+        assert [row["episode_score"] for row in shown] == [row["episode_score"] for row in rows(expected)[: len(shown)]]
 
 
 def test_an_extension_that_was_cut_off_before_it_began_is_not_forgotten(undisturbed):

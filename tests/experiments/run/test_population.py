@@ -73,4 +73,4 @@ def test_a_copy_that_a_kill_prevented_is_made_by_the_next_program(pair, tmp_path
     assert read_exchanges(folder) == [exchange]
     for left, right in zip(trial_folders(folder), trial_folders(pair), strict=True):
         assert_same(newest_arrays(left), newest_arrays(right))
-        assert [row["episode_reward_mean"] for row in rows(left)] == [row["episode_reward_mean"] for row in rows(right)]
+        assert [row["episode_score"] for row in rows(left)] == [row["episode_score"] for row in rows(right)]

@@ -50,7 +50,7 @@ def make_trials(*statuses):
         trial.custom_trial_name = TrialName([*CONFIG], {})(trial)
         trial.set_status(status)
         if status != Trial.PENDING:
-            row = {"training_iteration": 100 + index, "episode_reward_mean": -20.5 + index, "perf/steps_per_s": 3000.0}
+            row = {"training_iteration": 100 + index, "episode_score": -20.5 + index, "perf/steps_per_s": 3000.0}
             trial.run_metadata.last_result = row
         trials.append(trial)
     return trials

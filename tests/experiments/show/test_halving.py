@@ -33,7 +33,7 @@ def halved(tmp_path):
     result.write_text("".join(json.dumps(row) + "\n" for row in rows))
     checkpoint = write_checkpoint(folder / "00000_seed=0", "pg", 2, -15.0, 1)
     with edited_state(checkpoint) as state:
-        state["episodes"]["recent_returns"] = [-16.0, -14.0] * 50
+        state["episodes"] |= {"recent_returns": [-16.0, -14.0] * 50, "recent_ends": [1000] * 100}
     return folder
 
 
@@ -47,7 +47,7 @@ def test_the_winner_went_furthest_and_need_not_have_the_highest_return(halved):
 def test_the_end_says_who_won_how_it_plays_and_how_sure_that_is(halved, capsys):
     name, play, sure, *_ = winner_lines(read_experiment(halved))
     assert name == "Winner: 00001_seed=1 with seed=1."
-    assert "After 3,000 agent steps its last 100 training games returned -16.0" in play
+    assert "After 3,000 agent steps the games of its last 100,000 steps returned -16.0" in play
     assert "after iteration 2 of 3: -3.0 with the most probable action (-6.0 to 0.0); 95% intervals" in play
     assert "3 trials were last compared, at 2 iterations, it led 00000_seed=0 by 3.0 points" in sure
     assert "more than the luck of the games alone, up to 0.3 with 95%" in sure
@@ -89,7 +89,7 @@ def test_a_winner_that_was_behind_one_that_failed_later_is_said_to_have_been(tmp
 @pytest.mark.parametrize(
     ("last", "ending", "said"),
     [
-        ({"episode_reward_mean": -21.0, "diverged": 1.0, "done": True}, "running", "diverged, which counts as -21.0;"),
+        ({"episode_score": -21.0, "diverged": 1.0, "done": True}, "running", "diverged, which counts as -21.0;"),
         ({}, "RuntimeError: no luck", "returned -16.0, and then it failed"),
     ],
 )

@@ -43,7 +43,7 @@ def test_the_report_says_what_the_result_files_say(store, run_results, tmp_path)
         for line in lines:
             if line.endswith("}"):
                 rows[json.loads(line)["training_iteration"]] = json.loads(line)
-        returns = [rows[i]["episode_reward_mean"] for i in sorted(rows)]
+        returns = [rows[i]["episode_score"] for i in sorted(rows)]
         steps = [rows[i]["timesteps_total"] for i in sorted(rows)]
         area = sum((steps[i + 1] - steps[i]) * (returns[i + 1] + returns[i]) / 2 for i in range(len(steps) - 1)) / max(
             1, steps[-1] - steps[0]

@@ -54,6 +54,33 @@ def test_stay_up_and_down_move_the_paddle(ram, action, moves):
     assert np.sign(int(after[PADDLE_Y]) - int(before[PADDLE_Y])) == moves
 
 
+def follow_the_ball(memory):
+    return 1 if memory.item(BALL_Y) < memory.item(PADDLE_Y) + 8 else 2
+
+
+def test_a_stroke_is_counted_each_time_that_our_paddle_turns_the_ball(ram):
+    before = ram.strokes
+    column_n = rollout(ram, follow_the_ball, np.random.default_rng(0)).obs_nd[:, BALL_X].astype(int)
+    column_n, move_n = column_n[np.append(np.diff(column_n) != 0, False)], np.sign(np.diff(column_n))
+    turned = (move_n[move_n != 0][:-1] > 0) & (move_n[move_n != 0][1:] < 0)
+    at_our_paddle = (column_n[1:] > 180) & (column_n[1:] < 200)  # from 200 on it is behind us
+    assert ram.strokes - before == (turned & at_our_paddle).sum() > 20
+
+
+def test_a_stroke_is_counted_once_though_the_game_goes_on_elsewhere():
+    one, other = PongRAM("PongNoFrameskip-v4"), PongRAM("PongNoFrameskip-v4")  # nothing in it is drawn
+    rng = np.random.default_rng(0)
+    observation = one.reset(rng)
+    for _ in range(2000):
+        observation, *_ = one.step(follow_the_ball(observation))
+    alone, observation = one.strokes, one.reset(rng)
+    for _ in range(2000):
+        observation, *_ = one.step(follow_the_ball(observation))
+        other.resume(one.suspend(observation), rng)
+        one, other = other, one
+    assert one.strokes + other.strokes - alone == alone > 5
+
+
 def test_a_game_of_memory_ends_at_21_points_and_its_observations_are_copies(game):
     assert game.obs_nd.shape == (len(game.reward_n), 128)
     assert not game.truncated
