@@ -1,5 +1,6 @@
 import experiments  # noqa: F401  # isort: skip - sets Ray's environment before Ray is imported
 
+import functools
 import os
 import sys
 
@@ -8,6 +9,7 @@ import ray
 
 from experiments.plan.learners import IMPORTED
 from experiments.plan.resources import local_cpus
+from experiments.record import provenance
 
 os.environ.setdefault("AWS_ACCESS_KEY_ID", "key")  # for the S3 servers of tests, before a Ray starts that uses them
 os.environ.setdefault("AWS_SECRET_ACCESS_KEY", "secret")
@@ -35,6 +37,14 @@ def modules_of_temporary_folders_are_forgotten(tmp_path_factory):
     IMPORTED.clear()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def git_is_asked_once():
+    """Hundreds of experiments are written here, each with the revision of this checkout: three processes for each."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(provenance, "git_revision", functools.cache(provenance.git_revision))
+        yield
+
+
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
     """A Trainable without Tune writes its logs into the home folder."""
@@ -58,12 +68,13 @@ def make_trial(home, ray_cluster):
 
 
 def pytest_xdist_auto_num_workers(config):
-    """Two processes for the whole default run: a test that waits for processes to start leaves a core idle.
+    """Two processes for the whole default run, and for the whole inner loop; each has a Ray of its own, if any.
 
     One for a choice of tests, be it by path, ``-k`` or ``-m``: few tests are over before a second process has started,
-    and slow ones need the machine for themselves. Each process has a Ray of its own.
+    and slow ones need the machine for themselves.
     """
-    whole = not config.option.file_or_dir and not config.option.keyword and config.option.markexpr == "not slow"
+    option = config.option
+    whole = not option.file_or_dir and not option.keyword and option.markexpr in ("not slow", "not ray")
     return 2 if whole and local_cpus() > 1 else 0
 
 

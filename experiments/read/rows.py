@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from experiments.record.folders import TUNE_STATES
+from experiments.record.folders import TUNE_STATES, is_tunes_own
 from trainables.metrics import Count
 from trainables.texts import MAX_JSON_BYTES, parse_json, printable, read_text
 
@@ -60,11 +60,16 @@ def lines(path: Path) -> list[str]:
 
 
 def tune_statuses(experiment: Path) -> dict[str, str]:
-    """Trials' statuses by number in Tune's newest state file: nothing else says that a time budget ended a trial."""
-    try:
-        newest = max(experiment.glob(TUNE_STATES), key=lambda path: path.stat().st_mtime, default=None)
-        pairs = json.loads(read_text(newest, MAX_JSON_BYTES))["trial_data"] if newest else []
-        trials = [parse_json(pair[0]) for pair in pairs]  # texts of JSON within JSON, of several lines
-        return {trial["trial_id"].rpartition("_")[2]: trial["status"] for trial in trials}
-    except (TypeError, KeyError, IndexError, ValueError, AttributeError, OSError, RecursionError):  # none, or cut off
-        return {}
+    """Trials' statuses, by ``trial_folders``' keys: nothing else says that a time budget ended a trial.
+
+    Of a Tuner of somebody's own each of Tune's state files counts, of ours the newest one.
+    """
+    own, found = is_tunes_own(experiment), dict[str, str]()
+    for path in sorted(experiment.glob(TUNE_STATES))[0 if own else -1 :]:  # their names are dates
+        damage = (TypeError, KeyError, IndexError, ValueError, AttributeError, OSError, RecursionError)  # or cut off
+        with contextlib.suppress(*damage):
+            pairs = json.loads(read_text(path, MAX_JSON_BYTES))["trial_data"]
+            trials = [parse_json(pair[0]) for pair in pairs]  # texts of JSON within JSON, of several lines
+            ids = [trial["trial_id"] if own else trial["trial_id"].rpartition("_")[2] for trial in trials]
+            found |= dict(zip(ids, (trial["status"] for trial in trials), strict=True))
+    return found

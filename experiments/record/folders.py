@@ -25,8 +25,8 @@ RESULTS, PARAMS, ERROR = "result.json", "params.json", "error.txt"
 TUNE_STATES = "experiment_state-*.json"
 """Pattern of Tune's own accounts of the trials, one file for each time that it was started."""
 
-TUNE_TRIAL = re.compile(r"(PongPG|PongTRPO)_(?:[0-9a-f]+_)?([0-9a-f]+)_(\d{1,9})(_.*)?", re.ASCII | re.DOTALL)
-"""Tune's own names of trials' folders: Trainable, the last part of an id, a number, and what was drawn."""
+TUNE_TRIAL = re.compile(r"(PongPG|PongTRPO)_((?:[0-9a-f]+_)?[0-9a-f]+)_(\d{1,9})(_.*)?", re.ASCII | re.DOTALL)
+"""Tune's own names of trials' folders: Trainable, the trial's id, a number, and what was drawn."""
 
 TRIAL = re.compile(r"(\d{5}|[1-9]\d{5,})(_.*)?", re.ASCII | re.DOTALL)  # names of trials' folders
 
@@ -65,7 +65,8 @@ def inside(folder: Path, name: str) -> Path:
 def trial_folders(experiment: Path) -> dict[str, Path]:
     """The folders of an experiment's trials, by number. Raises ConfigError for a link, or two of one number.
 
-    In an experiment that is Tune's own they have the last part of Tune's id in place of a number, in Tune's order.
+    In one that is Tune's own trials have Tune's ids in place of numbers, and come in Tune's order. Two
+    Tuners of one name share a folder, and both count from 0.
     """
     found: dict[str, Path] = {}
     numbers: dict[str, int] = {}  # Tune's

@@ -60,7 +60,9 @@ def _config(trial: Path, config_class: type[Config]) -> dict[str, Any]:
 
 
 def _iterations(trial: Path) -> int:
-    with contextlib.suppress(OSError, ValueError, TypeError, KeyError, IndexError):
-        row = parse_json(read_text(trial / RESULTS).splitlines()[-1])
-        return min(max(1, int(row["training_iteration"])), 10**15 - 1)
+    """Iterations that a trial has made, by its last row that is whole."""
+    with contextlib.suppress(OSError):
+        for text in reversed(read_text(trial / RESULTS).splitlines()):
+            with contextlib.suppress(ValueError, TypeError, KeyError):
+                return min(max(1, int(parse_json(text)["training_iteration"])), 10**15 - 1)
     return 1

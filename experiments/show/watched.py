@@ -9,7 +9,6 @@ from experiments.show.outputs import write_out
 from experiments.show.pictures import side_by_side
 from experiments.show.summary import environment
 from experiments.show.text import line
-from trainables.metrics import WORST_RETURN
 from trainables.policy import PolicyRunner
 from trainables.sampling.evaluation import MeasuredGame, caption, mean_with_interval, measure, watched_numbers
 
@@ -59,10 +58,8 @@ def _earlier(found: list[CheckpointRef], best: CheckpointRef) -> list[tuple[str,
 
 
 def score_text(returns: list[float], pong: bool) -> str:
-    """The mean return and its 95% interval, within what is possible in Pong."""
+    """The mean return and its 95% interval."""
     if len(returns) == 1:
         return f"return {returns[0]:+.0f}; one game gives no interval"
-    mean, low, high = mean_with_interval(returns)
-    if pong:
-        low, high = max(low, WORST_RETURN), min(high, -WORST_RETURN)
+    mean, low, high = mean_with_interval(returns, pong)
     return f"mean return {mean:+.1f}, 95% interval [{low:.1f}, {high:.1f}] of {len(returns)} games"

@@ -8,6 +8,7 @@ from typing import Annotated
 import tyro
 
 from experiments.plan.resources import local_cpus
+from experiments.plan.trial_names import number_of
 from experiments.read.experiments import Experiment
 from experiments.read.trial import Trial
 from experiments.record.folders import display
@@ -112,7 +113,7 @@ class Replay(Again):
         trial = self._chosen(experiment)
         iteration = trial.iterations if self.iteration is None else self.iteration
         which = f"game-{self.game or 0}" if self.slot is None else f"slot-{self.slot}"
-        out = self.out or Path(f"{experiment.name}-{trial.name[:5]}-iteration-{iteration}-{which}.gif")
+        out = self.out or Path(f"{experiment.name}-{number_of(trial.number)}-iteration-{iteration}-{which}.gif")
         require_film(out)
         from experiments.run.again import WantedGame, recorded, replay  # loads Ray
 

@@ -74,7 +74,7 @@ def play_evaluation(
     """
     played = play(evaluation_numbers(seed, iteration, 2 * count), how=partial(evaluate, sampled=count))
     games, gifs = zip(*played, strict=True)
-    return summarise(iteration, games[:count], games[count:]), gifs[0]
+    return summarise(iteration, games[:count], games[count:], pong=gifs[0] is not None), gifs[0]
 
 
 def caption(game: MeasuredGame, circumstances: str) -> list[str]:
@@ -82,24 +82,27 @@ def caption(game: MeasuredGame, circumstances: str) -> list[str]:
     return [f"return {game.episode_return:+.0f} in {game.length:,} steps", circumstances, "what the network sees:"]
 
 
-def mean_with_interval(returns: Sequence[float]) -> tuple[float, float, float]:
+def mean_with_interval(returns: Sequence[float], pong: bool) -> tuple[float, float, float]:
     """The mean of n returns and its 95% confidence interval (mean, low, high), Student's t.
 
         mean -+ t * s / sqrt(n),    t the 97.5% quantile for n - 1 degrees of freedom, s the sample deviation
 
-    It speaks of this policy's games. What another seed of training would have given lies outside of it. Where all
-    returns are equal the interval is a point, which says little if n is small.
+    In Pong it ends where returns do, at -21 and 21. It speaks of this policy's games: what another seed of training
+    would have given lies outside of it. Where all returns are equal it is a point, which says little if n is small.
     """
     mean = float(np.mean(returns))
     half = float(stdtrit(len(returns) - 1, 0.975) * np.std(returns, ddof=1) / np.sqrt(len(returns)))
-    return mean, mean - half, mean + half
+    least, most = (-21.0, 21.0) if pong else (-np.inf, np.inf)
+    return mean, max(mean - half, least), min(mean + half, most)
 
 
-def summarise(iteration: int, sampled: Sequence[GameSummary], greedy: Sequence[GameSummary]) -> dict[str, float]:
+def summarise(
+    iteration: int, sampled: Sequence[GameSummary], greedy: Sequence[GameSummary], pong: bool
+) -> dict[str, float]:
     """The metrics of the ``eval/`` family."""
     metrics: dict[str, float] = {}
     for name, games in (("sampled", sampled), ("greedy", greedy)):
-        mean, low, high = mean_with_interval([game.episode_return for game in games])
+        mean, low, high = mean_with_interval([game.episode_return for game in games], pong)
         metrics |= {
             f"eval/return_{name}_mean": mean,
             f"eval/return_{name}_ci95_low": low,

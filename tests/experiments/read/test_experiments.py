@@ -10,6 +10,7 @@ from experiments.ask.budget import Budget
 from experiments.read.experiments import read_experiment
 from experiments.read.restored import all_over, restore
 from experiments.record.decisions import Decision, write_decisions
+from experiments.record.folders import RECORD
 from experiments.record.lock import exclusive
 from experiments.record.spec import ExperimentSpec
 from tests.helpers.foreign_experiments import make_sound
@@ -45,6 +46,30 @@ def test_tunes_own_state_tells_trials_that_a_time_budget_ended_from_interrupted_
         (folder / "experiment_state-1.json").write_text(state)
         states.append(read_experiment(folder).state)
     assert states == ["finished", "interrupted", "failed", "interrupted"]
+
+
+def test_two_tuners_of_one_name_are_one_experiment_and_each_ones_states_count(tmp_path):
+    folder = write_experiment(tmp_path, "mine", "pg", [({"seed": 1}, [-20, -19], None), ({"seed": 2}, [-20], "cut")])
+    (folder / RECORD).unlink()
+    for trial, session, status in zip(
+        sorted(folder.iterdir()), ("48f33", "4f885"), ("TERMINATED", "RUNNING"), strict=True
+    ):
+        trial.rename(folder / f"PongPG_{session}_00000_0_seed=1_2026-11-27_22-45-46")
+        state = {"trial_data": [[json.dumps({"trial_id": f"{session}_00000", "status": status}), ""]]}
+        (folder / f"experiment_state-{session}.json").write_text(json.dumps(state))
+    found = read_experiment(folder)
+    assert [(trial.number, trial.seed, trial.iterations, trial.state) for trial in found.trials] == [
+        (0, 1, 2, "finished"),
+        (1, 2, 1, "interrupted"),
+    ]
+
+
+def test_a_row_that_a_kill_cut_off_leaves_the_budget_of_a_tuners_only_trial_as_it_was(tmp_path):
+    folder = write_experiment(tmp_path, "mine", "pg", [({}, [-20, -19, -18], "cut")])
+    (folder / RECORD).unlink()
+    next(folder.glob("0*")).rename(folder / "PongPG_48f33_00000_0_2026-11-27_22-45-46")
+    (folder / "experiment_state-1.json").write_text("{}")
+    assert ExperimentSpec.read(folder).iterations == 3
 
 
 def test_the_program_that_holds_the_lock_can_read_its_experiment_as_one_that_runs_no_longer(tmp_path):

@@ -47,7 +47,9 @@ GRID = "PongPG_a9ff0_0000{0}_{0}_learning_rate=0.0010,seed=1_2026-11-27_21-22-35
 SEARCH = "PongTRPO_b30658b{0}_1{0}_max_kl=0.0017_2026-11-27_21-22-48"
 
 
-@pytest.mark.parametrize(("names", "keys"), [(GRID, ["00000", "00001"]), (SEARCH, ["b30658b0", "b30658b1"])])
+@pytest.mark.parametrize(
+    ("names", "keys"), [(GRID, ["a9ff0_00000", "a9ff0_00001"]), (SEARCH, ["b30658b0", "b30658b1"])]
+)
 def test_trials_of_a_tuner_of_ones_own_are_told_by_tunes_names_and_come_in_its_order(names, keys, tmp_path):
     (tmp_path / "experiment_state-2026-11-27_21-22-35.json").write_text("{}")
     for number in (1, 0):

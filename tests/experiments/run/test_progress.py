@@ -87,6 +87,7 @@ def test_a_window_that_is_made_narrower_keeps_no_line_of_the_wider_table(monkeyp
     columns = 120
     monkeypatch.setattr(sys, "stdout", Terminal())
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.setattr(os, "get_terminal_size", lambda *_: os.terminal_size((columns, 24)))
     trials = make_trials(*[Trial.RUNNING] * 4)
     view = Progress(small_spec("pg", [PGConfig()] * 4, iterations=150))

@@ -2,6 +2,7 @@
 
 import itertools
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -15,8 +16,13 @@ from trainables.sampling.training_games import TrainingGames
 EVERY = SHOT_FRAMES // 4
 """Agent steps from shot to shot."""
 
-LENGTH = 450
-"""Agent steps of a segment: an untrained policy's game of Pong goes on over two or three of them."""
+ENV_ID = "PongOf300Steps-v0"
+SPEC = gymnasium.spec("ALE/Pong-v5").kwargs | {"max_num_frames_per_episode": 1200}
+gymnasium.register(ENV_ID, entry_point="ale_py.env:AtariEnv", kwargs=SPEC)
+LENGTH = 130
+"""Agent steps of a segment: a game of 300 goes on over three of them."""
+
+PIXELS = PGConfig(env_id=ENV_ID, hidden_size=4)
 
 
 class Training:
@@ -48,7 +54,7 @@ def same_pictures(shots, others):
         np.testing.assert_array_equal(shot.view, other.view)
 
 
-@pytest.mark.parametrize("config", [PGConfig(hidden_size=4), TRPOConfig(hidden_sizes=(4,))], ids=["pixels", "memory"])
+@pytest.mark.parametrize("config", [PIXELS, TRPOConfig(env_id=ENV_ID, hidden_sizes=(4,))], ids=["pixels", "memory"])
 def test_the_film_of_a_game_shows_what_each_of_its_policies_saw_and_how_probable_it_made_the_moves(config):
     training = Training(config, 0, 1, 2)
     games = [*training.games.ended, *training.games.in_play.values()]
@@ -68,9 +74,8 @@ def test_the_film_of_a_game_shows_what_each_of_its_policies_saw_and_how_probable
 
 
 def test_a_game_from_before_a_checkpoint_is_the_same_and_its_first_moves_have_no_probabilities():
-    config = PGConfig(hidden_size=4)
-    whole, early = Training(config, 0, 1, 2), Training(config, 0)
-    late = Training(config, 1, 2, slots=slots_of(slot_arrays([early.slot])))
+    whole, early = Training(PIXELS, 0, 1, 2), Training(PIXELS, 0)
+    late = Training(PIXELS, 1, 2, slots=slots_of(slot_arrays([early.slot])))
     shots, others = late.film(late.games.ended[0]), whole.film(whole.games.ended[0])
     assert late.games.ended[0].policies[0][0] == LENGTH
     for step, (shot, other) in zip(itertools.count(0, EVERY), zip(shots, others, strict=True), strict=False):
@@ -80,10 +85,10 @@ def test_a_game_from_before_a_checkpoint_is_the_same_and_its_first_moves_have_no
 
 
 def test_whole_games_are_filmed_and_a_film_begins_and_ends_at_any_step():
-    training = Training(PGConfig(method="reinforce", slots=0, games_per_update=2, hidden_size=4))
+    training = Training(PGConfig(env_id=ENV_ID, method="reinforce", slots=0, games_per_update=2, hidden_size=4))
     training.play(3, *(GameNumber(7, 3, game) for game in range(2)))
     assert len(training.games.ended) == 2
     game = training.games.ended[1]
-    same_pictures(training.film(game, 500, 20), training.film(game, 0, 270)[250:])
+    same_pictures(training.film(game, 200, 20), training.film(game, 0, 120)[100:])
     assert training.film(game, 10_000) == []
     assert not training.games.in_play
