@@ -1,5 +1,6 @@
 """Tables of what was learned, made of the rows in docs/reports/data: ours, another machine's, and Dopamine's."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -84,18 +85,23 @@ def _signed(scores: Sequence[int]) -> list[str]:
     return [f"{score:+}" if score else "0" for score in scores]
 
 
+def _until(side: Runs, score: float) -> str:
+    """The median of agent steps and of minutes to a score, and how many runs came there if not all did."""
+    minutes = median(*arrivals(in_minutes(side), score))
+    unit = " M" if minutes is None else f" M, {minutes:.1f} min"
+    return re.sub(r"^[\d.]+(?=$| \()", lambda steps: steps[0] + unit, steps_to(side, score))
+
+
 def learners() -> str:
     """Steps and minutes to scores, and the end, of both default learners."""
-    scores, steps, minutes = (0, 5, 10, 14, 16, 17, 18), [], []
+    scores, rows = (0, 5, 10, 14, 16, 17, 18), []
     for learner, name in LEARNERS.items():
         side = runs(learner)
         end_w, return_nw = curves(side)
         low, high = (ends[-1] for ends in mean_interval(return_nw))
-        last = f"{return_nw[:, -1].mean():.1f} ({low:.1f} to {high:.1f}) after {end_w[-1] / 1e6:.3g}"
-        steps.append([f"{name}, `train.py {learner}`", *(steps_to(side, score) for score in scores), last])
-        halves = [median(*arrivals(in_minutes(side), score)) for score in scores]
-        minutes.append([f"minutes, {name}", *("" if half is None else f"{half:.1f}" for half in halves), ""])
-    return table(["million agent steps until", *_signed(scores), "at the end"], [*steps, *minutes])
+        last = f"{return_nw[:, -1].mean():.1f} ({low:.1f} to {high:.1f}) after {end_w[-1] / 1e6:.3g} M"
+        rows.append([f"{name}, `train.py {learner}`", *(_until(side, score) for score in scores), last])
+    return table(["mean return", *_signed(scores), "at the end"], rows)
 
 
 OTHERS = [("DQN", "Nature CNN"), ("Rainbow", "Nature CNN"), ("IQN", "Nature CNN")]
