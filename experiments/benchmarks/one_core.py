@@ -15,6 +15,7 @@ from experiments.benchmarks import measure
 from experiments.benchmarks.measure import FRAME_SKIP, REINFORCE, Spread, Table
 from experiments.benchmarks.questions import Emulator, Rollout
 from experiments.plan.resources import local_cpus
+from experiments.run.ray_session import start_ray
 from trainables.algorithms import make_algorithm
 from trainables.algorithms.reinforce import score_gradient
 from trainables.config import Config, PGConfig, TRPOConfig
@@ -24,6 +25,7 @@ from trainables.learning.running_stats import Moments
 from trainables.sampling.console import DOWN, UP, PongConsole
 from trainables.sampling.environments import PongPixels
 from trainables.sampling.frames import NUM_PIXELS, preprocess
+from trainables.sampling.pool import RolloutPool
 from trainables.sampling.process import set_malloc_thresholds
 from trainables.sampling.rollout import GameNumber, rollout
 from trainables.sampling.segments import Segment, Slot
@@ -43,6 +45,7 @@ def benchmark_emulator(flags: Emulator) -> Iterator[Table]:
 
 def benchmark_rollout(flags: Rollout) -> Iterator[Table]:
     """The tables of ``Rollout``."""
+    start_ray(None, verbose=False)
     set_malloc_thresholds()  # as the rollout actors do
     (worker, theta), policy = _worker(CONFIG), BernoulliPolicy(NUM_PIXELS, CONFIG.hidden_size)
     console = PongConsole(CONFIG.env_id)
@@ -52,6 +55,8 @@ def benchmark_rollout(flags: Rollout) -> Iterator[Table]:
         "PPO": _timed(_segment_player(PGConfig())),
         "TRPO": _timed(_segment_player(TRPOConfig(coarse_coding=False))),
         "TRPO, coarse coding": _timed(_segment_player(TRPOConfig())),
+        "PPO, Ray's actor": _pooled(PGConfig()),
+        "TRPO, Ray's actor": _pooled(TRPOConfig()),
         "dense oracle": _timed(lambda game: _dense_game(console, policy, theta, game)),
         "notebook": _timed(_notebook_player(policy, theta)),
     }
@@ -59,7 +64,7 @@ def benchmark_rollout(flags: Rollout) -> Iterator[Table]:
     rows = measure.shares(rates, "frames/s")
     for row in rows:
         row["of notebook"] = Spread.of(np.divide(rates[row["side"]], rates["notebook"]))
-    note = "PPO and TRPO play segments, others whole games."
+    note = "PPO and TRPO play segments, others whole games. Ray's actors get theirs from a pool, as a trial's do."
     yield Table("One worker, with all that it computes of its steps", rows, note)
     _, *played = (_parts_of_a_game(worker, theta, GameNumber(1, 0, game)) for game in range(1 + flags.rounds))
     rows = []
@@ -88,11 +93,17 @@ def _worker(config: Config) -> tuple[Worker, Any]:
     return algorithm.worker_factory()(), algorithm.playing_weights(algorithm.init(np.random.default_rng(0)))
 
 
-def _segment_player(config: PGConfig | TRPOConfig) -> Callable[[int], int]:
-    """A function that plays some segments of one slot, a thousand steps in all; TRPO through a first game's filter."""
+def _segment_worker(config: PGConfig | TRPOConfig) -> tuple[Worker, Any]:
+    """As ``_worker``; TRPO's weights have a first game's filter."""
     worker, weights = _worker(config)
     if isinstance(weights, FilteredWeights):
         weights = weights._replace(filter=Moments.of(worker.play(weights, GameNumber(0, 0, 0)).obs_nd).filter())
+    return worker, weights
+
+
+def _segment_player(config: PGConfig | TRPOConfig) -> Callable[[int], int]:
+    """A function that plays some segments of one slot, a thousand steps in all."""
+    worker, weights = _segment_worker(config)
     segments = max(1, 1024 // config.segment_length)
     slot: Slot | None = None
 
@@ -103,6 +114,20 @@ def _segment_player(config: PGConfig | TRPOConfig) -> Callable[[int], int]:
         return segments * config.segment_length
 
     return play
+
+
+def _pooled(config: PGConfig | TRPOConfig, slots: int = 8) -> Callable[[], float]:
+    """Frames per second of a worker in a process of Ray's, with its pool and all that travels between the two."""
+    _, weights = _segment_worker(config)
+    pool = RolloutPool(make_algorithm(config).worker_factory(), 1)
+    left: list[Slot | None] = [None] * slots
+
+    def play(update: int) -> int:
+        segments = [Segment(0, update, number, config.segment_length, slot) for number, slot in enumerate(left)]
+        left[:] = [block.slot for block in pool.play(weights, segments)]
+        return slots * config.segment_length
+
+    return _timed(play)
 
 
 def _dense_game(console: PongConsole, policy: BernoulliPolicy, theta: Array, game: int) -> int:

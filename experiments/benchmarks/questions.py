@@ -38,7 +38,7 @@ class Emulator(Rounds):
 
 @dataclass(frozen=True)
 class Rollout(Rounds):
-    """One worker of each learner against the emulator, and the same arithmetic on dense frames beside them."""
+    """One worker of each learner, alone and as Ray's actor, against the emulator, and dense frames beside them."""
 
 
 @dataclass(frozen=True)
