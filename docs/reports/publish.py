@@ -73,16 +73,13 @@ def differing() -> list[str]:
 def bring(folder: Path) -> None:
     """Put what a folder of make.sh holds into the data; what it does not have stays as it is."""
     done = {path.stem for path in folder.glob("*.done")} - {"pages"}  # which runs as long as this
-    waits = json.loads((DATA / "waits.json").read_text())
     for name in done:
         experiment = folder / re.sub("confirm_(.*)", r"sweep_\1-confirm", name)
         if experiment.is_dir() and name != "first_commands":
             rows = read.experiment(experiment).rows()
             (DATA / f"{name}.parquet").write_bytes(to_bytes(rows, "parquet"))
-        waits.pop(name, None)  # of the sweep that was published before
     for path in (*folder.glob("benchmark_*.json"), *folder.glob("first_commands.tsv")):
         shutil.copy(path, DATA)
-    (DATA / "waits.json").write_text(json.dumps(waits, indent=1) + "\n")
     (DATA / "made.json").write_text(json.dumps(_made(folder, done), indent=1) + "\n")
 
 

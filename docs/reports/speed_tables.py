@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -112,44 +112,48 @@ def winner(last: pd.DataFrame) -> pd.Series:
     return last.loc[last.loc[steps > 0.9 * steps.max(), "episode_reward_mean"].idxmax()]
 
 
-def sweeps() -> dict[str, str]:
-    """The published default sweeps: their commands, and their names, by learner and seed."""
-    named = [(program, sorted(DATA.glob(f"sweep_{learner}*.parquet"))) for learner, program in SWEEPS.items()]
-    return {f"`{program} --seed {seed}`": path.stem for program, paths in named for seed, path in enumerate(paths)}
+def sweeps() -> dict[str, list[str]]:
+    """The names of each program's published default sweeps, which differ in ``--seed``."""
+    return {SWEEPS[learner]: [path.stem for path in DATA.glob(f"sweep_{learner}*.parquet")] for learner in SWEEPS}
+
+
+def ranged(values: Sequence[float], digits: int) -> str:
+    """Their median, and the lowest and the highest where these differ."""
+    low, high = (f"{end:.{digits}f}" for end in (min(values), max(values)))
+    return low if low == high else f"{np.median(values):.{digits}f} ({low} to {high})"
 
 
 def default_sweeps() -> str:
-    """Every published default sweep, timed from its command to its end, a line each."""
-    heads = ["sweep", "trials", "steps of the last", "minutes", "million agent steps", "share of the emulator"]
-    heads += ["longest wait beside an idle core", "winner, last 100 games"]
-    heads += ["10 games, sampled", "10 games, most probable actions"]
-    waits, rows = json.loads((DATA / "waits.json").read_text()), []
-    for command, name in sweeps().items():
-        whole, best = tables(name)[0], winner(rows_of(name).groupby("trial").last())
-        found = whole["rows"][0]
-        seconds = int(re.search(r": (\d+) s on", whole["title"])[1])
+    """The published default sweeps, timed from the command to the end: a line each program."""
+    heads = ["sweep", "trials", "million agent steps of the last", "of all", "minutes", "share of the emulator"]
+    heads += ["winner, last 100 games", "10 games, sampled", "10 games, most probable actions"]
+    rows = []
+    for program, names in sweeps().items():
+        whole, last = [tables(name)[0] for name in names], [rows_of(name).groupby("trial").last() for name in names]
+        found, best = [each["rows"][0] for each in whole], [winner(trials) for trials in last]
         rows.append(
             [
-                command,
-                str(found["trials"]),
-                f"{best['timesteps_total'] / 1e6:.1f} M",
-                f"{seconds / 60:.0f}",
-                f"{found['M agent steps']:.1f}",
-                f"{found['share of bare']['middle']:.2f}",
-                f"{waits[name]:.0f} s" if name in waits else "",
-                f"{best['episode_reward_mean']:.1f}",
-                *(f"{found[f'winner, {kind}']:.1f}" for kind in ("sampled", "greedy")),
+                f"`{program}`, {len(names)} seeds",
+                ranged([line["trials"] for line in found], 0),
+                ranged([trial["timesteps_total"] / 1e6 for trial in best], 1),
+                ranged([line["M agent steps"] for line in found], 1),
+                ranged([int(re.search(r": (\d+) s on", each["title"])[1]) / 60 for each in whole], 0),
+                ranged([line["share of bare"]["middle"] for line in found], 2),
+                ranged([trial["episode_reward_mean"] for trial in best], 1),
+                *(ranged([line[f"winner, {kind}"] for line in found], 1) for kind in ("sampled", "greedy")),
             ]
         )
     return table(heads, rows)
 
 
 def sweep_parts() -> str:
-    """Where the cores' time went."""
-    parts = {command: benchmark(name, "Where") for command, name in sweeps().items()}
-    rows = [[command, *(f"{line['share']:.2f}" for line in lines)] for command, lines in parts.items()]
-    lines = next(iter(parts.values()))
-    return table(["of the cores' time", *(line["part"] for line in lines)], rows)
+    """Where the cores' time went, in the mean over a program's sweeps."""
+    rows = []
+    for program, names in sweeps().items():
+        lines = zip(*(benchmark(name, "Where") for name in names), strict=True)
+        shares = {same[0]["part"]: f"{np.mean([line['share'] for line in same]):.2f}" for same in lines}
+        rows.append([f"`{program}`", *shares.values()])
+    return table(["of the cores' time", *shares], rows)
 
 
 def confirmed() -> str:
@@ -173,4 +177,5 @@ def confirmed() -> str:
                     *(", ".join(f"{value:.1f}" for value in values) for values in last),
                 ]
             )
-    return table(["sweep", "settings", "steps", "its mean return", "fresh seeds' there", "at their end"], rows)
+    heads = ["sweep", "settings", "steps", "mean return in the sweep", "of fresh seeds after as many", "at their end"]
+    return table(heads, rows)
