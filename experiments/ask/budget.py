@@ -1,4 +1,4 @@
-"""How long a trial is to train: so many updates, or so many agent steps; and how long that takes, in words."""
+"""How long a trial is to train: so many iterations, or so many agent steps; and how long that takes, in words."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from trainables.checks import ConfigError
 from trainables.texts import counted
 
 ITERATIONS = 150
-"""Updates of a trial of train.py, unless it is told otherwise: both learners play better than even by then."""
+"""Iterations of a trial of train.py, unless it is told otherwise: both learners play better than even by then."""
 
 TIMESTEPS = 1_000_000
 """Agent steps of a sweep's trial, unless it is told otherwise: good settings come near parity by then."""
@@ -19,9 +19,9 @@ METRICS = {"timesteps": "timesteps_total", "iterations": "training_iteration"}
 
 @dataclass(frozen=True)
 class Budget:
-    """A limit of updates, one of agent steps, or both: then the one that is reached first counts.
+    """A limit of iterations, one of agent steps, or both: then the one that is reached first counts.
 
-    Trials of different batches are comparable at equal steps, not at equal updates.
+    Trials of different batches are comparable at equal steps, not after equally many iterations.
     """
 
     iterations: int | None

@@ -113,7 +113,7 @@ class TrainFlags(RunFlags):
     iterations: Annotated[
         int | None, Bounds(1), LENGTH, shown("N", f"default: {ITERATIONS}, or what --timesteps takes")
     ] = None
-    """Updates."""
+    """Iterations, each a row of results: several updates of segments, or one of whole games."""
 
     timesteps: Annotated[int | None, Bounds(1), LENGTH, shown("N", "default: no limit")] = None
     """Agent steps after which it ends, if it has not made all --iterations before."""

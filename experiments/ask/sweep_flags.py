@@ -29,11 +29,11 @@ class SweepFlags:
     schedulers 8."""
 
     iterations: Annotated[int | None, Bounds(1), LENGTH, shown("N", "default: no limit")] = None
-    """Updates of a trial that is not stopped early."""
+    """Iterations of a trial that is not stopped early."""
 
     timesteps: Annotated[int | None, Bounds(1), LENGTH, shown("N", "default: what time allows")] = None
     """Agent steps of a trial that is not stopped early. Trials are compared at equal steps, which is fair to trials of
-    different batches; with --iterations alone, at equally many updates. Without either halving gives the last trial as
+    different batches; with --iterations alone, after equally many. Without either halving gives the last trial as
     many steps as it has time for, and other schedulers give each a million."""
 
     time_budget_s: Annotated[float, Bounds(0, low_included=False)] = 1800.0

@@ -49,11 +49,11 @@ def benchmark_tune(flags: Tune) -> Iterator[Table]:
 
     sides = alternate({"bare learner": bare, "under Tune": under_tune}, flags.rounds)
     rows: list[dict[str, Any]] = [
-        {"side": name, "s/update": Spread.of(values), "of bare": Spread.of(np.divide(values, sides["bare learner"]))}
+        {"side": name, "s/iteration": Spread.of(values), "of bare": Spread.of(np.divide(values, sides["bare learner"]))}
         for name, values in sides.items()
     ]
-    title = f"PongPG, 10 games per update, {counted(local_cpus(), 'worker')}, {flags.iterations - 1} updates a run"
-    note = "Both play the same games. Under Tune come logs and a checkpoint every 5 updates, while workers play on."
+    title = f"PongPG, 10 games per update, {counted(local_cpus(), 'worker')}, {flags.iterations - 1} iterations a run"
+    note = "Both play the same games. Under Tune come logs and a checkpoint every 5 iterations, while workers play on."
     yield Table(title, rows, note)
     command = f"python experiments/{PROGRAMS['pg']} --smoke-test"
     yield Table("From the command to the first game", [{"command": command, "s": Spread.of(starts["s"])}])
@@ -70,7 +70,7 @@ class _Clock(tune.Callback):
 
 
 def _under_tune(iterations: int) -> float:
-    """Seconds per update, from result to result."""
+    """Seconds per iteration, from result to result."""
     spec = ExperimentSpec(
         learner="pg",
         command=[],

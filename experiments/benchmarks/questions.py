@@ -70,7 +70,7 @@ class Tune(Rounds):
     """Times that a trial under Tune and the bare learner are run, in turn, and that the program is started."""
 
     iterations: Annotated[int, Bounds(6)] = 15
-    """Updates of each run; the first does not count."""
+    """Iterations of each run; the first does not count."""
 
 
 @dataclass(frozen=True)

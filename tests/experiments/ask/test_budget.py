@@ -1,4 +1,4 @@
-"""Budgets of updates and of agent steps."""
+"""Budgets of iterations and of agent steps."""
 
 import pytest
 
