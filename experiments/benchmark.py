@@ -35,7 +35,7 @@ def main() -> None:
     lines = "\n".join(f"  {key:10} {each.__doc__}" for key, each in BENCHMARKS.items())
     name = subcommand("benchmark", BENCHMARKS, DESCRIPTION.format(benchmarks=lines))
     description = f"{BENCHMARKS[name].__doc__}\n\nExample: python experiments/benchmark.py {name} --json {name}.json"
-    asked = parse(BENCHMARKS[name], description, prog=f"{program()} {name}", args=sys.argv[2:])
+    asked = parse(BENCHMARKS[name](), description, prog=f"{program()} {name}", args=sys.argv[2:])
     module = MEASURED_IN[BENCHMARKS[name]]
     benchmark = resolve_name(f"experiments.benchmarks.{module}:benchmark_{name}")  # loads what measures
     with threadpool_limits(1):  # as in the rollout actors

@@ -31,7 +31,7 @@ def main() -> None:
         command.__name__.lower(): command for command in (Report, Compare, Table, Best, Export, List, Verify, Replay)
     }
     name = subcommand("command", commands, DESCRIPTION)
-    parse(commands[name], prog=f"{program()} {name}", args=sys.argv[2:]).run()
+    parse(commands[name](), prog=f"{program()} {name}", args=sys.argv[2:]).run()
 
 
 if __name__ == "__main__":

@@ -4,9 +4,8 @@ import dataclasses
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
 
 if (beside := str(Path(__file__).resolve().parents[1])) not in sys.path:
     sys.path.insert(0, beside)  # what stands beside this program runs, whatever is installed
@@ -32,7 +31,7 @@ Examples:
   python experiments/train.py pg                                with the defaults, which learn
   python experiments/train.py pg --num-workers 2 --iterations 50 --seed 0 --name run1
   python experiments/train.py pg --resume run1                  go on after an interruption
-  python experiments/train.py pg --extend run1 --iterations 300 go on beyond its end
+  python experiments/train.py pg --extend run1 --iterations 300  go on beyond its end
   python experiments/train.py pg --fork run1 --iterations 300 --learning-rate 5e-4   a new run from its best checkpoint
   python experiments/train.py pg --preset karpathy --help       every setting, with that preset's values
   python experiments/train.py ./a2c.py:A2C                      a learner of your own: docs/own_learner.md
@@ -47,15 +46,12 @@ Examples:
 """
 
 
-ConfigT = TypeVar("ConfigT", bound=Config)
-
-
 @dataclass(frozen=True)
-class Arguments(Generic[ConfigT]):
+class Arguments:
     """All flags of a training run."""
 
-    config: ConfigT
-    run: TrainFlags = field(default_factory=TrainFlags)
+    learning: Config
+    storage: TrainFlags
 
 
 @clean_exit()
@@ -82,18 +78,17 @@ def prepare(learner: Learner, words: Sequence[str]) -> Task:
     Raises ConfigError if it cannot be, or if one of the flags would be ignored.
     """
     # What the flags start from is looked up first, so that --help shows its values: a preset, or the run to be forked.
-    run, _ = parse(TrainFlags, args=words, return_unknown_args=True, add_help=False)
+    run = parse(TrainFlags(), args=words, return_unknown_args=True, add_help=False)
     require_counted([run], words)
     origin = _origin(learner, run) if run.fork else []
     settings = origin[0].config if origin else learner.preset(run.preset)
     arguments = parse(
-        Arguments[learner.config_class],  # type: ignore[name-defined]
+        Arguments(learner.config_class.from_dict(settings), TrainFlags()),
         HELP.format(learner=typed_as(learner.name), doc=_summary(learner), presets=", ".join(learner.space.PRESETS)),
         prog=f"{program()} {typed_as(learner.name)}",
         args=words,
-        default=Arguments(learner.config_class.from_dict(settings)),
     )
-    config, run = arguments.config, arguments.run
+    config, run = arguments.learning, arguments.storage
     if require_counted([run, config], words) in (RESUME, EXTEND):
         return continuation(learner, run, Budget(run.iterations, run.timesteps))
     if task := begun(learner, run):

@@ -58,7 +58,7 @@ class Arguments(Policy):
 @clean_exit()
 def main() -> None:
     """Watch from the command line."""
-    arguments = parse(Arguments, DESCRIPTION)
+    arguments = parse(Arguments(), DESCRIPTION)
     found = arguments.find()
     best = saved_policies.best_of(found)
     kind = "progress" if arguments.film else f"iteration-{best.iteration}"

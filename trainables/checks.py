@@ -50,11 +50,30 @@ class Only:
         return f"{self.setting} {self.value}" if isinstance(self.value, Bounds) else f"{self.setting}={self.value}"
 
 
+OTHERS_WORDS = {
+    "batch_size": ("games_per_update", "timesteps_per_batch", "minibatch_size"),
+    "train_batch_size": ("games_per_update", "timesteps_per_batch"),
+    **dict.fromkeys(("n_steps", "num_steps", "rollout_fragment_length"), ("segment_length",)),
+    **dict.fromkeys(("n_envs", "num_envs", "num_envs_per_env_runner"), ("slots",)),
+    **dict.fromkeys(("num_env_runners", "num_rollout_workers"), ("num_workers",)),
+    **dict.fromkeys(("clip_range", "clip_coef", "clip_param"), ("clip",)),
+    **dict.fromkeys(("ent_coef", "entropy_coeff"), ("entropy_bonus",)),
+    **dict.fromkeys(("n_epochs", "num_epochs", "update_epochs"), ("epochs",)),
+    "target_kl": ("max_kl",),
+    "lr": ("learning_rate",),
+    "total_timesteps": ("timesteps",),
+    "n_trials": ("num_samples",),
+    **dict.fromkeys(("ppo", "reinforce"), ("pg",)),
+}
+"""What Stable-Baselines3, CleanRL, RLlib and Optuna call it, and what it, or what is nearest to it, is called here."""
+
+
 def unknown(kind: str, name: str, known: typing.Iterable[str]) -> str:
     """One line about a name that does not exist: what was probably meant, and what does exist."""
     known = sorted(known)
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else "."
+    ours = [word for word in OTHERS_WORDS.get(name, ()) if word in known]
+    meant = " or ".join(map(repr, ours or difflib.get_close_matches(name, known, n=1)))
+    hint = f"; did you mean {meant}?" if meant else "."
     return f"unknown {kind} {name!r}{hint} Known: {', '.join(known) or 'none'}"
 
 

@@ -36,16 +36,19 @@ class Config:
     """Agent steps in which the step size halves, again and again (0: it stays as it is)."""
 
     slots: Annotated[int, Bounds(0, 1024)] = 16
-    """Games of Pong that go on from update to update, each by segment_length steps (0: an update is of whole games)."""
+    """Games of Pong that go on from update to update, each by segment_length steps (0: an update is of whole games).
+    Elsewhere n_envs, num_envs."""
 
     segment_length: Annotated[int, Bounds(1), SEGMENTS_ONLY] = 512
-    """Agent steps of each slot for an update, which so learns from slots x segment_length steps."""
+    """Agent steps of each slot for an update, which so learns from slots x segment_length steps.
+    Elsewhere n_steps, num_steps, rollout_fragment_length."""
 
     updates_per_iteration: Annotated[int, Bounds(1), SEGMENTS_ONLY] = 4
     """Updates between two rows of results. Rows, logs and checkpoints cost time, and an update takes a second or so."""
 
     num_workers: Count = 2
-    """Rollout actors of a trial. A question of speed only: results are bit-identical for any number."""
+    """Rollout actors of a trial. A question of speed only: results are bit-identical for any number.
+    RLlib's num_env_runners."""
 
     cpus_per_worker: Positive = 1.0
     """CPUs that Ray reserves for each worker; below 1, workers share a core."""
@@ -165,7 +168,7 @@ class PGConfig(Config):
 
     clip: Annotated[float, Bounds(0, low_included=False), PPO_ONLY] = 0.2
     """How far the probability of an action may move in an update, as a ratio, before more of it is worth nothing
-    (ppo)."""
+    (ppo). Elsewhere clip_range, clip_coef, clip_param."""
 
     gae_lambda: Annotated[float, Bounds(0, 1), PPO_ONLY] = 0.98
     """GAE's lambda: 1 trusts returns alone (no bias), 0 the value alone (little variance) (ppo). A point comes 40 to 60
@@ -173,7 +176,8 @@ class PGConfig(Config):
 
     entropy_bonus: Annotated[float, Bounds(0), PPO_ONLY] = 0.03
     """What a nat of entropy is worth in the objective while all points are lost. It falls with the share of points that
-    are: who does not score yet has to explore, and who wins to be exact (ppo)."""
+    are: who does not score yet has to explore, and who wins to be exact (ppo).
+    Elsewhere ent_coef, a constant."""
 
     def __post_init__(self) -> None:
         """Check every field, and that the environment is a Pong."""
@@ -227,7 +231,8 @@ class TRPOConfig(Config):
     workers idle."""
 
     max_kl: Positive = 0.05
-    """Trust region: largest mean KL divergence (nats) between the policies before and after an update, at first."""
+    """Trust region: largest mean KL divergence (nats) between the policies before and after an update, at first.
+    Stable-Baselines3's target_kl."""
 
     half_life: Annotated[int, Bounds(0)] = 1_500_000
     """Agent steps in which the step size halves, again and again, and max_kl, which goes with its square, falls to a

@@ -1,8 +1,9 @@
 """How a program reads its command line, and how it ends: what is wrong with it is said in one line."""
 
+import collections
 import contextlib
+import dataclasses
 import inspect
-import io
 import itertools
 import os
 import re
@@ -17,8 +18,9 @@ from typing import Any, NoReturn
 
 import tyro
 
+from experiments.ask.help_text import held, in_groups, wrapped
 from trainables.checkpoints import CheckpointError
-from trainables.checks import ConfigError, unknown
+from trainables.checks import OTHERS_WORDS, ConfigError, unknown
 from trainables.surroundings import require_a_current_folder
 from trainables.texts import printable
 
@@ -63,22 +65,33 @@ def _numbers(field: tyro.constructors.PrimitiveTypeInfo) -> tyro.constructors.Pr
     )
 
 
-def parse(arguments: Any, description: str | None = None, **options: Any) -> Any:
-    """Read ``sys.argv`` into the dataclass ``arguments``; ``options`` are those of ``tyro.cli``.
+def parse(arguments: Any, description: str | None = None, settings: Collection[str] = (), **options: Any) -> Any:
+    """Read ``sys.argv`` into a dataclass like the instance ``arguments``; ``options`` are those of ``tyro.cli``.
 
-    ``--help`` begins with the description, or without one with the dataclass's docstring. Wrong flags end the program.
+    One whose fields are dataclasses has their fields as flags, in groups. ``--help`` begins with the description, or
+    without one with the dataclass's docstring. Wrong flags end the program; who types one of the ``settings`` as a flag
+    is told of ``--set``.
+
+    Raises ConfigError where values are wrong.
     """
-    description = as_typed(description or inspect.getdoc(arguments) or "")
-    complaint = io.StringIO()
+    parts = vars(arguments) if dataclasses.is_dataclass(next(iter(vars(arguments).values()), None)) else {}
     config = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff)
+    how: dict[str, Any] = {"prog": program(), "config": config, "registry": _REGISTRY, "description": ""} | options
     try:
-        with contextlib.redirect_stderr(complaint):
-            how = {"prog": program()} | options
-            return tyro.cli(arguments, description=description, config=config, registry=_REGISTRY, **how)
+        with held() as (output, complaint):
+            found = tyro.cli(in_groups(parts or {"": arguments}), **how)
     except SystemExit as stop:
         if stop.code:
-            fail(_one_line(complaint.getvalue()))
+            known = {name for part in parts.values() or [arguments] for name in vars(part)}
+            fail(_one_line(complaint.getvalue(), known, settings))
+        usage, _, flags_text = output.getvalue().partition("\n\n")
+        text = as_typed(description or inspect.getdoc(arguments) or "")
+        print(wrapped(re.sub(r"\x1b\[[\d;]*m", "", usage)), wrapped(text), flags_text, sep="\n\n", end="")
         raise
+    flags = vars(found[0] if options.get("return_unknown_args") else found)
+    values = collections.ChainMap(*map(vars, filter(dataclasses.is_dataclass, flags.values())), flags)
+    made = {name: type(part)(**{each: values[each] for each in vars(part)}) for name, part in parts.items()}
+    return type(arguments)(**(made or flags))
 
 
 def first_word(kind: str, known: Collection[str], description: str) -> str:
@@ -88,7 +101,7 @@ def first_word(kind: str, known: Collection[str], description: str) -> str:
     """
     name = sys.argv[1] if len(sys.argv) > 1 else "--help"
     if name in ("-h", "--help"):
-        print(f"usage: {program()} {{{','.join(known)}}} ...\n\n{as_typed(description)}")
+        print(wrapped(f"usage: {program()} {{{','.join(known)}}} ...\n\n{as_typed(description)}"))
         sys.exit(0)
     if name.startswith("-"):
         raise ConfigError(f"the first word is a {kind}, not {name} (see --help)")
@@ -161,8 +174,8 @@ def _require_what_stands_beside() -> None:
             raise ConfigError(f"{name} comes from {found}, and not from {own}: see PYTHONPATH, or start Python anew")
 
 
-def _one_line(box: str) -> str:
-    """The first paragraph of tyro's error box, and the flag that it suggests.
+def _one_line(box: str, known: Collection[str], settings: Collection[str]) -> str:
+    """The first paragraph of tyro's error box, and the flag that was probably meant, or that tyro suggests.
 
     Its own hook for errors (``tyro._errors.on_parse_error``) is private and changes without notice.
     """
@@ -170,7 +183,12 @@ def _one_line(box: str) -> str:
     lines = ["" if set(line) == {"-"} else line for line in lines]  # a rule, in a terminal that knows ASCII alone
     words = itertools.takewhile(bool, itertools.dropwhile(lambda line: not line, lines))
     message = re.sub(r"^Error parsing \w*: ", "", " ".join(words))
-    suggestion = re.search(r"Perhaps you meant:\s*(--[\w-]+)", " ".join(lines))
-    if suggestion:
-        message += f"; did you mean {suggestion[1]}?"
+    meant = re.findall(r"Perhaps you meant:\s*(--[\w-]+)", " ".join(lines))
+    if typed := re.match(r"Unrecognized options: --([\w-]+)", message):
+        name = typed[1].replace("-", "_")
+        names = [name, *OTHERS_WORDS.get(name, ())]
+        flags = [f"--{each.replace('_', '-')}" for each in names if each in known]
+        meant = flags or [f"--set {each}=VALUE" for each in names if each in settings] or meant
+    if meant:
+        message += f"; did you mean {' or '.join(meant)}?"
     return f"{message} (see --help)"

@@ -116,7 +116,7 @@ class TrainFlags(RunFlags):
     """Iterations, each a row of results: several updates of segments, or one of whole games."""
 
     timesteps: Annotated[int | None, Bounds(1), LENGTH, shown("N", "default: no limit")] = None
-    """Agent steps after which it ends, if it has not made all --iterations before."""
+    """Agent steps after which it ends, if it has not made all --iterations before. Elsewhere total_timesteps."""
 
     preset: Annotated[str, Counts((NEW,)), tyro.conf.arg(metavar="NAME")] = "default"
     """Named settings that the other flags then change."""

@@ -26,7 +26,7 @@ class SweepFlags:
     num_samples: Annotated[int | None, Bounds(1), Counts((NEW,)), shown("N", "default: what time allows")] = None
     """Trials (with --seeds configurations), whose settings are drawn so that they cover the search space evenly.
     Without it halving begins as many as it has time for (9 at most, unless the last one has 4 million steps), and other
-    schedulers 8."""
+    schedulers 8. Optuna's n_trials."""
 
     iterations: Annotated[int | None, Bounds(1), LENGTH, shown("N", "default: no limit")] = None
     """Iterations of a trial that is not stopped early."""

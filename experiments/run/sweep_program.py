@@ -5,7 +5,7 @@ import math
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from experiments.ask.budget import Budget
@@ -51,21 +51,21 @@ from trainables.texts import counted
 class Arguments:
     """All flags of a sweep."""
 
-    sweep: SweepFlags
-    run: RunFlags
+    search: SweepFlags = field(default_factory=SweepFlags)
+    storage: RunFlags = field(default_factory=RunFlags)
 
 
 @clean_exit()
 def main(learner: Learner, description: str, words: Sequence[str] | None = None) -> None:
     """Run a sweep from the command line, or what of it are ``words``, and end the program with its status."""
     began, words = time.monotonic(), sys.argv[1:] if words is None else words
-    arguments = parse(Arguments, description, args=words)
+    arguments = parse(Arguments(), description, [*learner.config_class.from_dict({}).to_dict()], args=words)
     task, plan = prepare(learner, arguments, words)
     if plan:
         show(task, plan)
-    if arguments.sweep.dry_run:
+    if arguments.search.dry_run:
         sys.exit(0)
-    if arguments.sweep.smoke_test:
+    if arguments.search.smoke_test:
         task = dataclasses.replace(task, smoke_test_since=began)
     from experiments.run.lifecycle import perform  # Ray, which a refusal, --help and a plan do without
 
@@ -77,8 +77,8 @@ def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> tup
 
     Raises ConfigError if it cannot be, or if one of the flags would be ignored.
     """
-    sweep, run = arguments.sweep.settled, arguments.run
-    mode = require_counted([run, arguments.sweep], words)
+    sweep, run = arguments.search.settled, arguments.storage
+    mode = require_counted([run, arguments.search], words)
     if mode in (RESUME, EXTEND):
         return continuation(learner, run, Budget(sweep.iterations, sweep.timesteps), _confirm(sweep)), None
     if task := begun(learner, run):

@@ -7,6 +7,7 @@ import pytest
 from tyro._parsers import ParserSpecification
 
 from experiments import train
+from experiments.ask import command_line
 from experiments.ask.command_line import parse
 from experiments.ask.flags import RunFlags, TrainFlags
 from experiments.ask.sweep_flags import SweepFlags
@@ -111,8 +112,8 @@ def facts(task):
 
 
 def sweep_plan(*flags):
-    arguments = parse(sweep_program.Arguments, args=flags)
-    return facts(sweep_program.prepare(PG, arguments, flags)[0]), arguments.sweep.dry_run
+    arguments = parse(sweep_program.Arguments(), args=flags)
+    return facts(sweep_program.prepare(PG, arguments, flags)[0]), arguments.search.dry_run
 
 
 def train_plan(*flags):
@@ -130,14 +131,24 @@ def test_each_flag_has_an_example():
 def one_parser(monkeypatch):
     """tyro builds a parser for each command line, which takes longer than all else here: of equal ones one will do."""
     build, built = ParserSpecification.from_callable_or_type, {}
+    group, grouped = command_line.in_groups, {}
 
     def once(*of, **options):
         key = repr((of, options))
+        if options["intern_prefix"]:  # a group, whose name is not its alone
+            return build(*of, **options)
         if key not in built:
             built[key] = build(*of, **options)
         return built[key]
 
+    def named(parts):
+        if (key := repr(parts)) not in grouped:
+            grouped[key] = group(parts)
+            grouped[key].__qualname__ = f"Flags{len(grouped)}"
+        return grouped[key]
+
     monkeypatch.setattr(ParserSpecification, "from_callable_or_type", once)
+    monkeypatch.setattr(command_line, "in_groups", named)
 
 
 def walk(plan, examples, pairs, of_sweep):

@@ -1,5 +1,6 @@
 """Bad input: one clear line on stderr, exit status 2, and nothing started or written."""
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -26,6 +27,10 @@ SPEC = ExperimentSpec(
 SWEEP = {
     # flags: what the line has to say
     "--num-sample 3": "--num-sample, 3; did you mean --num-samples?",
+    "--n-trials 3": "--n-trials, 3; did you mean --num-samples?",
+    "--learning-rate 1e-3": "did you mean --set learning_rate=VALUE?",
+    "--batch-size 3": "did you mean --set games_per_update=VALUE or --set minibatch_size=VALUE?",
+    "--set ent_coef=0.01": "unknown setting 'ent_coef'; did you mean 'entropy_bonus'?",
     "--iterations many": "--iterations",
     "--scheduler hyperband": "'hyperband'",
     **{
@@ -66,9 +71,21 @@ SWEEP = {
     "--storage-path http://host/pong": "http://host/pong: Unrecognized filesystem type",
     "--storage-path {file}": "cannot be written",
 }
+THEIRS = {
+    # words of Stable-Baselines3, CleanRL and RLlib: what is nearest here
+    **dict.fromkeys(("clip-range", "clip-coef", "clip-param"), "clip"),
+    **dict.fromkeys(("n-steps", "num-steps", "rollout-fragment-length"), "segment-length"),
+    **dict.fromkeys(("n-envs", "num-envs"), "slots"),
+    **{"num-env-runners": "num-workers", "ent-coef": "entropy-bonus", "total-timesteps": "timesteps"},
+}
 TRAIN = {
     "pgg": "unknown learner 'pgg'; did you mean 'pg'?",
+    "ppo": "unknown learner 'ppo'; did you mean 'pg'?",
     "--resume first": "the first word is a learner, not --resume",
+    "pg --batch-size 64": "--batch-size, 64; did you mean --games-per-update or --minibatch-size?",
+    "trpo --batch-size 64": "did you mean --timesteps-per-batch?",
+    "trpo --ent-coef 0.01": "Unrecognized options: --ent-coef, 0.01 (see --help)",
+    **{f"pg --{theirs} 1": f"did you mean --{ours}?" for theirs, ours in THEIRS.items()},
     "pg --learning-rat 1": "did you mean --learning-rate?",
     "pg --gamma 2": "gamma=2.0",
     "pg --env-id CartPole-v1": "'CartPole-v1' is not a Pong",
@@ -152,6 +169,43 @@ def test_what_a_program_began_its_console_command_goes_on_with(storage, monkeypa
     create(storage / "results", "run", train.prepare(PG, words).spec)
     monkeypatch.setattr(sys, "argv", ["/usr/bin/pong-train", "pg", *words])
     assert train.prepare(PG, words).folder == storage / "results" / "run"
+
+
+def test_help_is_as_wide_as_the_terminal_and_its_examples_can_be_pasted(run, monkeypatch):
+    for width in (60, 80, 120):
+        monkeypatch.setenv("COLUMNS", str(width))
+        for words in ("train.py", "train.py pg", "sweep_pong.py", "pong-sweep", "pong-results", "pong-results replay"):
+            program, _, word = words.partition(" ")
+            output = run(program, f"{word} --help")[1]
+            assert max(map(len, output.splitlines())) < width, words
+    monkeypatch.setenv("COLUMNS", "80")
+    command = (
+        "sweep_pong.py --sweep learning_rate=1e-4..1e-2:log \\\n      --sweep gamma=0.98,0.99\n      ranges of your own"
+    )
+    assert command in run("sweep_pong.py", "--help")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "first", "groups"),
+    [
+        (
+            "train.py pg",
+            "iterations timesteps preset seeds num-workers name resume",
+            "learning network experience speed evaluation storage ray",
+        ),
+        (
+            "sweep_pong.py",
+            "iterations timesteps time-budget-s num-samples preset sweep set seeds num-workers name resume smoke-test"
+            " dry-run",
+            "search speed evaluation storage ray",
+        ),
+    ],
+)
+def test_help_begins_with_what_everybody_needs_and_has_all_else_in_groups(words, first, groups, run):
+    program, _, word = words.partition(" ")
+    boxes = re.split(r"^ (\w+ )?options +$", run(program, f"{word} --help")[1], flags=re.MULTILINE)[1:]
+    assert [name.strip() for name in boxes[2::2]] == groups.split()
+    assert re.findall(r"^  --([\w-]+)", boxes[1], re.MULTILINE) == first.split()
 
 
 def test_help_of_train_shows_a_presets_values(run):
