@@ -14,6 +14,7 @@ from experiments.ask.command_line import COMMANDS
 from experiments.benchmark import BENCHMARKS
 from experiments.plan.learners import LEARNERS, learner_typed
 from experiments.plan.spaces import space_of
+from experiments.read.trial import STATES
 from tests.helpers.programs import ROOT, call, write_a2c
 
 PROGRAMS = {path.name for path in (ROOT / "experiments").glob("*.py")} - {"__init__.py"}
@@ -53,6 +54,11 @@ def test_the_readme_is_a_page_and_has_the_one_line_that_ci_runs():
 def test_the_changelog_begins_with_the_version_that_is_installed():
     versions = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert versions[0] == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+
+
+def test_the_states_of_a_trial_are_those_that_the_page_explains():
+    (row,) = re.findall(r"^\| `state` \| (.*) \|$", (ROOT / "docs" / "python.md").read_text(), re.MULTILINE)
+    assert re.sub(r" \([^)]*\)", "", row).split(", ") == [*STATES]
 
 
 def anchors(page):

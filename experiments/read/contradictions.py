@@ -14,7 +14,7 @@ from experiments.plan.learners import learner_named
 from experiments.plan.trial_names import number_of
 from experiments.read.experiments import Experiment
 from experiments.read.rows import lines
-from experiments.read.trial import ENDED, Trial, saved_iteration
+from experiments.read.trial import ENDED, TIME_IS_UP, Trial, saved_iteration
 from experiments.record.decisions import best, dropped
 from experiments.record.folders import DECISIONS, ERROR, EXCHANGES, PARAMS, RECORD, RESULTS, WINNER
 from experiments.record.spec import ALL_DONE
@@ -54,7 +54,7 @@ def _rows(experiment: Experiment) -> Iterator[str]:
         for last, after in itertools.pairwise([begin - 1, *iterations, max([end, *iterations]) + 1]):
             if after - last > 1:
                 yield f"{trial.name}: {RESULTS} lacks iterations {last + 1} to {after - 1}"
-        cut_off = trial.state not in ENDED
+        cut_off = trial.state not in (*ENDED, TIME_IS_UP)
         if (others := len(lines(trial.folder / RESULTS)) - len(trial.rows)) > cut_off:
             yield f"{trial.name}: {RESULTS} has {others} lines that repeat an iteration, or are no row"
         for before, row in itertools.pairwise([*([] if experiment.spec.fork_of else [{}]), *trial.rows]):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from experiments.plan.learners import LEARNERS, is_learner
 from experiments.read.rows import tune_statuses
-from experiments.read.trial import AT_END, ENDED, OVER, Trial, rank, read_trial, together
+from experiments.read.trial import AT_END, ENDED, OVER, TIME_IS_UP, Trial, rank, read_trial, together
 from experiments.record import folders, lock
 from experiments.record.decisions import (
     Decision,
@@ -49,11 +49,13 @@ class Experiment:
 
     @property
     def state(self) -> str:
-        """Running now, interrupted, failed (ended, with a failed trial) or finished."""
+        """Running now, interrupted, time is up, failed (ended, with a failed trial) or finished."""
         if self.running:
             return "running"
         if not self.settled:
             return "interrupted"
+        if self.spec.ended == TIME_BUDGET and not self.over:
+            return TIME_IS_UP
         return "failed" if any(trial.state == "failed" for trial in self.trials) else "finished"
 
     @property

@@ -24,7 +24,10 @@ from trainables.metrics import METRIC, score_of
 
 OVER = ("TERMINATED", "ERROR")  # what Tune calls trials that it will not touch again unless it is told to
 AT_END = ("finished", "diverged", "failed")  # states of trials that have no more to play
-ENDED = (*AT_END, "stopped")  # or were stopped before the end of their budget; by a time budget, they have more to play
+ENDED = (*AT_END, "stopped")  # or were stopped before the end of their budget, as others were better
+TIME_IS_UP = "time is up"  # the time budget ended it: --resume goes on, as where something else interrupted it
+STATES = ("running", "failed", "finished", "diverged", "stopped", "paused", "waiting", TIME_IS_UP, "interrupted")
+"""What a trial's state is called wherever it is shown, the most telling first."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Trial:
     learner: str
     config: dict[str, Any]
     rows: list[dict[str, Any]]  # one per iteration, in order
-    state: str  # waiting, paused (at a rung), running, interrupted, or one of ENDED
+    state: str  # one of STATES
     error: str | None  # the last line of what went wrong
     rung: int  # rungs of halving at which it was among those that go on
     stopped_at: float  # by a scheduler, as others were better, in what the budget counts; infinity if by none
@@ -126,7 +129,7 @@ def read_trial(
     if done and spec.command:
         over = is_over(rows, spec, saved_iteration(folder))
     else:  # of a Tuner of somebody's own Tune's word alone counts
-        over = status in OVER or spec.ended == TIME_BUDGET
+        over = status in OVER and spec.ended != TIME_BUDGET
     if errors and not done and (status in (None, "ERROR") if out is None else out.score(number) is None):
         state = "failed"  # else it failed once, and went on
     elif out and not done:
@@ -138,7 +141,7 @@ def read_trial(
     elif running:
         state = "paused" if status == "PAUSED" else "running"
     else:
-        state = "interrupted"
+        state = TIME_IS_UP if spec.ended == TIME_BUDGET else "interrupted"
     scheduler, stopped_at = SCHEDULERS[spec.scheduler], math.inf
     if out:
         stopped_at = out.at

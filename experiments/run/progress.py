@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from ray import tune
 from ray.tune.experiment import Trial
+from ray.tune.progress_reporter import TrialProgressCallback
 from rich.console import Console, Group
 from rich.control import Control
 from rich.live import Live
@@ -18,7 +18,7 @@ from rich.table import Table
 
 from experiments.ask.budget import duration
 from experiments.plan.capacity import trials_of_round
-from experiments.read.trial import ended_as
+from experiments.read.trial import STATES, ended_as
 from experiments.record.spec import ExperimentSpec
 from experiments.run.tune_trials import trial_number
 from trainables.metrics import METRIC
@@ -26,21 +26,18 @@ from trainables.metrics import METRIC
 PLAIN_INTERVAL_S = 10.0
 """Seconds between status lines where there is no terminal to redraw."""
 
-STATES = {Trial.RUNNING: "running", Trial.ERROR: "failed"}
-"""What Tune's states are called here. A trial in another one has ended ("finished", "stopped" before its budget was
-spent, "diverged"), or is "paused" at a rung or "waiting"."""
-
-ORDER = ("running", "failed", "finished", "diverged", "stopped", "paused", "waiting")
-"""The most telling states first."""
-
 COLUMNS = 78
 """Of a table with all columns that it has at 80; with less, the speed goes first, and then the bar."""
 
 
-class Progress(tune.Callback):
-    """A table that follows all trials: live in a terminal, else a status line now and then."""
+class Progress(TrialProgressCallback):
+    """A table that follows all trials: live in a terminal, else a status line now and then.
+
+    It replaces Tune's own, which says "completed" of a trial that never began.
+    """
 
     def __init__(self, spec: ExperimentSpec, planned_s: float | None = None) -> None:
+        super().__init__()
         self.budget, self.time_budget_s, self._rungs = spec.budget, spec.time_budget_s or math.inf, spec.rungs
         self._unit = "steps" if spec.timesteps else "iterations"
         self._configurations, self._planned_s = len(spec.configurations), planned_s
@@ -55,6 +52,9 @@ class Progress(tune.Callback):
             self._printed = -math.inf  # draw at once
             self._live = Live(console=Console(), auto_refresh=False, transient=True)
             self._live.start()
+
+    def on_trial_complete(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
+        """Say nothing."""
 
     def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
         now = time.monotonic()
@@ -176,17 +176,17 @@ class Progress(tune.Callback):
         if trial.status == Trial.TERMINATED:
             return ended_as([trial.last_result], self.budget)
         paused = trial.status == Trial.PAUSED and METRIC in trial.last_result
-        return "paused" if paused else STATES.get(trial.status, "waiting")
+        return "paused" if paused else {Trial.RUNNING: "running", Trial.ERROR: "failed"}.get(trial.status, "waiting")
 
     def _counts(self, trials: Iterable[Trial]) -> str:
         """``2 running, 1 finished, 4 stopped, 1 paused, 1 waiting``."""
         found = Counter(map(self._state, trials))
-        return ", ".join(f"{found[state]} {state}" for state in ORDER if found[state])
+        return ", ".join(f"{found[state]} {state}" for state in STATES if found[state])
 
     def _most_telling(self, trials: list[Trial], count: int) -> list[Trial]:
         """Those of the most telling states, and of these the best; all in their usual order."""
         ranked = sorted(
-            trials, key=lambda trial: (ORDER.index(self._state(trial)), -trial.last_result.get(METRIC, -math.inf))
+            trials, key=lambda trial: (STATES.index(self._state(trial)), -trial.last_result.get(METRIC, -math.inf))
         )
         return sorted(ranked[:count], key=trial_number)
 

@@ -9,12 +9,12 @@ from experiments.read import saved_policies
 from experiments.read.configurations import Configuration, varied
 from experiments.read.experiments import Experiment
 from experiments.read.luck import confirmations, verdict
-from experiments.read.next_command import next_command, watch_command
+from experiments.read.next_command import next_command
 from experiments.read.statistics import mean_interval
 from experiments.read.trial import rank
 from experiments.record.folders import WINNER_FILM
 from experiments.show.page import Page
-from experiments.show.summary import how_it_plays, winner_lines
+from experiments.show.summary import how_it_plays, play_command, time_is_up, winner_lines
 from experiments.show.text import code, number, to_markdown
 from trainables.checkpoints import FILM
 from trainables.texts import MAX_BYTES, open_regular
@@ -41,10 +41,13 @@ def add_answer(page: Page, experiments: Sequence[Experiment], configurations: Se
         f" {code(best.label(varied(configurations)))} ({best.learner}).",
         how_it_plays(experiment, code),
     ]
+    lines.append(time_is_up(experiment))
     lines += [verdict(found, code) for found in _confirmed(experiments)]
     if go_on := next_command(experiment.folder, experiment.spec, experiment.over):
         lines.append(f"Go on: {code(go_on)}")
-    lines += [f"See it play: {code(watch_command(experiment.folder, experiment.learner))}", f"Trials: {counts}."]
+    if play := play_command(experiment):
+        lines.append(f"See it play: {code(play)}")
+    lines.append(f"Trials: {counts}.")
     page.add("\n\n".join(line for line in lines if line))
 
 

@@ -14,13 +14,13 @@ from experiments.read.experiments import Experiment
 from experiments.read.luck import Lead, lead
 from experiments.read.next_command import confirm_command, plan_command, watch_command
 from experiments.read.statistics import mean_interval
-from experiments.read.trial import AT_END, Trial, arrived, mean_last
+from experiments.read.trial import AT_END, TIME_IS_UP, Trial, arrived, mean_last
 from experiments.record.folders import WINNER_FILM, display
 from experiments.show.tables import configuration_table, rung_table, span, trial_table, unit
 from experiments.show.text import line, number, print_table, say, without
 from trainables.metrics import METRIC
 from trainables.sampling.console import pong_settings
-from trainables.texts import printable
+from trainables.texts import counted, printable
 
 
 def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> list[str]:
@@ -41,13 +41,30 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
     won = experiment.winner is not None
     who = in_words([trial.number for trial in experiment.best_seeds]) if several else best.name
     lines = [f"{'Winner' if won else 'Leader'}: {mark(who)}" + (f" with {mark(settings)}" if settings else "") + "."]
-    if not won:
+    if not won and experiment.state != TIME_IS_UP:
         more = sum(trial.state not in AT_END for trial in leading)
         lines[0] += f" The sweep is not finished: {more} {'trial has' if more == 1 else 'trials have'} more to play."
     lines.append(how_it_plays(experiment, mark))
     if found := lead(experiment):
         lines.append(_certainty(found, experiment, mark))
     return lines
+
+
+def time_is_up(experiment: Experiment) -> str:
+    """What the end of the time budget has left out; empty unless it ended the experiment."""
+    if experiment.state != TIME_IS_UP:
+        return ""
+    spec = experiment.spec
+    left = len(spec.configs) - len(experiment.trials) + len(experiment.left)
+    more = f"{counted(left, 'trial')} of {len(spec.configs)} {'has' if left == 1 else 'have'} more to play"
+    games = ", and the winner's games are left out" if len(spec.rungs or []) > 1 and not experiment.winner else ""
+    return f"Time is up (--time-budget-s {spec.time_budget_s:g}): {more}{games}; --resume goes on."
+
+
+def play_command(experiment: Experiment) -> str:
+    """The command that has the best policy play; empty where no trial has a whole checkpoint."""
+    saved = any(saved_policies.of_trial(trial.folder) for trial in experiment.trials)
+    return watch_command(experiment.folder, experiment.learner) if saved else ""
 
 
 def plan_line(experiment: Experiment, mark: Callable[[str], str] = str) -> str:
@@ -136,6 +153,8 @@ def summarise(experiment: Experiment) -> int:
     """
     print_table(without(trial_table(experiment.trials), "experiment", "steps/s", "best", "area"))
     line()
+    if ended := time_is_up(experiment):
+        say(ended)
     found = winner_lines(experiment)
     if experiment.joined:
         _show_seeds(experiment, compared=bool(found))
@@ -161,7 +180,8 @@ def summarise(experiment: Experiment) -> int:
     line()
     line(f"Look:    {installed('tensorboard', '--logdir', where)}")
     line(f"Report:  {neighbour('results.py', 'report', where)}")
-    line(f"Play:    {watch_command(experiment.folder, experiment.learner)}")
+    if command := play_command(experiment):
+        line(f"Play:    {command}")
     if (film := experiment.folder / WINNER_FILM).is_file():
         line(f"Film:    {display(film)}")
     return 1 if failed else 0

@@ -16,6 +16,7 @@ from experiments.read.experiments import read_all, read_group
 from experiments.read.frame import Frames
 from experiments.read.luck import state_with_confirmation
 from experiments.read.next_command import best_command, next_command, watch_command
+from experiments.read.trial import TIME_IS_UP
 from experiments.record.folders import display
 from experiments.show.outputs import Format, put
 from experiments.show.tables import age, experiment_table
@@ -45,7 +46,7 @@ class List(Storage):
             line()
             line(f"Damaged {name}:  {reason}")
         for experiment in experiments:
-            if state_with_confirmation(experiment) in ("interrupted", "failed", "unconfirmed") and (
+            if state_with_confirmation(experiment) in ("interrupted", TIME_IS_UP, "failed", "unconfirmed") and (
                 command := next_command(experiment.folder, experiment.spec, over=False)
             ):
                 line()

@@ -11,8 +11,10 @@ import pytest
 
 from experiments import train
 from experiments.plan.learners import LEARNERS
+from experiments.read.experiments import read_experiment
 from experiments.record.lock import exclusive
 from experiments.record.spec import ExperimentSpec
+from experiments.show.summary import summarise
 from tests.helpers.programs import refused
 from tests.helpers.written_experiments import forked_from, write_experiment
 
@@ -158,6 +160,27 @@ def test_the_list_shows_every_experiments_state_and_how_to_go_on(tmp_path, monke
     assert shlex.split(commands["cut"])[2:] == ["pg", "--resume", "some store/cut"]
     assert shlex.split(commands["early"])[2:] == ["--resume", "some store/early"]
     assert run_results("list", "--storage-path", store)[1].count("interrupted") == 3, "the lock was given back"
+
+
+def test_an_end_by_the_time_budget_is_told_with_the_same_words_everywhere(tmp_path, monkeypatch, run_results, capsys):
+    monkeypatch.chdir(tmp_path)
+    trials = [({}, [-20], "running"), ({"seed": 1}, [-19], None)]
+    ended = {"planned": 3, "ended": "time budget", "time_budget_s": 90.0}
+    folder = write_experiment(tmp_path / "results", "short", "pg", trials, **ended)
+    said = "Time is up (--time-budget-s 90): 2 trials of 3 have more to play; --resume goes on."
+    summarise(read_experiment(folder))
+    summary = capsys.readouterr().out
+    assert said in " ".join(summary.split())
+    assert re.search(r"00000_seed=0 +time is up +1", summary)
+    assert re.search(r"00001_seed=1 +stopped +1", summary), "by a scheduler"
+    listed = run_results("list")[1]
+    assert re.search(r"short +time is up +pg +1/3", listed)
+    assert re.search(r"Resume short:  .*sweep_pong.py --resume results/short\n", listed)
+    run_results("report", "short")
+    report = (folder / "report.md").read_text(encoding="utf-8")
+    assert said in report
+    assert "--resume results/short" in report
+    assert "short,00000_seed=0,0,pg,time is up," in run_results("table", "short")[1]
 
 
 def test_the_list_tells_a_sweep_whose_confirmation_is_not_over(tmp_path, run_results, monkeypatch):

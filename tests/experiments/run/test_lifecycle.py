@@ -61,7 +61,7 @@ def test_restarts_share_the_time_budget(begun, clock, monkeypatch, capsys):
     folder, spec = begun
     given = []
 
-    def give_up(learner, folder, spec, signals, callbacks, verbose):
+    def give_up(learner, folder, spec, *more):
         given.append(spec.time_budget_s)
         clock[0] += 40
         raise RuntimeError("Caught unexpected exception")
@@ -96,7 +96,7 @@ def test_why_an_experiment_ended_is_noted(
     asked = {"planned": planned, "iterations": 20, "time_budget_s": seconds}
     folder = write_experiment(tmp_path / "r r", "sweep", "pg", trials, **asked)
 
-    def fit(learner, folder, spec, signals, callbacks, verbose):
+    def fit(learner, folder, spec, signals, *more):
         signals.received = received
 
     monkeypatch.setattr(tuner, "fit_once", fit)

@@ -86,7 +86,7 @@ def test_the_end_of_the_time_budget_leaves_nothing_to_be_played_again(ray_cluste
     spec.but(ended="time budget").write(folder)
     make_tuner(TRPO, folder, spec, {}, [TimeIsUpAt(5, stop)], stop=stop).fit()
     experiment = read_experiment(folder, running=False)
-    assert {trial.state for trial in experiment.trials} == {"stopped"}
+    assert {trial.state for trial in experiment.trials} == {"time is up"}
     assert max(trial.iterations for trial in experiment.trials) >= 5
     assert_all_saved(folder)
     assert "played again" not in "".join(describe(restore(folder, spec)))

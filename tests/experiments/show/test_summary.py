@@ -49,7 +49,12 @@ def test_without_failures_the_status_is_0_and_without_results_there_is_no_best(t
     assert summarise(read_experiment(tmp_path / "good")) == 0
     assert "Failed" not in capsys.readouterr().err
     assert summarise(read_experiment(tmp_path / "empty")) == 0
-    assert "Best trial" not in capsys.readouterr().out
+    output = capsys.readouterr().out
+    assert "Best trial" not in output
+    assert "Play:" not in output, "there is no checkpoint"
+    write_checkpoint(tmp_path / "empty" / "00000_seed=0", "pg", 1, -20.0, 0)
+    summarise(read_experiment(tmp_path / "empty"))
+    assert re.search(r"Play: .*watch.py \S*empty\n", capsys.readouterr().out)
 
 
 class PlantErrorPickle(tune.Callback):
