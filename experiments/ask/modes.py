@@ -26,8 +26,8 @@ WHERE = {
     SMOKE_TEST: "with --smoke-test: what it runs is fixed",
     FORK: "with --fork: it starts with its origin's trials, settings and seeds, of which flags of settings change some",
     RESUME: "with --resume: an experiment keeps its settings; --fork starts one with others, --extend goes further",
-    EXTEND: "with --extend: an experiment keeps its settings and seeds; --fork starts one with other settings, and"
-    " `python experiments/results.py compare A,B` takes runs with other seeds as one",
+    EXTEND: "with --extend: an experiment keeps its settings and seeds; --fork starts one with other settings, and more"
+    " seeds are a new run with --seed and --seeds: `python experiments/results.py compare A,B` takes both as one",
 }
 """Each mode in words, and why other flags do not count in it."""
 

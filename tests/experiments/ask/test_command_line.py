@@ -99,7 +99,7 @@ TRAIN = {
     "pg --games-per-update 8": "games_per_update=8 is for whole games: set slots=0 too, or leave it out and set",
     "pg --rmsprop-decay 0.5": "rmsprop_decay=0.5 means nothing with optimiser=adam: it is for optimiser=rmsprop",
     "pg --fork first --preset=karpathy": "--preset does not count with --fork",
-    "pg --extend first --iterations 9 --seeds 3": "`python results.py compare A,B` takes runs with other seeds as one",
+    "pg --extend first --iterations 9 --seeds 3": "new run with --seed and --seeds: `python results.py compare A,B`",
     "pg --resume third": "Known: first, second",
     # where the run to be forked is looked for, however the flag is written
     "pg --fork third --storage-path elsewhere": "is an experiment of 'trpo'",
