@@ -73,15 +73,15 @@ a worker of PPO, advantages included | {share["PPO"]} | `rollout`
 a worker of TRPO, advantages included | {share["TRPO"]} | `rollout`
 the same with `coarse_coding` | {share["TRPO, coarse coding"]} | `rollout`
 whole updates of REINFORCE on 2 workers, 10 games | {whole} | `reinforce`
-what a game sends to the learner in the first updates, of 10 and of 60 games | {sent}, for the original's 10.24 \
+what a game sends to the learner, in the first updates of 10 and of 60 games | {sent}; the original 10.24 MB \
 (200 x 6,400 numbers of 8 bytes) | `reinforce`
-updates under Tune, with logs and checkpoints | {figure(tune)} of the time without | `tune`
+time of updates under Tune, with logs and checkpoints, over that without | {figure(tune)} | `tune`
 from `sweep_pong.py --smoke-test` to the first game | {first_s:.0f} s | `tune`
-modelled time of an update, for the real one, 1 and 2 workers | {model} | `simulate`
+modelled time of an update over the measured time, with 1 and 2 workers | {model} | `simulate`
 {cluster["games"]} games on 11 nodes of 18 cores | {cluster["s/update"]["middle"]:.1f} s by the model; the original \
 reports 10 s | `simulate`
-the first 10 iterations of TRPO by whole games, as in the original | {ours}; the original reports {theirs} s, \
-on 1 core and on 16 | `trpo`
+the first 10 iterations of TRPO by whole games, as in the original | {ours}; the original reports {theirs} s \
+on 1 and 16 cores | `trpo`
 """
     return table(["what", "figure", "`benchmark.py`"], [line.split(" | ") for line in lines.strip().splitlines()])
 
