@@ -74,8 +74,8 @@ SKIPPED = (
 )
 """Beginnings of entries that say nothing as a curve; the x-axis is ``timesteps_total``."""
 
-MEASURING = ("eval_interval", "eval_games")
-"""Settings of games that only measure, beside ``SPEED_ONLY`` those that train nothing."""
+OTHERS = {*SPEED_ONLY, "eval_interval", "eval_games", "seed"}
+"""Settings that are shown where they are swept: they train nothing, but for the seed, in which all trials differ."""
 
 FIRST = METRIC
 """The one tag without a family: TensorBoard shows it above the others."""
@@ -107,7 +107,7 @@ class TensorBoard(LoggerCallback):
 
     def __init__(self, experiment: Path, swept: Sequence[str]) -> None:
         self._experiment = experiment
-        self._left_out = {*SPEED_ONLY, *MEASURING}.difference(swept)
+        self._left_out = OTHERS.difference(swept)
         self._writers: dict[Trial, SummaryWriter] = {}
 
     def log_trial_start(self, trial: Trial) -> None:

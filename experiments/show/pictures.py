@@ -47,7 +47,7 @@ def pictures_of(folder: str | Path) -> list[Picture]:
     step = state.episodes.steps
     pictures = []
     if (folder / checkpoints.FILM).is_file():
-        pictures.append(Picture("eval/game", (folder / checkpoints.FILM).read_bytes(), step))
+        pictures.append(Picture("film/game", (folder / checkpoints.FILM).read_bytes(), step))
     if state.learner == PongPG.learner:
         settings = PGConfig.from_dict(state.config)
         pictures.append(Picture("policy/neurons", neurons_png(settings, arrays["theta"]), step))

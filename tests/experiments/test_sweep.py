@@ -9,13 +9,12 @@ from tensorboard.backend.event_processing.data_provider import MultiplexerDataPr
 from tensorboard.backend.event_processing.plugin_event_multiplexer import EventMultiplexer
 from tensorboard.context import RequestContext
 from tensorboard.plugins.base_plugin import TBContext
-from tensorboard.plugins.hparams import plugin_data_pb2
 from tensorboard.plugins.hparams.backend_context import Context
 
 from experiments.run.after_sweep import show_whether_everything_works
 from experiments.run.loggers import LAYOUT, tag
 from tests.helpers.programs import SWEEPS, call, done
-from tests.helpers.small_experiments import assert_tensorboard_shows, rows, trial_folders
+from tests.helpers.small_experiments import assert_tensorboard_shows, hyperparameters, rows, trial_folders
 
 pytestmark = pytest.mark.ray
 
@@ -65,12 +64,19 @@ def test_tensorboards_own_reader_finds_curves_over_steps_hyperparameters_and_pic
         charted = [chart[1] for charts in LAYOUT.values() for chart in charts.values()]
         missing = {name.rstrip("$") for names in charted for name in names} - set(events.Tags()["scalars"])
         assert missing <= {"policy/kl"}, "TRPO alone has it"
-        content = events.SummaryMetadata("_hparams_/session_start_info").plugin_data.content
-        hparams = plugin_data_pb2.HParamsPluginData.FromString(content).session_start_info.hparams
+        hparams = hyperparameters(trial)
         config = json.loads((trial / "params.json").read_text())
-        for name in ("num_workers", "cpus_per_worker", "placement", "game_timeout_s", "eval_interval", "eval_games"):
+        for name in (
+            "num_workers",
+            "cpus_per_worker",
+            "placement",
+            "game_timeout_s",
+            "eval_interval",
+            "eval_games",
+            "seed",
+        ):
             del config[name]
-        assert {*hparams} == {*config}, "neither speed nor measuring trains a policy, and nothing of it is swept"
+        assert {*hparams} == {*config}, "what others do is not swept"
         for name, value in config.items():
             shown = hparams[name]
             assert value == (shown.string_value if isinstance(value, str) else type(value)(shown.number_value)), name
@@ -84,7 +90,7 @@ def test_tensorboards_table_of_hyperparameters_begins_with_what_differs_and_the_
     first, second = (
         json.loads((each / "params.json").read_text()) for each in trial_folders(smoke[0] / "results/smoke")
     )
-    different = {name for name in first if first[name] != second[name]}
+    different = {name for name in first if first[name] != second[name]} - {"seed"}
     assert len(different) > 1
     assert {info.name for info in shown.hparam_infos[: len(different)]} == different
     columns = [metric.name.tag for metric in shown.metric_infos]

@@ -9,6 +9,7 @@ from pathlib import Path
 from PIL import Image
 from ray import tune
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.plugins.hparams import plugin_data_pb2
 
 from experiments.ask.flags import RunFlags
 from experiments.read.restored import restore
@@ -123,6 +124,12 @@ def same(left, right):
         assert [*map(untimed, rows(mine))] == [*map(untimed, rows(other))]
 
 
+def hyperparameters(trial):
+    """What TensorBoard's reader finds in a trial's folder."""
+    content = EventAccumulator(str(trial)).Reload().SummaryMetadata("_hparams_/session_start_info").plugin_data.content
+    return plugin_data_pb2.HParamsPluginData.FromString(content).session_start_info.hparams
+
+
 def assert_tensorboard_shows(trial):
     """Of a trial that had its first evaluation, running or ended; returns its events."""
     events = EventAccumulator(str(trial)).Reload()
@@ -132,7 +139,7 @@ def assert_tensorboard_shows(trial):
     assert {tag.split("/")[0] for tag in tags} == families
     assert "policy/entropy" in tags, "of both learners"
     assert "custom_scalars__config__" in events.Tags()["tensors"]
-    game = events.Images("eval/game")[0]
+    game = events.Images("film/game")[0]
     assert game.step == events.Scalars("eval/return_sampled_mean")[0].step > 0
     assert Image.open(io.BytesIO(game.encoded_image_string)).n_frames > 1
     if learner == "pg":

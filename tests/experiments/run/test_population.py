@@ -13,7 +13,7 @@ from experiments.read.contradictions import contradictions
 from experiments.read.experiments import read_experiment
 from experiments.record.decisions import Exchange, read_exchanges, write_exchanges
 from experiments.run.population import Population
-from tests.helpers.small_experiments import PAIR, fit, iterations, newest_arrays, rows, trial_folders
+from tests.helpers.small_experiments import PAIR, fit, hyperparameters, iterations, newest_arrays, rows, trial_folders
 from tests.helpers.trials import assert_same
 from trainables import checkpoints
 
@@ -37,6 +37,7 @@ def test_who_copies_keeps_its_workers_and_its_seed(pair):
     (copy,) = exchange.copies
     assert (exchange.at, copy.trial, copy.donor) == (2, 0, 1)
     trial, donor = trial_folders(pair)
+    assert {"num_workers", "seed"} <= {*hyperparameters(trial)}, "TensorBoard's table has them, as they are swept"
     arrays, state = checkpoints.load(trial / checkpoints.folder_name(copy.target), "trpo")
     given, origin = checkpoints.load(donor / checkpoints.folder_name(copy.source), "trpo")
     assert_same(arrays, given)

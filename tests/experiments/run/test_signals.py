@@ -153,7 +153,7 @@ def test_tensorboard_shows_a_running_and_a_killed_sweep_too(live):
 
 
 def has_pictures(trial):
-    return {"eval/game", "policy/neurons"} == {*EventAccumulator(str(trial)).Reload().Tags()["images"]}
+    return {"film/game", "policy/neurons"} == {*EventAccumulator(str(trial)).Reload().Tags()["images"]}
 
 
 @pytest.fixture
