@@ -6,6 +6,7 @@ Beside the workers stands the arithmetic of Ray's Pong notebook, dense and in fl
 import time
 from collections.abc import Callable, Iterator
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -14,14 +15,16 @@ import numpy as np
 from experiments.benchmarks import measure
 from experiments.benchmarks.measure import FRAME_SKIP, REINFORCE, Spread, Table
 from experiments.benchmarks.questions import Emulator, Rollout
+from experiments.plan.learners import LEARNERS
 from experiments.plan.resources import local_cpus
+from experiments.read import saved_policies
 from experiments.run.ray_session import start_ray
+from trainables import TRAINED
 from trainables.algorithms import make_algorithm
 from trainables.algorithms.reinforce import score_gradient
 from trainables.config import Config, PGConfig, TRPOConfig
 from trainables.learning.policies import BernoulliPolicy, FilteredWeights
 from trainables.learning.returns import discounted_returns, standardise
-from trainables.learning.running_stats import Moments
 from trainables.sampling.console import DOWN, UP, PongConsole
 from trainables.sampling.environments import PongPixels
 from trainables.sampling.frames import NUM_PIXELS, preprocess
@@ -52,11 +55,11 @@ def benchmark_rollout(flags: Rollout) -> Iterator[Table]:
     sides = {
         "emulator": measure.emulate,
         "REINFORCE": _timed(lambda game: worker.play_block(theta, [GameNumber(0, 0, game)]).steps),
-        "PPO": _timed(_segment_player(PGConfig())),
-        "TRPO": _timed(_segment_player(TRPOConfig(coarse_coding=False))),
-        "TRPO, coarse coding": _timed(_segment_player(TRPOConfig())),
-        "PPO, Ray's actor": _pooled(PGConfig()),
-        "TRPO, Ray's actor": _pooled(TRPOConfig()),
+        "emulator, a trained policy's moves": _timed(_replay(*_trained("pg"))),
+        "PPO": _timed(_segment_player("pg")),
+        "TRPO": _timed(_segment_player("trpo")),
+        "PPO, Ray's actor": _timed(_actor_player("pg")),
+        "TRPO, Ray's actor": _timed(_actor_player("trpo")),
         "dense oracle": _timed(lambda game: _dense_game(console, policy, theta, game)),
         "notebook": _timed(_notebook_player(policy, theta)),
     }
@@ -64,7 +67,7 @@ def benchmark_rollout(flags: Rollout) -> Iterator[Table]:
     rows = measure.shares(rates, "frames/s")
     for row in rows:
         row["of notebook"] = Spread.of(np.divide(rates[row["side"]], rates["notebook"]))
-    note = "PPO and TRPO play segments, others whole games. Ray's actors get theirs from a pool, as a trial's do."
+    note = "PPO and TRPO play segments with trained policies, others whole games with untrained ones."
     yield Table("One worker, with all that it computes of its steps", rows, note)
     _, *played = (_parts_of_a_game(worker, theta, GameNumber(1, 0, game)) for game in range(1 + flags.rounds))
     rows = []
@@ -93,32 +96,35 @@ def _worker(config: Config) -> tuple[Worker, Any]:
     return algorithm.worker_factory()(), algorithm.playing_weights(algorithm.init(np.random.default_rng(0)))
 
 
-def _segment_worker(config: PGConfig | TRPOConfig) -> tuple[Worker, Any]:
-    """As ``_worker``; TRPO's weights have a first game's filter."""
-    worker, weights = _worker(config)
+def _trained(learner: str) -> tuple[Worker, Any]:
+    """A worker and the trained policy of this package, whose games are those of most of a trial's life.
+
+    It was exported without TRPO's value, which a worker computes: an untrained one takes the same time.
+    """
+    worker, weights = saved_policies.policy_runner(saved_policies.find(Path(), f"{TRAINED.name}/{learner}")[0])
     if isinstance(weights, FilteredWeights):
-        weights = weights._replace(filter=Moments.of(worker.play(weights, GameNumber(0, 0, 0)).obs_nd).filter())
+        weights = weights._replace(value=_worker(TRPOConfig())[1].value)
     return worker, weights
 
 
-def _segment_player(config: PGConfig | TRPOConfig) -> Callable[[int], int]:
+def _segment_player(learner: str) -> Callable[[int], int]:
     """A function that plays some segments of one slot, a thousand steps in all."""
-    worker, weights = _segment_worker(config)
-    segments = max(1, 1024 // config.segment_length)
+    (worker, weights), length = _trained(learner), LEARNERS[learner].config_class().segment_length
+    segments = max(1, 1024 // length)
     slot: Slot | None = None
 
     def play(call: int) -> int:
         nonlocal slot
         for update in range(call * segments, (call + 1) * segments):
-            slot = worker.play_block(weights, (Segment(0, update, 0, config.segment_length, slot),)).slot
-        return segments * config.segment_length
+            slot = worker.play_block(weights, (Segment(0, update, 0, length, slot),)).slot
+        return segments * length
 
     return play
 
 
-def _pooled(config: PGConfig | TRPOConfig, slots: int = 8) -> Callable[[], float]:
-    """Frames per second of a worker in a process of Ray's, with its pool and all that travels between the two."""
-    _, weights = _segment_worker(config)
+def _actor_player(learner: str, slots: int = 8) -> Callable[[int], int]:
+    """The same by a worker in a process of Ray's, with its pool and all that travels between the two."""
+    (_, weights), config = _trained(learner), LEARNERS[learner].config_class()
     pool = RolloutPool(make_algorithm(config).worker_factory(), 1)
     left: list[Slot | None] = [None] * slots
 
@@ -127,7 +133,22 @@ def _pooled(config: PGConfig | TRPOConfig, slots: int = 8) -> Callable[[], float
         left[:] = [block.slot for block in pool.play(weights, segments)]
         return slots * config.segment_length
 
-    return _timed(play)
+    return play
+
+
+def _replay(worker: Worker, weights: Any) -> Callable[[int], int]:
+    """A function that plays the first 2,048 steps of one of its policy's games again, frame by frame, and no more."""
+    worker.play_block(weights, (Segment(0, 0, 0, 2048, None),))
+    played, console = bytes(worker.env.console.played), PongConsole()
+
+    def play(call: int) -> int:
+        console.reset(np.random.default_rng(0))
+        act = console.ale.act
+        for move in played:
+            act(move)
+        return len(played) // FRAME_SKIP
+
+    return play
 
 
 def _dense_game(console: PongConsole, policy: BernoulliPolicy, theta: Array, game: int) -> int:

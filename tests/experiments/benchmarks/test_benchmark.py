@@ -81,7 +81,7 @@ def test_a_table_on_80_columns_loses_no_letter(count, monkeypatch, capsys):
         (
             "rollout --rounds 1",
             "side",
-            [*("emulator", "REINFORCE", "PPO", "TRPO", "TRPO, coarse coding"), "PPO, Ray's actor", "TRPO, Ray's actor"],
+            [*("emulator", "REINFORCE"), "emulator, a trained policy's moves", *("PPO", "TRPO", "PPO, Ray's actor")],
         ),
         ("reinforce --rounds 1 --games-per-update 1", "side", ["serial, no Ray", "1 worker", "2 workers"]),
         ("simulate --updates 3", "workers", [1, 2]),
