@@ -41,8 +41,9 @@ def watch(
     if progress:
         earlier = [(name, play(runner)) for name, runner in _earlier(found, best)]
         shown = [*earlier, (f"iteration {best.iteration}", played[0])]
-        captions = [(name, f"return {game.episode_return:+.0f} in {game.length:,} steps") for name, game in shown]
-        gif = side_by_side([game.film for _, game in shown if game.film], captions)
+        films = [(name, game, game.film) for name, game in shown if game.film]
+        captions = [(name, film.score(game.episode_return, game.length)) for name, game, film in films]
+        gif = side_by_side([film for *_, film in films], captions)
     else:
         gif = film.gif(caption(played[0], f"after iteration {best.iteration}, {actions}"))
     write_out(out, gif)

@@ -129,7 +129,7 @@ class Replay(Again):
             line(f"Its first {before:,} steps were chosen by policies before that: --since has them made again")
         if not film.shots:
             raise ConfigError(f"from_step={self.from_step}: the game has {length:,} steps")
-        write_out(out, film.gif([score, str(wanted), "what the network sees:"]))
+        write_out(out, film.gif([film.score(episode_return, length), str(wanted), "what the network sees:"]))
         line(f"Film: {display(out.absolute())}")
 
     def _chosen(self, experiment: Experiment) -> Trial:

@@ -60,8 +60,10 @@ def evaluate(
     """Play a game of an evaluation: greedy from game ``sampled`` on, and filmed if it is the first."""
     (number,) = block
     game = measure(worker, weights, number, greedy=number.game >= sampled, filmed=number.game == 0)
-    lines = caption(game, f"after iteration {number.iteration - EVALUATION}, actions sampled")
-    return GameSummary(game.episode_return, game.length), game.film.gif(lines) if game.film else None
+    summary = GameSummary(game.episode_return, game.length)
+    if not game.film:
+        return summary, None
+    return summary, game.film.gif(caption(game, f"after iteration {number.iteration - EVALUATION}, actions sampled"))
 
 
 def play_evaluation(
@@ -78,8 +80,9 @@ def play_evaluation(
 
 
 def caption(game: MeasuredGame, circumstances: str) -> list[str]:
-    """The lines above a film's right half."""
-    return [f"return {game.episode_return:+.0f} in {game.length:,} steps", circumstances, "what the network sees:"]
+    """The lines above the right half of the game's film."""
+    assert game.film
+    return [game.film.score(game.episode_return, game.length), circumstances, "what the network sees:"]
 
 
 def mean_with_interval(returns: Sequence[float], pong: bool) -> tuple[float, float, float]:

@@ -44,11 +44,18 @@ class Shot(NamedTuple):
 
 
 class Film(NamedTuple):
-    """The shots of a game, so many seconds apart; ``palette`` (256, 3) has the colours of the console's numbers."""
+    """The shots of a game, at these agent steps; ``palette`` (256, 3) has the colours of the console's numbers."""
 
     shots: list[Shot]
     palette: Array
-    shot_s: float
+    shot_s: float  # from shot to shot
+    steps: range
+
+    def score(self, episode_return: float, length: int) -> str:
+        """How the game ended, and which part of it is shown, if not all: ``return -16; steps 1 to 360 of 1,674``."""
+        if (self.steps.start, self.steps.stop) == (0, length):
+            return f"return {episode_return:+.0f} in {length:,} steps"
+        return f"return {episode_return:+.0f}; steps {self.steps.start + 1:,} to {self.steps.stop:,} of {length:,}"
 
     def gif(self, caption: Sequence[str]) -> bytes:
         """The film as an animated GIF with up to three lines of text."""
@@ -71,8 +78,8 @@ def film_game(env: Any, played: bytes, looks: Sequence[Look], first_step: int = 
     """
     skip = env.console.frame_skip
     every = max(1, SHOT_FRAMES // skip)  # agent steps from shot to shot
-    film = Film([], UNUSED.copy(), every * skip / FRAMES_PER_SECOND)
     steps = range(first_step, min(len(played) // skip, first_step + every * max_shots), every)
+    film = Film([], UNUSED.copy(), every * skip / FRAMES_PER_SECOND, steps)
     replayed = islice(env.replay(played, np.random.default_rng()), steps.stop)
     for step, (observation, _) in enumerate(replayed):
         if step in steps:

@@ -22,7 +22,7 @@ from trainables.sampling.evaluation import (
     measure,
     summarise,
 )
-from trainables.sampling.film import SHOT_FRAMES
+from trainables.sampling.film import SHOT_FRAMES, Look, film_game
 from trainables.sampling.rollout import GameNumber
 from trainables.trainable import PongPG, PongTRPO
 
@@ -126,6 +126,19 @@ def test_a_film_plays_as_fast_as_the_console_whatever_an_agent_step_is(frame_ski
     shown = frames_of_shots(image, game.film.shot_s)
     assert len(shown) == len(game.film.shots)
     assert len(shown) * game.film.shot_s == pytest.approx(game.length * frame_skip / 60, abs=0.3)
+    assert (
+        game.film.score(game.episode_return, game.length) == f"return {game.episode_return:+.0f} in {game.length} steps"
+    )
+
+
+def test_the_caption_of_a_film_of_a_part_says_which_part(player):
+    worker, _ = player
+    worker.env.reset(np.random.default_rng(0))
+    while len(worker.env.console.played) < 4 * 500:
+        worker.env.step(0)
+    film = film_game(worker.env, bytes(worker.env.console.played), [Look(0, lambda seen: np.zeros((8, 8)), None)], 100)
+    assert film.score(-16, 1674) == "return -16; steps 101 to 460 of 1,674"
+    assert len(film.shots) == 180
 
 
 @PIXELS_ONLY
