@@ -145,7 +145,7 @@ def side_table(comparison: Comparison) -> Rows:
             {
                 "configuration": side.label,
                 "learner": configuration.learner,
-                "seeds": with_remarks(scores, configuration),
+                "random seeds": with_remarks(scores, configuration),
                 "mean return": number(float(values.mean()), 2),
                 "interquartile mean": number(interquartile_mean(values), 2),
                 "lowest": number(float(values.min()), 2),
@@ -163,7 +163,7 @@ def pair_table(pairs: Sequence[Pair]) -> Rows:
             "difference of means": _with_interval(pair.mean, "+.2f"),
             "of interquartile means": _with_interval(pair.interquartile, "+.2f"),
             "of areas": _with_interval(pair.area, "+.2f"),
-            "probability of improvement": _with_interval(pair.improvement, ".2f"),
+            "probability of improvement": _with_interval(pair.improvement, ".2f") if min(pair.seeds) > 1 else "",
         }
         for pair in pairs
     ]
@@ -191,7 +191,7 @@ def curves_figure(comparison: Comparison) -> Figure:
     label_time(below)
     for axes in (above, below):
         axes.set_xlim(left=0)
-        axes.set_ylabel("mean return in a window")
+        axes.set_ylabel(f"mean return in windows\nof {comparison.window:,} agent steps")
     legend_below(figure)
     return figure
 

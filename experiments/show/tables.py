@@ -54,7 +54,7 @@ def configuration_table(configurations: Sequence[Configuration], labels: Sequenc
         {
             "configuration": label,
             "learner": configuration.learner,
-            "seeds": with_remarks(sorted(trial.seed for trial in configuration.arrived), configuration),
+            "random seeds": with_remarks(sorted(trial.seed for trial in configuration.arrived), configuration),
             "steps": span([trial.steps for trial in configuration.arrived]),
             "mean of last": number(configuration.score),
             "95% interval": _interval(configuration.scores),

@@ -196,7 +196,7 @@ def check(rng, storage):
             for c, end in zip(found, ends, strict=True)
         ]
         assert Counter(map(str, have)) == obvious([each.folder for each in several])
-        counts = [(row["mean of last"], row["seeds"].count("stopped earlier")) for row in shown]
+        counts = [(row["mean of last"], row["random seeds"].count("stopped earlier")) for row in shown]
         means = [f"{c.score:,.1f}".replace("-", "\N{MINUS SIGN}") for c in found]
         assert [mean for mean, _ in counts] in (means, [mean.replace("\N{MINUS SIGN}", "-") for mean in means])
         assert [count for _, count in counts] == [bool(c.stopped) for c in found]

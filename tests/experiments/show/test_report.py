@@ -101,7 +101,7 @@ def test_the_report_joins_seeds_and_says_how_sure_their_mean_is(store, run_resul
     assert [shown["learner"] for shown in configurations] == ["pg", "trpo", "trpo", "pg"]
     expected = [[-9, -3, -12], [-18, -17, -16], [-19, -19.5, -20], [-20.5, -20, -20]]
     for shown, last in zip(configurations, expected, strict=True):
-        assert shown["seeds"] == "0 1 2"
+        assert shown["random seeds"] == "0 1 2"
         assert float(shown["mean of last"]) == pytest.approx(statistics.mean(last), abs=0.051)
         low, high = map(float, shown["95% interval"].split(" to "))
         half = 4.3027 * statistics.stdev(last) / 3**0.5  # by tables of Student's t

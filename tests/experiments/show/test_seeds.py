@@ -50,8 +50,8 @@ def test_a_seed_that_failed_is_left_out_of_the_mean_and_said_to_be(tmp_path):
     experiment = read_experiment(write_experiment(tmp_path, "failed", "pg", trials, **RECORD))
     assert [trial.number for trial in experiment.best_seeds] == [0, 1]
     first, second = configuration_table(best_configurations(experiment, 2), ["lucky", "steady"])
-    assert (first["seeds"], first["mean of last"], first["95% interval"]) == ("0 (1 without)", "5.0", "")
-    assert (second["seeds"], second["steps"]) == ("0, 1", "2,000")
+    assert (first["random seeds"], first["mean of last"], first["95% interval"]) == ("0 (1 without)", "5.0", "")
+    assert (second["random seeds"], second["steps"]) == ("0, 1", "2,000")
 
 
 @pytest.fixture
