@@ -51,6 +51,11 @@ def test_the_readme_is_a_page_and_has_the_one_line_that_ci_runs():
     assert "bash .ci/run" in (ROOT / ".github" / "workflows" / "tests.yml").read_text()
 
 
+def test_every_page_begins_with_the_question_that_it_answers():
+    first = {page.name: page.read_text().split("\n\n")[1] for page in (ROOT / "docs").glob("*.md")}
+    assert not [name for name, paragraph in first.items() if "?" not in paragraph]
+
+
 def test_the_changelog_begins_with_the_version_that_is_installed():
     versions = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert versions[0] == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
