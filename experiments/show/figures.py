@@ -24,7 +24,7 @@ from trainables.texts import counted
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 INK, GREY = "#333333", "#bbbbbb"
 WIDTH = 6.2  # inches; two figures fit side by side on a screen
-RETURN = "score: mean return of the last 100,000 steps"
+RETURN = "score (last 100,000 steps)"
 GRID_POINTS = 200
 LEGEND_LETTERS = 70  # as many as fit into the width
 LEGEND_LINE = 0.21  # inches
@@ -168,9 +168,11 @@ def _draw(
 
 
 def _curve(trial: Trial, x: str, metric: str) -> tuple[np.ndarray, np.ndarray]:
-    """Where a trial has the metric, and what it is there."""
+    """Where a trial has the metric, and what it is there; rows between evaluations repeat the last one."""
     x_n, y_n = trial.curve(x), trial.curve(metric)
     there = np.isfinite(x_n) & np.isfinite(y_n)
+    if metric.startswith("eval/"):
+        there &= trial.curve("eval/iteration") == trial.curve("training_iteration")
     return x_n[there], y_n[there]
 
 

@@ -1,5 +1,7 @@
 """Learning curves of several seeds."""
 
+import json
+
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -79,3 +81,15 @@ def test_a_trial_that_halving_stopped_earlier_is_drawn_and_in_no_mean(tmp_path):
     (axes,) = learning_curves(by_configuration([read_experiment(folder)]), ["a"], "timesteps_total").axes
     assert [list(line.get_ydata()) for line in axes.lines] == [[-20, -19], [-20, -18, 9]]
     assert not axes.collections, "one trial has no band"
+
+
+def test_an_evaluation_is_one_point_though_rows_repeat_it(tmp_path):
+    folder = write_experiment(tmp_path, "some", "pg", [({}, [-20, -19, -18], "running")])
+    result = next(folder.glob("*/result.json"))
+    rows = [json.loads(line) for line in result.read_text().splitlines()]
+    for row, (after, value) in zip(rows, [(1, -20.0), (1, -20.0), (3, -9.0)], strict=True):
+        row |= {"eval/iteration": after, "eval/return_sampled_mean": value}
+    result.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    configurations = by_configuration([read_experiment(folder)])
+    (axes,) = learning_curves(configurations, ["a"], metric="eval/return_sampled_mean").axes
+    assert [(*line.get_xdata(), *line.get_ydata()) for line in axes.lines] == [(1000, 3000, -20, -9)]
