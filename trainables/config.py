@@ -58,8 +58,8 @@ class Config:
     question of speed only."""
 
     game_timeout_s: Positive = 600.0
-    """Seconds after which a worker that is still at its game counts as hung and is replaced. The longest game, 27,000
-    steps, takes some 10 s of a core, so a worker with a fiftieth of a core still makes it."""
+    """Seconds after which a worker that is still at its game counts as hung and is replaced. The longest game takes
+    some 10 s of a core, so a worker with a fiftieth of a core still makes it."""
 
     learner_threads: Count = 1
     """BLAS threads of the update. Apart from num_workers, because thread counts change sums in the last bit."""

@@ -206,6 +206,7 @@ def test_help_begins_with_what_everybody_needs_and_has_all_else_in_groups(words,
     boxes = re.split(r"^ (\w+ )?options +$", run(program, f"{word} --help")[1], flags=re.MULTILINE)[1:]
     assert [name.strip() for name in boxes[2::2]] == groups.split()
     assert re.findall(r"^  --([\w-]+)", boxes[1], re.MULTILINE) == first.split()
+    assert re.search(r"--iterations N +Iterations", boxes[1]), "and not updates, of which an iteration has several"
 
 
 def test_help_of_train_shows_a_presets_values(run):

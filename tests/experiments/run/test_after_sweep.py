@@ -128,8 +128,8 @@ def test_the_confirmation_comes_where_a_time_budget_ended_the_sweep_before_all_t
     assert [len(rows(trial)) for trial in trial_folders(again)] == [40, 40]
     assert "the sweep's, and fresh seeds' there" in output
     listed = call("results.py", "list")[1]
-    assert re.search(r"^short\s+finished", listed, re.MULTILINE)
-    assert "Resume" not in listed
+    assert re.search(r"^short\s+time is up", listed, re.MULTILINE)
+    assert re.findall(r"^Resume (\S+):", listed, re.MULTILINE) == ["short"]
 
 
 def test_a_winner_that_failed_after_its_games_plays_once_more(tmp_path, monkeypatch):
