@@ -64,6 +64,11 @@ class Experiment:
         return self.over or (not self.running and self.spec.ended in (ALL_DONE, TIME_BUDGET))
 
     @property
+    def goes_on(self) -> bool:
+        """Whether its trials go on with ``--resume``: not with a confirmation, for which scores stay as they are."""
+        return not self.over and not (self.spec.confirm and self.state == TIME_IS_UP)
+
+    @property
     def left(self) -> list[Trial]:
         """The trials with which ``--resume`` goes on: neither at their end nor stopped at a rung."""
 

@@ -58,7 +58,8 @@ def time_is_up(experiment: Experiment) -> str:
     left = len(spec.configs) - len(experiment.trials) + len(experiment.left)
     more = f"{counted(left, 'trial')} of {len(spec.configs)} {'has' if left == 1 else 'have'} more to play"
     games = ", and the winner's games are left out" if len(spec.rungs or []) > 1 and not experiment.winner else ""
-    return f"Time is up (--time-budget-s {spec.time_budget_s:g}): {more}{games}; --resume goes on."
+    then = "; --resume goes on" if experiment.goes_on else ""
+    return f"Time is up (--time-budget-s {spec.time_budget_s:g}): {more}{games}{then}."
 
 
 def play_command(experiment: Experiment) -> str:

@@ -46,7 +46,9 @@ class List(Storage):
             line()
             line(f"Damaged {name}:  {reason}")
         for experiment in experiments:
-            if state_with_confirmation(experiment) in ("interrupted", TIME_IS_UP, "failed", "unconfirmed") and (
+            state = state_with_confirmation(experiment)
+            ended_early = state in ("interrupted", "failed") or (state == TIME_IS_UP and experiment.goes_on)
+            if (ended_early or state == "unconfirmed") and (
                 command := next_command(experiment.folder, experiment.spec, over=False)
             ):
                 line()

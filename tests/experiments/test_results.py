@@ -181,6 +181,14 @@ def test_an_end_by_the_time_budget_is_told_with_the_same_words_everywhere(tmp_pa
     assert said in report
     assert "--resume results/short" in report
     assert "short,00000_seed=0,0,pg,time is up," in run_results("table", "short")[1]
+    ended["confirm"] = {"best": 1, "seeds": 2}
+    confirmed = write_experiment(tmp_path / "results", "confirmed", "pg", trials, **ended)
+    write_experiment(
+        tmp_path / "results", "confirmed-confirm", "pg", [({"seed": 2}, [-19], None)], confirms="confirmed"
+    )
+    summarise(read_experiment(confirmed))
+    assert "2 trials of 3 have more to play.\n" in capsys.readouterr().out, "for the confirmation they stay as they are"
+    assert "Resume confirmed" not in run_results("list")[1]
 
 
 def test_the_list_tells_a_sweep_whose_confirmation_is_not_over(tmp_path, run_results, monkeypatch):
