@@ -55,7 +55,7 @@ class CheckpointRef(NamedTuple):
     @property
     def in_training(self) -> str:
         """The score in words."""
-        words = f"{self.score:.1f} in training (games of its last 100,000 steps)"
+        words = f"{self.score:.1f} in training (latest games)"
         return words if np.isfinite(self.score) else "no game had ended in training"
 
     @property

@@ -133,7 +133,7 @@ def fresh_seeds(sweep: Experiment, asked: Confirm) -> ExperimentSpec:
 def show_confirmation(sweep: Experiment, confirm: Experiment) -> None:
     """Print both scores, and what they say."""
     found = confirmations(sweep, confirm)
-    print("Scores, mean returns of the last 100,000 steps: the sweep's, and fresh seeds' there and at their end")
+    print("Scores, mean returns of the latest games: the sweep's, and fresh seeds' there and at their end")
     print_table(confirmation_table(found))
     if origin := sweep.spec.fork_of:
         say(f"The sweep was forked from {origin.name}; fresh seeds train from scratch, which is another thing.")

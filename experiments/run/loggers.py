@@ -87,7 +87,7 @@ def _interval(kind: str) -> list[Any]:
 
 LAYOUT = {
     "Learning": {
-        "Score: mean return of the last 100,000 agent steps": ["Multiline", [f"{FIRST}$"]],
+        "Score: mean return of the latest games": ["Multiline", [f"{FIRST}$"]],
         "Evaluation, actions sampled (95% interval)": _interval("sampled"),
         "Evaluation, most probable actions (95% interval)": _interval("greedy"),
         "Entropy of the policy (nats)": ["Multiline", ["policy/entropy$"]],

@@ -24,7 +24,7 @@ from trainables.texts import counted
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 INK, GREY = "#333333", "#bbbbbb"
 WIDTH = 6.2  # inches; two figures fit side by side on a screen
-RETURN = "score (last 100,000 steps)"
+RETURN = "score: mean return of latest games"
 GRID_POINTS = 200
 LEGEND_LETTERS = 70  # as many as fit into the width
 LEGEND_LINE = 0.21  # inches

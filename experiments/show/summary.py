@@ -79,7 +79,7 @@ def seeds_in_words(trials: Sequence[Trial]) -> str:
     seeds = arrived(trials)
     said = {"diverged": " (diverged)", "failed": " (failed)"}
     each = ", ".join(f"{t.last:.1f} with seed {t.seed}{said.get(t.state, '')}" for t in seeds)
-    text = f"After {span([trial.steps for trial in seeds])} agent steps the games of the last 100,000 returned {each}"
+    text = f"After {span([trial.steps for trial in seeds])} agent steps the latest games returned {each}"
     if len(seeds) < 2:
         return f"{text}."
     low, high = mean_interval(np.array([trial.last for trial in seeds]))
@@ -90,7 +90,7 @@ def ending(trial: Trial) -> str:
     """How a trial plays by its last training games, and whether it diverged or failed then."""
     if not trial.diverged:
         then = ", and then it failed" if trial.state == "failed" else ""
-        return f"the games of its last 100,000 steps returned {trial.last:.1f}{then}"
+        return f"its latest games returned {trial.last:.1f}{then}"
     before = f"; before, they returned {trial.rows[-2][METRIC]:.1f}" if trial.rows[1:] else ""
     return f"it diverged, which counts as {trial.last:.1f}{before}"
 

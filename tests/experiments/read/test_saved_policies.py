@@ -37,9 +37,7 @@ def test_a_trial_without_a_checkpoint_is_said_to_have_none_yet(trial):
 
 def test_a_policy_that_ended_no_game_has_no_score(trial, tmp_path):
     checkpoint = write_checkpoint(trial, "pg", 1, -20.0, evaluated=1)
-    assert (
-        saved_policies.find(tmp_path, "first")[0].in_training == "-20.0 in training (games of its last 100,000 steps)"
-    )
+    assert saved_policies.find(tmp_path, "first")[0].in_training == "-20.0 in training (latest games)"
     with edited_state(checkpoint) as state:
         state["episodes"]["recent_returns"] = []
     assert saved_policies.find(tmp_path, "first")[0].in_training == "no game had ended in training"

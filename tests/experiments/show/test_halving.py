@@ -47,7 +47,7 @@ def test_the_winner_went_furthest_and_need_not_have_the_highest_return(halved):
 def test_the_end_says_who_won_how_it_plays_and_how_sure_that_is(halved, capsys):
     name, play, sure, *_ = winner_lines(read_experiment(halved))
     assert name == "Winner: 00001_seed=1 with seed=1."
-    assert "After 3,000 agent steps the games of its last 100,000 steps returned -16.0" in play
+    assert "After 3,000 agent steps its latest games returned -16.0" in play
     assert "after iteration 2 of 3: -3.0 with the most probable action (-6.0 to 0.0); 95% intervals" in play
     assert "3 trials were last compared, at 2 iterations, it led 00000_seed=0 by 3.0 points" in sure
     assert "more than the luck of the games alone, up to 0.3 with 95%" in sure

@@ -35,7 +35,7 @@ def test_the_summary_shows_every_trial_the_best_one_and_what_failed(tmp_path, ca
         "00002_seed=2": ["failed", "1", "1,000"],
         "00003_seed=3": ["interrupted", "1", "1,000"],
     }
-    assert "Best trial: 00001_seed=1; the games of its last 100,000 steps returned -12.0\n" in output
+    assert "Best trial: 00001_seed=1; its latest games returned -12.0\n" in output
     assert re.search(
         r"Checkpoint: \S*some sweep/00001_seed=1/checkpoint_000001, of iteration 1; later ones are on none", output
     )
