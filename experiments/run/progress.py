@@ -22,6 +22,7 @@ from experiments.read.trial import STATES, ended_as
 from experiments.record.spec import ExperimentSpec
 from experiments.run.tune_trials import trial_number
 from trainables.metrics import METRIC
+from trainables.texts import counted
 
 PLAIN_INTERVAL_S = 10.0
 """Seconds between status lines where there is no terminal to redraw."""
@@ -39,7 +40,7 @@ class Progress(TrialProgressCallback):
     def __init__(self, spec: ExperimentSpec, planned_s: float | None = None) -> None:
         super().__init__()
         self.budget, self.time_budget_s, self._rungs = spec.budget, spec.time_budget_s or math.inf, spec.rungs
-        self._unit = "steps" if spec.timesteps else "iterations"
+        self._unit = "step" if spec.timesteps else "iteration"
         self._configurations, self._planned_s = len(spec.configurations), planned_s
         self._live: Live | None = None
         self._start = self._printed = 0.0
@@ -96,7 +97,7 @@ class Progress(TrialProgressCallback):
         elapsed = time.monotonic() - self._start
         parts = [f"{duration(elapsed)}: {self._counts(trials)}"]
         if best:
-            score, steps = f"{best.last_result[METRIC]:.1f}", f"{self._done(best):,} {self._unit}"
+            score, steps = f"{best.last_result[METRIC]:.1f}", counted(self._done(best), self._unit)
             parts.append(f"best {score} ({trial_number(best)})" if trials[1:] else f"return {score}, {steps}")
         if (left := self._left(trials)) is not None:
             parts.append(f"at most {duration(left)} left")
@@ -140,7 +141,7 @@ class Progress(TrialProgressCallback):
         shown = self._most_telling(trials, max(1, console.height - 5))  # header, rest, status, which may wrap
         named = room >= 40 and max(map(len, map(str, shown)), default=0) <= room
         end = self._rungs[self._round(trials)[0]] if self._rungs else self.budget.limits[self.budget.time_attr]
-        columns = ["trial", "state", "return", self._unit]
+        columns = ["trial", "state", "return", f"{self._unit}s"]
         columns += ["", "left"] if room >= -9 else ["left"]
         columns += ["steps/s"] if room >= 0 else []
         columns += ["workers"] if self._rungs and room >= 20 else []  # halving gives a trial more than it asks for
@@ -153,7 +154,7 @@ class Progress(TrialProgressCallback):
                 "trial": str(trial) if named else trial_number(trial),
                 "state": self._state(trial),
                 "return": _number(result, METRIC, ".1f"),
-                self._unit: f"{done:,}" if over else f"{done:,}/{end:,}",
+                columns[3]: f"{done:,}" if over else f"{done:,}/{end:,}",
                 "": "" if over else ProgressBar(end, min(done, end), width=12),
                 "left": self._time_left(trial, end),
                 "steps/s": _number(result, "perf/steps_per_s", ".0f"),
