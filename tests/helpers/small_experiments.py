@@ -23,13 +23,14 @@ from trainables.config import TRPOConfig
 
 
 class InterruptAt(tune.Callback):
-    """Sends a signal when any trial comes to an iteration. At SIGUSR1 Tune by itself ends the experiment."""
+    """Sends a signal, once, when any trial comes to an iteration. At SIGUSR1 Tune by itself ends the experiment."""
 
     def __init__(self, iteration, number=signal.SIGUSR1):
-        self.iteration, self.number = iteration, number
+        self.iteration, self.number, self.sent = iteration, number, False
 
     def on_trial_result(self, iteration, trials, trial, result, **info):
-        if result["training_iteration"] == self.iteration:
+        if result["training_iteration"] == self.iteration and not self.sent:
+            self.sent = True  # a second SIGINT would end this process at once
             os.kill(os.getpid(), self.number)
 
 
