@@ -93,8 +93,7 @@ def load_policy(checkpoint: "str | Path | tune.Checkpoint", seed: int = 0) -> Tr
     """The policy of a checkpoint of ``PongPG`` or ``PongTRPO``, to play with; no pickle is opened.
 
     ``checkpoint`` is its folder, Tune's object (``result.checkpoint``), or the folder of a trial or of an experiment,
-    of which the checkpoint with the best score in training is taken. Actions are drawn from
-    ``seed``.
+    of which the checkpoint with the best score in training is taken. Actions are drawn from ``seed``.
 
     Raises CheckpointError, in one line, if there is none, or if it is damaged or of another learner.
     """

@@ -91,7 +91,7 @@ def ending(trial: Trial) -> str:
     if not trial.diverged:
         then = ", and then it failed" if trial.state == "failed" else ""
         return f"its latest games returned {trial.last:.1f}{then}"
-    before = f"; before, they returned {trial.rows[-2][METRIC]:.1f}" if trial.rows[1:] else ""
+    before = f"; before, its latest games returned {trial.rows[-2][METRIC]:.1f}" if trial.rows[1:] else ""
     return f"it diverged, which counts as {trial.last:.1f}{before}"
 
 
