@@ -12,6 +12,7 @@ SHORT = {
     "gae_lambda": "lam",
     "max_kl": "kl",
     "baseline_mix": "mix",
+    "segment_length": "seg",
     "games_per_update": "games",
     "timesteps_per_batch": "b",
     "num_workers": "w",

@@ -152,7 +152,8 @@ def summarise(experiment: Experiment) -> int:
 
     Returns the program's exit status: 1 if a trial failed, else 0.
     """
-    print_table(without(trial_table(experiment.trials), "experiment", "steps/s", "best", "area"))
+    less = ("iterations",) if experiment.spec.timesteps else ()
+    print_table(without(trial_table(experiment.trials), "experiment", *less, "steps/s", "best", "area"))
     line()
     if ended := time_is_up(experiment):
         say(ended)

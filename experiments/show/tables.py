@@ -120,11 +120,10 @@ def rung_table(experiment: Experiment) -> Rows:
         rows.append(
             {
                 f"at {unit(experiment)}": f"{decision.at:,}",
-                "compared": str(len(scores)),
-                "went on": str(len(went_on)),
+                "went on": f"{len(went_on)} of {len(scores)}",
                 "best": number(scores[went_on[0]]),
-                "last that went on": number(scores[went_on[-1]]),
-                "best that was stopped": number(max(stopped)) if stopped else "",
+                "last kept": number(scores[went_on[-1]]),
+                "best stopped": number(max(stopped)) if stopped else "",
                 "which": ("; " if configuration_of else " ").join(which),
             }
         )

@@ -148,7 +148,7 @@ def test_a_failed_trial_has_no_more_to_play_and_one_that_a_time_budget_stopped_h
 
 def test_the_report_shows_each_decision_and_names_as_the_best_no_trial_that_was_stopped_or_failed(halved):
     (row,) = rung_table(read_experiment(halved))
-    assert list(row.values()) == ["2", "3", "1", "-12.0", "-12.0", "-15.0", "00001"]
+    assert list(row.values()) == ["2", "1 of 3", "-12.0", "-12.0", "-15.0", "00001"]
     failed = write_experiment(halved.parent, "failed", "pg", [({}, [-20, -5.0], "RuntimeError: no luck")])
     text = report([read_experiment(failed), read_experiment(halved)]).text
     assert "## Who went on in `halved`" in text

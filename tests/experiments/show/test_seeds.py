@@ -74,7 +74,7 @@ def test_the_end_of_a_sweep_speaks_of_configurations(halved):
     assert "By their seeds that is 2.0 to 2.0 with 95%" in sure
     assert lead(experiment).seeds.value == 2.0
     (row,) = rung_table(experiment)
-    assert list(row.values()) == ["2", "3", "1", "-17.5", "-17.5", "-19.5", "00002, 00003"]
+    assert list(row.values()) == ["2", "1 of 3", "-17.5", "-17.5", "-19.5", "00002, 00003"]
     (result,) = halved.glob("00003_*/result.json")
     first, second, _ = result.read_text().splitlines()
     result.write_text(first + "\n" + second.replace('"done": false', '"diverged": 1, "done": true'))

@@ -9,8 +9,13 @@ import pytest
 from ray import tune
 
 from experiments.ask.flags import RunFlags
-from experiments.plan.learners import TRPO
+from experiments.plan.draws import draw
+from experiments.plan.learners import LEARNERS, TRPO
+from experiments.plan.resources import ClusterResources
+from experiments.plan.spaces import space_of
+from experiments.plan.trial_names import number_of, trial_name
 from experiments.read.experiments import read_experiment
+from experiments.record.decisions import Decision, write_decisions
 from experiments.record.lock import exclusive
 from experiments.run import lifecycle, tuner
 from experiments.show.summary import summarise
@@ -55,6 +60,28 @@ def test_without_failures_the_status_is_0_and_without_results_there_is_no_best(t
     write_checkpoint(tmp_path / "empty" / "00000_seed=0", "pg", 1, -20.0, 0)
     summarise(read_experiment(tmp_path / "empty"))
     assert re.search(r"Play: .*watch.py \S*empty\n", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
+def test_tables_of_a_default_sweep_are_no_wider_than_80_columns(learner, tmp_path, capsys):
+    cpus = ClusterResources((8,))
+    configs, swept = draw(learner, space_of(learner, "default", {}, cpus), 12, 0, cpus)
+    trials = [(config.to_dict(), [-20, -10.5 - index], "running") for index, config in enumerate(configs)]
+    record = {"scheduler": "halving", "rungs": [300_000, 999_000, 4_200_000], "timesteps": 4_200_000}
+    folder = write_experiment(tmp_path, "sweep", learner.name, trials, swept=swept, iterations=None, **record)
+    scores = [-10.5 - index for index in range(12)]
+    write_decisions(folder, [Decision(at=300_000, scores=scores, kept=[0, 1, 2, 3])])
+    for index, config in enumerate(configs):
+        trial = folder / f"{index:05d}_seed={config.seed}"
+        result = trial / "result.json"
+        result.write_text(result.read_text().replace(": 2000,", ": 4200000,").replace(": 4.0,", ": 1740.0,"))
+        trial.rename(folder / trial_name(number_of(index), config.to_dict(), swept))
+    summarise(read_experiment(folder, running=False))
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    tables = [line for line in lines if re.match(r"trial |at agent steps | *[\d,]+ +\d+ of |\d{5}_", line)]
+    assert len(tables) == 1 + 12 + 1 + 1
+    assert "4,200,000 29 min" in tables[1]
+    assert max(map(len, tables)) <= 80
 
 
 class PlantErrorPickle(tune.Callback):
