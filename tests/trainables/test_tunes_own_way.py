@@ -60,6 +60,7 @@ def run_config(folder, iterations):
     return tune.RunConfig(name="mine", storage_path=str(folder), stop=stop, checkpoint_config=every, verbose=0)
 
 
+@pytest.mark.slow
 def test_the_pages_tuner_with_asha_and_optuna_restored_has_a_best_checkpoint_that_plays(
     ray_cluster, tmp_path, monkeypatch
 ):
@@ -133,6 +134,7 @@ def rows_of_a_trial_alone(home, ray_cluster):
     trial.stop()
 
 
+@pytest.mark.slow
 def test_tuner_restore_after_a_kill_comes_to_the_rows_of_an_undisturbed_trial(rows_of_a_trial_alone, tmp_path):
     words = [sys.executable, "-c", KILLED]
     env = os.environ | {"KILL": "1", "TUNE_GLOBAL_CHECKPOINT_S": "0"}  # Tune writes its books after each iteration
