@@ -17,9 +17,9 @@ POLE = pong_trpo.PRESETS["cartpole"] | {"gamma": 0.99}
         (PongTRPO, POLE | {"hidden_sizes": (32, 32), "timesteps_per_batch": 1000}, 120, 16_000),
         pytest.param(PongTRPO, POLE | {"timesteps_per_batch": 2000}, 475, 240_000, marks=pytest.mark.slow),
         pytest.param(PongPG, pong_pg.PRESETS["default"], -10, 1_000_000, marks=pytest.mark.slow),
-        pytest.param(PongPG, pong_pg.PRESETS["karpathy"], -20.0, 3_000_000, marks=pytest.mark.slow),
+        pytest.param(PongPG, pong_pg.PRESETS["karpathy"], -19.8, 3_000_000, marks=pytest.mark.slow),
         pytest.param(PongTRPO, pong_trpo.PRESETS["default"], -10, 1_000_000, marks=pytest.mark.slow),
-        pytest.param(PongTRPO, pong_trpo.PRESETS["modular_rl"], -18, 800_000, marks=pytest.mark.slow),
+        pytest.param(PongTRPO, pong_trpo.PRESETS["modular_rl"], -17, 800_000, marks=pytest.mark.slow),
     ],
     ids=["pole", "pole solved", "pg", "pg karpathy", "trpo", "trpo modular_rl"],
 )
