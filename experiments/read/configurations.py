@@ -10,7 +10,8 @@ import numpy as np
 from experiments.plan.identity import ConfigurationKey
 from experiments.plan.trial_names import SHORT, number_of, short
 from experiments.read.experiments import Experiment
-from experiments.read.trial import Trial, arrived, mean_last, rank
+from experiments.read.standings import Standing, by_latest
+from experiments.read.trial import Trial
 from trainables.texts import printable
 
 ITERATION = ("slots", "segment_length", "updates_per_iteration")  # their product is an iteration's steps, of segments
@@ -44,9 +45,14 @@ class Configuration:
         return self.trials + self.stopped
 
     @property
+    def standing(self) -> Standing:
+        """Its trials by their latest results."""
+        return by_latest(self.trials)
+
+    @property
     def arrived(self) -> list[Trial]:
-        """The trials that have results; of these no seed that failed, unless all of them did."""
-        return arrived(self.trials)
+        """The trials by which it is judged."""
+        return self.standing.seeds
 
     @property
     def scores(self) -> np.ndarray:
@@ -55,8 +61,8 @@ class Configuration:
 
     @property
     def score(self) -> float:
-        """Mean over seeds; minus infinity without results, so that it ranks last."""
-        return mean_last(self.trials)
+        """Its score over the seeds; minus infinity without results."""
+        return self.standing.score
 
     @property
     def remarks(self) -> str:
@@ -86,9 +92,8 @@ def by_configuration(experiments: Iterable[Experiment]) -> list[Configuration]:
             of_one, run = runs.setdefault(trial.key, {}), (trial.seed, trial.forked_at)
             if run not in of_one or trial.iterations > of_one[run][1].iterations:
                 of_one[run] = experiment, trial
-    return sorted(
-        (_configuration([*each.values()]) for each in runs.values()), key=lambda c: rank(c.trials), reverse=True
-    )
+    found = [_configuration([*each.values()]) for each in runs.values()]
+    return sorted(found, key=lambda configuration: configuration.standing.order, reverse=True)
 
 
 def _configuration(runs: Sequence[tuple[Experiment, Trial]]) -> Configuration:
@@ -107,16 +112,15 @@ def _configuration(runs: Sequence[tuple[Experiment, Trial]]) -> Configuration:
 
 
 def best_configurations(sweep: Experiment, count: int) -> list[Configuration]:
-    """At most ``count`` of the configurations that have results: the sweep's best first, then those that halving kept
-    longest, and of these those with the highest scores."""
-    first = {trial.folder for trial in sweep.best_seeds}
+    """At most ``count`` of the configurations that have results, in the order of the sweep's standings.
 
-    def order(configuration: Configuration) -> tuple[bool, int]:
-        trials = configuration.trials
-        return any(trial.folder in first for trial in trials), max(trial.rung for trial in trials)
-
+    Where halving treated trials of equal settings apart, the best of them says where their configuration stands.
+    """
+    places: dict[ConfigurationKey, int] = {}
+    for place, standing in enumerate(sweep.standings):
+        places.setdefault(standing.trials[0].key, place)
     found = [configuration for configuration in by_configuration([sweep]) if len(configuration.scores)]
-    return sorted(found, key=order, reverse=True)[:count]
+    return sorted(found, key=lambda configuration: places[configuration.trials[0].key])[:count]
 
 
 def varied(configurations: Iterable[Configuration]) -> list[str]:

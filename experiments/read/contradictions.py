@@ -15,7 +15,7 @@ from experiments.plan.trial_names import number_of
 from experiments.read.experiments import Experiment
 from experiments.read.rows import lines
 from experiments.read.trial import ENDED, TIME_IS_UP, Trial, saved_iteration
-from experiments.record.decisions import best, dropped
+from experiments.record.decisions import decide, dropped
 from experiments.record.folders import DECISIONS, ERROR, EXCHANGES, PARAMS, RECORD, RESULTS, WINNER
 from experiments.record.spec import ALL_DONE
 from trainables.metrics import score_of
@@ -92,20 +92,21 @@ def _rungs(experiment: Experiment) -> Iterator[str]:
     """Scores at rungs that are not those of the rows there, and trials that went on although others were better."""
     spec, decisions = experiment.spec, experiment.decisions
     for index, decision in enumerate(decisions):
-        at, scores = decision.at, decision.scores
+        at = decision.at
         if [at] != (spec.rungs or [])[index : index + 1]:
             yield f"{DECISIONS}: its rung {index + 1} is none of {RECORD}"
             continue
         for trial in experiment.trials:
-            score, row = decision.score(trial.number), _row_at(trial, spec.budget.time_attr, at)
+            score, row = decision.scored.get(trial.number), _row_at(trial, spec.budget.time_attr, at)
             if row is None or dropped(decisions[:index], trial.number):
                 continue
             without = score is None and (row.get("diverged") or (trial.folder / ERROR).is_file())
             if score != score_of(row) and not without:
                 yield f"{trial.name}: {DECISIONS} has a score of {score} at {at}, {RESULTS} {score_of(row)}"
         count = trials_of_round(len(spec.configurations), index + 1)
-        if decision.kept != (kept := [*itertools.chain(*best(scores, spec.configurations, count))]):
-            yield f"{DECISIONS}: at {at} trials {decision.kept} went on, and by the scores there {kept} had to"
+        right = decide(at, decision.scores, spec.configurations, count)
+        if decision.kept != right.kept:
+            yield f"{DECISIONS}: at {at} trials {decision.kept} went on, and by the scores there {right.kept} had to"
 
 
 def _exchanges(experiment: Experiment) -> Iterator[str]:

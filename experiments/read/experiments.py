@@ -1,6 +1,5 @@
 """Experiments as they lie on disk, running, killed or finished: only text is read, and nothing is unpickled."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,14 +7,14 @@ from pathlib import Path
 
 from experiments.plan.learners import LEARNERS, is_learner
 from experiments.read.rows import tune_statuses
-from experiments.read.trial import AT_END, ENDED, OVER, TIME_IS_UP, Trial, rank, read_trial, together
+from experiments.read.standings import Standing, last_compared, standings, together
+from experiments.read.trial import ENDED, OVER, TIME_IS_UP, Trial, read_trial
 from experiments.record import folders, lock
 from experiments.record.decisions import (
     Decision,
     Exchange,
     WinnerGames,
     dropped,
-    mean,
     read_decisions,
     read_exchanges,
     read_winner,
@@ -84,45 +83,35 @@ class Experiment:
         return len(together(self.trials)) < len(self.trials)
 
     @cached_property
-    def furthest(self) -> list[Trial]:
-        """Of the trials that have results those that went on at most rungs; all of them without halving."""
-        played = [trial for trial in self.trials if trial.rows]
-        most = max((trial.rung for trial in played), default=0)
-        return [trial for trial in played if trial.rung == most]
-
-    @property
-    def compared_at_end(self) -> bool:
-        """Whether all that went furthest have ended, so that the best is chosen there, and not at their last rung."""
-        return all(trial.state in AT_END for trial in self.furthest)
+    def standings(self) -> list[Standing]:
+        """Its configurations that have results, the best first, as ``read/standings.py`` orders them."""
+        return standings(self.trials, self.spec, self.decisions)
 
     @cached_property
-    def best_seeds(self) -> list[Trial]:
-        """The seeds of the best configuration, by the mean of their latest returns; under halving of those that went
-        furthest, which are compared where they last met."""
-        leading = self.furthest
-        if self.compared_at_end or not leading[0].rung:
-            return max(together(leading), key=rank, default=[])
-        scores = self.decisions[leading[0].rung - 1].scores
+    def last_compared(self) -> list[Standing]:
+        """The standings where several configurations were last compared, the best first; empty if they never were."""
+        return last_compared(self.standings, self.trials, self.spec, self.decisions) if self.standings else []
 
-        def there(trials: Sequence[Trial]) -> tuple[bool, float]:
-            at_rung = mean(scores[trial.number] for trial in trials)
-            return any(trial.state != "failed" for trial in trials), -math.inf if at_rung is None else at_rung
+    @property
+    def leader(self) -> Standing | None:
+        """The best configuration; None without results."""
+        return next(iter(self.standings), None)
 
-        return max(together(leading), key=there)
+    @property
+    def leading(self) -> list[Standing]:
+        """The configurations that went on at as many rungs as the best one; all of them without halving."""
+        return [each for each in self.standings if each.rung == self.standings[0].rung]
 
     @property
     def best(self) -> Trial | None:
-        """The best seed of the best configuration. A trial that failed is behind all others."""
-        return max(self.best_seeds, key=lambda trial: rank([trial]), default=None)
+        """The best seed of the best configuration; None without results."""
+        return self.leader.best if self.leader else None
 
     @property
     def winner(self) -> Trial | None:
-        """The best trial of a halved sweep, once only one configuration is left, or none that is has more to play."""
-        leading = [trial for trial in self.trials if self.best and trial.rung == self.best.rung]
-        numbers = {trial.number for trial in leading}
-        left = [trials for trials in self.spec.configurations if numbers & {*trials}]  # as halving decides about them
-        over = len(left) == 1 or all(trial.state in AT_END for trial in leading)
-        return self.best if self.decisions and over else None
+        """The best trial of a halved sweep, once one configuration alone is left, or all that are left have ended."""
+        decided = len(self.leading) == 1 or all(each.at is None for each in self.leading)
+        return self.best if self.decisions and decided else None
 
 
 def read_experiment(folder: Path, running: bool | None = None) -> Experiment:

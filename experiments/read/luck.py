@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,75 +11,82 @@ from experiments.plan.identity import decisive
 from experiments.read import saved_policies
 from experiments.read.configurations import Configuration, best_configurations, by_configuration, varied
 from experiments.read.experiments import Experiment, read_experiment
+from experiments.read.standings import Standing
 from experiments.read.statistics import Estimate, difference
-from experiments.read.trial import Trial, together
 from experiments.read.windows import millions
-from experiments.record.decisions import mean
+from experiments.record.decisions import over_seeds
 from experiments.record.folders import RECORD
 from experiments.record.spec import Confirm
 from trainables.checks import ConfigError
 from trainables.texts import counted
 
-INTERVAL = 1.96  # standard errors of a 95% interval
 SUFFIX = "-confirm"  # what the confirmation's name adds to its sweep's
 
 
 class Lead(NamedTuple):
     """The best configuration of a halved sweep beside the next one, where they last met."""
 
-    next: list[Trial]  # a trial for each seed
-    at: int  # in the budget's time_attr
-    compared: int  # configurations
-    points: float  # difference of their mean returns
-    spread: float  # half the 95% interval of such a difference by the luck of the games alone; NaN if unknown
+    best: Standing
+    next: Standing  # the best of the others, which can be ahead of one that came further
+    games: float  # half the 95% interval of their difference by the luck of the games alone; NaN if unknown
     seeds: Estimate | None  # the difference with its 95% interval by their seeds, where both have several
+
+    @property
+    def points(self) -> float:
+        """By how much the best one's score was higher."""
+        return self.best.score - self.next.score
 
 
 def lead(experiment: Experiment) -> Lead | None:
     """None where nobody was compared with the best configuration."""
-    winner = experiment.best_seeds
-    if not winner or not experiment.decisions:
+    if not experiment.leader or not experiment.decisions:
         return None
-    at, scores = _last_compared(experiment)
-    means = [(_mean(scores, trials), trials) for trials in together(experiment.trials)]
-    compared = [(score, trials) for score, trials in means if score is not None]
-    others = [each for each in compared if each[1][0].key != winner[0].key]
-    mine = _mean(scores, winner)
-    if not others or mine is None:
+    numbers = {*experiment.leader.numbers}
+    ours = [standing for standing in experiment.last_compared if numbers & {*standing.numbers}]
+    others = [standing for standing in experiment.last_compared if not numbers & {*standing.numbers}]
+    if not ours or not others:
         return None
-    score, second = max(others, key=lambda each: (each[0], -each[1][0].number))
-    ours, theirs = (
-        {t.seed: scores[t.number] for t in sorted(seeds, key=lambda t: t.seed) if t.number in scores}
-        for seeds in (winner, second)
-    )
-    by_seeds = None
-    if min(len(ours), len(theirs)) > 1:
-        by_seeds = difference(np.array([*theirs.values()]), np.array([*ours.values()]), paired=[*ours] == [*theirs])
-    return Lead(second, at, len(compared), mine - score, _spread(second[0]), by_seeds)
+    best, second = ours[0], others[0]
+    if min(len(best.trials), len(second.trials)) > 1:
+        return Lead(best, second, math.nan, _by_seeds(experiment, best, second))
+    return Lead(best, second, _by_games(experiment, best, second), None)
 
 
-def _last_compared(experiment: Experiment) -> tuple[int, dict[int, float]]:
-    """Where several configurations were last compared, and the score of each trial there, by its number."""
-    last = [trial for trial in experiment.furthest if trial.state != "failed"]
-    ended = {trial.key for trial in last} if experiment.compared_at_end else set()
-    if len(ended) > 1 and experiment.best_seeds[0].key in ended:  # several went to the end
-        return (experiment.spec.rungs or [0])[-1], {trial.number: trial.last for trial in last}
-    for decision in reversed(experiment.decisions):
-        scores = {number: score for number, score in enumerate(decision.scores) if score is not None}
-        if sum(_mean(scores, trials) is not None for trials in together(experiment.trials)) > 1:
-            return decision.at, scores
-    return 0, {}
+def _by_seeds(experiment: Experiment, best: Standing, second: Standing) -> Estimate:
+    """The difference of two configurations' scores, by their seeds' there; paired where these are the same seeds."""
+    ours, theirs = (_scores_by_seed(experiment, standing) for standing in (best, second))
+    return difference(np.array([*theirs.values()]), np.array([*ours.values()]), paired=[*ours] == [*theirs])
 
 
-def _mean(scores: Mapping[int, float], seeds: Sequence[Trial]) -> float | None:
-    return mean(scores.get(trial.number) for trial in seeds)
+def _scores_by_seed(experiment: Experiment, standing: Standing) -> dict[int, float]:
+    """The scores by which a configuration was compared, by random seed."""
+    decision = next((each for each in experiment.decisions if each.at == standing.at), None)
+    found = {}
+    for trial in sorted(standing.trials, key=lambda trial: trial.seed):
+        found[trial.seed] = decision.scored[trial.number] if decision else trial.last
+    return found
 
 
-def _spread(trial: Trial) -> float:
-    """Of the difference of two means, each of as many games as this trial's newest checkpoint has, and as various."""
+def _by_games(experiment: Experiment, best: Standing, second: Standing) -> float:
+    """Half of Welch's interval of the difference of two trials' mean returns, by the games of each; NaN if unknown."""
+    time_attr = experiment.spec.budget.time_attr
+    ours, theirs = (_returns(standing, time_attr) for standing in (best, second))
+    if min(len(ours), len(theirs)) < 2:
+        return math.nan
+    found = difference(theirs, ours, paired=False)
+    return (found.high - found.low) / 2 or math.nan  # games that all return the same say nothing of luck
+
+
+def _returns(standing: Standing, time_attr: str) -> np.ndarray:
+    """Returns of the games behind a trial's score (n,): those of its kept checkpoint that is nearest to there."""
+    (trial,) = standing.trials[:1]
+
+    def distance(saved: saved_policies.CheckpointRef) -> float:
+        stands = {"training_iteration": saved.iteration, "timesteps_total": saved.state.episodes.steps}
+        return abs(stands[time_attr] - (standing.at or 0))
+
     found = saved_policies.of_trial(trial.folder)
-    returns = found[-1].state.episodes.scored_returns if found else []
-    return INTERVAL * math.sqrt(2 / len(returns)) * float(np.std(returns, ddof=1)) if len(returns) > 1 else math.nan
+    return np.array(min(found, key=distance).state.episodes.scored_returns if found else [])
 
 
 class Confirmation(NamedTuple):
@@ -95,7 +102,24 @@ class Confirmation(NamedTuple):
     @property
     def drop(self) -> float:
         """How much higher the sweep's score is: an estimate of its selection bias."""
-        return self.sweep - float(self.fresh.mean())
+        return self.sweep - self.fresh_score
+
+    @property
+    def fresh_score(self) -> float:
+        """The score over the fresh seeds, where the sweep's trial ended."""
+        return _score(self.fresh)
+
+    @property
+    def final_score(self) -> float:
+        """The score over the fresh seeds at their end; NaN until all came there."""
+        return _score(self.final)
+
+
+def _score(score_n: np.ndarray) -> float:
+    """A configuration's score over its seeds', of which there is one at least."""
+    score = over_seeds(map(float, score_n))
+    assert score is not None
+    return score
 
 
 def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
@@ -116,7 +140,7 @@ def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
         arrived = [t for t in trials if t.state in ("finished", "diverged") or t.rows[-1][time_attr] >= end]
         after = np.array([trial.score_at(time_attr, end) for trial in arrived])
         after = after[np.isfinite(after)]  # a first result can come after the end
-        before = float(np.mean([trial.score_at(time_attr, end) for trial in chosen.arrived]))
+        before = _score(np.array([trial.score_at(time_attr, end) for trial in chosen.arrived]))
         if len(after) and math.isfinite(before):
             final = [trial.last if confirm.over else math.nan for trial in trials if trial.state != "failed"]
             where = f"{millions(end)} steps" if time_attr == "timesteps_total" else counted(int(end), "iteration")
@@ -132,7 +156,7 @@ def verdict(found: Sequence[Confirmation], mark: Callable[[str], str] = str) -> 
     """
     if len(found) < 2 or not all(np.isfinite(c.final).all() for c in found):
         return ""
-    best, next_best = sorted(found, key=lambda c: float(c.final.mean()), reverse=True)[:2]
+    best, next_best = sorted(found, key=lambda c: c.final_score, reverse=True)[:2]
     names = varied(c.chosen for c in found)
     ahead = difference(next_best.final, best.final, paired=False)
     text = (

@@ -53,7 +53,7 @@ def best_command(experiment: Experiment) -> tuple[str, dict[str, Any]]:
     best = next(iter(best_configurations(experiment, 1)), None)
     if best is None:
         raise ConfigError(f"{experiment.name} has no results yet")
-    trial = max(best.arrived, key=lambda trial: trial.last)
+    trial = best.standing.best
     config = learner_named(experiment.learner).config_class.from_dict(trial.config)
     spec, budget, seeds = experiment.spec, experiment.spec.budget, sorted(best.seeds)
     command, left = train_command(experiment.learner, config, budget), spec.starts(trial.number)

@@ -1,7 +1,7 @@
-"""A trial as it lies on disk: its settings, its rows, how it ended, and how it ranks among others."""
+"""A trial as it lies on disk: its settings, its rows, and how it ended."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from experiments.plan.identity import ConfigurationKey, Left, decisive
 from experiments.plan.learners import config_class_of
 from experiments.read.rows import lines, read_rows
 from experiments.read.windows import area_under
-from experiments.record.decisions import Decision, Exchange, dropped, mean, passed
+from experiments.record.decisions import Decision, Exchange, dropped, passed
 from experiments.record.folders import ERROR, PARAMS, RESULTS, checkpoint_folders
 from experiments.record.models import Settings, read_model
 from experiments.record.spec import TIME_BUDGET, ExperimentSpec
@@ -87,6 +87,11 @@ class Trial:
         return score_of(self.rows[-1]) if self.rows else math.nan
 
     @property
+    def scored(self) -> bool:
+        """Whether a game had ended by its last row; before the first its score is the lowest that there is."""
+        return bool(self.rows) and self.rows[-1].get("episodes_total") != 0
+
+    @property
     def area(self) -> float:
         """Mean over agent steps, from where it ``began``, of the learning curve; see ``area_under``."""
         return area_under(self.curve(METRIC), self.curve("timesteps_total")) if self.rows else math.nan
@@ -130,7 +135,7 @@ def read_trial(
         over = is_over(rows, spec, saved_iteration(folder))
     else:  # of a Tuner of somebody's own Tune's word alone counts
         over = status in OVER and spec.ended != TIME_BUDGET
-    if errors and not done and (status in (None, "ERROR") if out is None else out.score(number) is None):
+    if errors and not done and (status in (None, "ERROR") if out is None else number not in out.scored):
         state = "failed"  # else it failed once, and went on
     elif out and not done:
         state = "stopped"
@@ -221,29 +226,3 @@ def saved_iteration(folder: Path) -> int:
         except checkpoints.CheckpointError:
             continue
     return 0
-
-
-def together(trials: Iterable[Trial]) -> list[list[Trial]]:
-    """Trials of one experiment or of several, those of a configuration in one experiment together."""
-    found: dict[tuple[Path, ConfigurationKey], list[Trial]] = {}
-    for trial in trials:
-        found.setdefault((trial.folder.parent, trial.key), []).append(trial)
-    return list(found.values())
-
-
-def arrived(trials: Iterable[Trial]) -> list[Trial]:
-    """Those seeds of a configuration that have results; of these none that failed, unless all of them did."""
-    played = [trial for trial in trials if trial.rows]
-    return [trial for trial in played if trial.state != "failed"] or played
-
-
-def rank(trials: Iterable[Trial]) -> tuple[bool, float]:
-    """By this the best configuration is the greatest: those whose seeds all failed are behind others, then the mean."""
-    seeds = arrived(trials)
-    return any(trial.state != "failed" for trial in seeds), mean_last(seeds)
-
-
-def mean_last(trials: Iterable[Trial]) -> float:
-    """The mean of the latest returns of the seeds of a configuration that ``arrived``; minus infinity without any."""
-    found = mean(trial.last for trial in arrived(trials))
-    return -math.inf if found is None else found

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import model_validator
 
@@ -32,9 +32,15 @@ class Decision(Model):
             raise ValueError(f"kept={self.kept} are no trials with a score")
         return self
 
-    def score(self, number: int) -> float | None:
-        """A trial's score."""
-        return self.scores[number] if number < len(self.scores) else None
+    @property
+    def scored(self) -> dict[int, float]:
+        """The scores of the trials that have one, by number."""
+        return scored(self.scores)
+
+
+def scored(scores: Sequence[float | None]) -> dict[int, float]:
+    """The scores that there are, by their trials' numbers."""
+    return {number: score for number, score in enumerate(scores) if score is not None}
 
 
 class Copy(Model):
@@ -124,21 +130,44 @@ def with_diverged(
     return found
 
 
-def mean(scores: Iterable[float | None]) -> float | None:
-    """A configuration's, over the seeds that have a score; None where none has."""
-    arrived = [score for score in scores if score is not None]
-    return math.fsum(arrived) / len(arrived) if arrived else None
+RULE = "mean"
+"""How the scores of a configuration's seeds become its own; ``over_seeds`` is the one place that does it."""
 
 
-def means(scores: Sequence[float | None], configurations: Sequence[Sequence[int]]) -> list[float | None]:
-    """Each configuration's ``mean``."""
-    return [mean(scores[trial] for trial in trials) for trials in configurations]
+def over_seeds(scores: Iterable[float | None]) -> float | None:
+    """A configuration's score by the ``RULE``, over the seeds that have one; None where none has."""
+    known = [score for score in scores if score is not None]
+    return math.fsum(known) / len(known) if known else None
 
 
-def best(scores: Sequence[float | None], configurations: Sequence[Sequence[int]], count: int) -> list[list[int]]:
-    """The trials that have a score of the ``count`` configurations with the highest means, the best first.
+class Ranked(NamedTuple):
+    """A configuration's place where the scores of trials were compared."""
 
-    Of equal ones the first is best.
+    score: float  # over its seeds
+    trials: list[int]  # those of its seeds that have a score, in their order
+    all_trials: list[int]  # also those that have none
+
+
+def ranking(scores: Mapping[int, float], configurations: Iterable[Sequence[int]]) -> list[Ranked]:
+    """The ``configurations`` (of each its trials) that have a score, the best first; of equal ones the first.
+
+    ``scores`` has those of the trials that have one, by number.
     """
-    scored = [(-mean, index) for index, mean in enumerate(means(scores, configurations)) if mean is not None]
-    return [[i for i in configurations[index] if scores[i] is not None] for _, index in sorted(scored)[:count]]
+    found = []
+    for trials in configurations:
+        known = [trial for trial in trials if trial in scores]
+        score = over_seeds(scores[trial] for trial in known)
+        if score is not None:
+            found.append(Ranked(score, known, [*trials]))
+    return sorted(found, key=lambda each: each.score, reverse=True)
+
+
+def decide(at: int, scores: Sequence[float | None], configurations: Sequence[Sequence[int]], count: int) -> Decision:
+    """What a rung decides: the best ``count`` of the configurations go on, with those of their seeds that have a score.
+
+    Raises ValueError if no trial has one.
+    """
+    kept = []
+    for each in ranking(scored(scores), configurations)[:count]:
+        kept += each.trials
+    return Decision(at=at, scores=[*scores], kept=kept)

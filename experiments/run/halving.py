@@ -6,7 +6,6 @@ Tune's ASHA promotes whoever comes first, so who wins depends on the cores. Here
 results at the rung and the trials' order, and holds from the moment at which it is written down.
 """
 
-import itertools
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ from experiments.ask.budget import duration
 from experiments.plan.capacity import trials_of_round
 from experiments.plan.learners import Learner
 from experiments.read.restored import RestoredTrial
-from experiments.record.decisions import Decision, best, dropped, read_decisions, with_diverged, write_decisions
+from experiments.record.decisions import decide, dropped, read_decisions, with_diverged, write_decisions
 from experiments.record.spec import ExperimentSpec
 from experiments.run.lending import Lending
 from experiments.run.ray_session import cluster_resources
@@ -78,15 +77,15 @@ class Halving(Rounds):
         """Decide, write it down, stop all but the best; and these too if the next round would take too long."""
         trials = {int(trial_number(trial)): trial for trial in tune_controller.get_trials()}
         configurations = self.spec.configurations
-        scores = self._scores(trials)
-        go_on = best(scores, configurations, trials_of_round(len(configurations), len(self._decisions) + 1))
-        kept = [*itertools.chain(*go_on)]
-        decision = Decision(at=self._rungs[len(self._decisions)], scores=scores, kept=kept)
+        count = trials_of_round(len(configurations), len(self._decisions) + 1)
+        decision = decide(self._rungs[len(self._decisions)], self._scores(trials), configurations, count)
         self._decisions.append(decision)
         self.write_down(write_decisions, self._decisions)
-        steps = (self._rungs[len(self._decisions)] - decision.at) * len({*kept} & {*waiting})
+        kept = {*decision.kept}
+        several = sum(not kept.isdisjoint(seeds) for seeds in configurations) > 1
+        steps = (self._rungs[len(self._decisions)] - decision.at) * len(kept & {*waiting})
         seconds, left = self._seconds(trials, steps), self._deadline - time.monotonic()
-        too_long = len(go_on) > 1 and seconds > left
+        too_long = several and seconds > left
         for index, trial in waiting.items():
             if too_long or index not in kept:
                 tune_controller.stop_trial(trial)

@@ -18,10 +18,12 @@ from rich.table import Table
 
 from experiments.ask.budget import duration
 from experiments.plan.capacity import trials_of_round
+from experiments.plan.trial_names import in_words
 from experiments.read.trial import STATES, ended_as
+from experiments.record.decisions import Ranked, ranking
 from experiments.record.spec import ExperimentSpec
 from experiments.run.tune_trials import trial_number
-from trainables.metrics import METRIC
+from trainables.metrics import METRIC, score_of
 from trainables.texts import counted
 
 PLAIN_INTERVAL_S = 10.0
@@ -41,7 +43,7 @@ class Progress(TrialProgressCallback):
         super().__init__()
         self.budget, self.time_budget_s, self._rungs = spec.budget, spec.time_budget_s or math.inf, spec.rungs
         self._unit = "step" if spec.timesteps else "iteration"
-        self._configurations, self._planned_s = len(spec.configurations), planned_s
+        self._configurations, self._planned_s = spec.configurations, planned_s
         self._live: Live | None = None
         self._start = self._printed = 0.0
         self._restored: float | None = None  # what of all budgets a resumed experiment had used up when it went on
@@ -91,19 +93,24 @@ class Progress(TrialProgressCallback):
 
     def _status(self, trials: list[Trial]) -> str:
         """``40 s: 2 running, 4 waiting | best -19.5 (00001) | at most 7 min left``."""
-        scored = [trial for trial in trials if METRIC in trial.last_result]
-        racing = [trial for trial in scored if not trial.is_finished()] if self._rungs else []
-        best = max(racing or scored, key=lambda trial: trial.last_result[METRIC], default=None)
         elapsed = time.monotonic() - self._start
         parts = [f"{duration(elapsed)}: {self._counts(trials)}"]
-        if best:
-            score, steps = f"{best.last_result[METRIC]:.1f}", counted(self._done(best), self._unit)
-            parts.append(f"best {score} ({trial_number(best)})" if trials[1:] else f"return {score}, {steps}")
+        if best := self._best(trials):
+            score = f"{best.score:.1f}"
+            steps = counted(self._done(trials[0]), self._unit)
+            parts.append(f"best {score} ({in_words(best.trials)})" if trials[1:] else f"return {score}, {steps}")
         if (left := self._left(trials)) is not None:
             parts.append(f"at most {duration(left)} left")
         elif self._planned_s:
             parts.append(f"about {duration(max(0.0, self._planned_s - elapsed))} left")
         return " | ".join(parts)
+
+    def _best(self, trials: list[Trial]) -> Ranked | None:
+        """The configuration that leads by its latest scores, under halving of those that still play."""
+        scored = [trial for trial in trials if METRIC in trial.last_result]
+        racing = [trial for trial in scored if not trial.is_finished()] if self._rungs else []
+        scores = {int(trial_number(trial)): score_of(trial.last_result) for trial in racing or scored}
+        return next(iter(ranking(scores, self._configurations)), None)
 
     def _left(self, trials: list[Trial]) -> float | None:
         """Seconds at the pace so far, or until the time budget is spent; None before this program's first result."""
@@ -124,8 +131,8 @@ class Progress(TrialProgressCallback):
 
     def _round(self, trials: list[Trial]) -> tuple[int, list[float]]:
         """The present round of halving, counted from 0, and how many trials play in each."""
-        alive, each = sum(not trial.is_finished() for trial in trials), len(trials) / self._configurations
-        counts = [trials_of_round(self._configurations, round_) * each for round_ in range(len(self._rungs or []))]
+        alive, each = sum(not trial.is_finished() for trial in trials), len(trials) / len(self._configurations)
+        counts = [trials_of_round(len(self._configurations), round_) * each for round_ in range(len(self._rungs or []))]
         return max((round_ for round_, count in enumerate(counts) if count >= alive), default=0), counts
 
     def _done(self, trial: Trial) -> int:

@@ -10,8 +10,8 @@ from experiments.read.configurations import Configuration, varied
 from experiments.read.experiments import Experiment
 from experiments.read.luck import confirmations, verdict
 from experiments.read.next_command import next_command
+from experiments.read.standings import by_latest
 from experiments.read.statistics import mean_interval
-from experiments.read.trial import rank
 from experiments.record.folders import WINNER_FILM
 from experiments.show.page import Page
 from experiments.show.summary import how_it_plays, play_command, time_is_up, winner_lines
@@ -55,12 +55,13 @@ def _best(
     experiments: Sequence[Experiment], configurations: Sequence[Configuration]
 ) -> tuple[Configuration, Experiment]:
     """Of the experiments' best configurations the best, and whose it is; one with fresh seeds before all others."""
-    found = [
-        ((configuration.fresh, *rank(configuration.trials), *rank([experiment.best])), configuration, experiment)
-        for experiment in experiments
-        for configuration in configurations
-        if experiment.best and experiment.best.key == configuration.trials[0].key
-    ]
+    by_key = {configuration.trials[0].key: configuration for configuration in configurations}
+    found = []
+    for experiment in experiments:
+        if experiment.leader:
+            configuration, best = by_key[experiment.leader.best.key], experiment.leader.best
+            order = (configuration.fresh, configuration.standing.order, by_latest([best]).order)
+            found.append((order, configuration, experiment))
     return max(found, key=lambda each: each[0])[1:]
 
 

@@ -59,7 +59,7 @@ def at_first_rung(
     if not sweep or not sweep.decisions or sweep.spec.budget.unit != "timesteps":
         return None
     first = sweep.decisions[0]
-    scores = [first.score(trial.number) for trial in trials]
+    scores = [first.scored.get(trial.number) for trial in trials]
     scores = [t.last if s is None and t.diverged else s for t, s in zip(trials, scores, strict=True)]
     found = [(trial, score) for trial, score in zip(trials, scores, strict=True) if score is not None]
     return first.at, [trial for trial, _ in found], [score for _, score in found]

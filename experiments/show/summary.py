@@ -13,8 +13,9 @@ from experiments.read.configurations import best_configurations, varied
 from experiments.read.experiments import Experiment
 from experiments.read.luck import Lead, lead
 from experiments.read.next_command import confirm_command, plan_command, watch_command
+from experiments.read.standings import by_latest
 from experiments.read.statistics import mean_interval
-from experiments.read.trial import AT_END, TIME_IS_UP, Trial, arrived, mean_last
+from experiments.read.trial import AT_END, TIME_IS_UP, Trial
 from experiments.record.folders import WINNER_FILM, display
 from experiments.show.tables import configuration_table, rung_table, span, trial_table, unit
 from experiments.show.text import line, number, print_table, say, without
@@ -32,16 +33,16 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
     if best is None or not experiment.decisions:
         return []
     several = experiment.joined
-    leading = [trial for trial in experiment.trials if trial.rung == best.rung]
     swept = experiment.spec.swept
     hidden = {*SPEED_ONLY, "seed"} if several else SPEED_ONLY
     settings = ", ".join(
         f"{name}={short(best.config.get(name))}" for name in swept if name in best.config and name not in hidden
     )
     won = experiment.winner is not None
-    who = in_words([trial.number for trial in experiment.best_seeds]) if several else best.name
+    who = in_words(experiment.standings[0].numbers) if several else best.name
     lines = [f"{'Winner' if won else 'Leader'}: {mark(who)}" + (f" with {mark(settings)}" if settings else "") + "."]
     if not won and experiment.state != TIME_IS_UP:
+        leading = [trial for standing in experiment.leading for trial in standing.trials]
         more = sum(trial.state not in AT_END for trial in leading)
         lines[0] += f" The sweep is not finished: {more} {'trial has' if more == 1 else 'trials have'} more to play."
     lines.append(how_it_plays(experiment, mark))
@@ -76,23 +77,32 @@ def plan_line(experiment: Experiment, mark: Callable[[str], str] = str) -> str:
 
 def seeds_in_words(trials: Sequence[Trial]) -> str:
     """How each seed of a configuration plays by its training games, and their mean with its interval."""
-    seeds = arrived(trials)
-    said = {"diverged": " (diverged)", "failed": " (failed)"}
-    each = ", ".join(f"{t.last:.1f} with seed {t.seed}{said.get(t.state, '')}" for t in seeds)
+    standing = by_latest(trials)
+    seeds = standing.seeds
+    each = ", ".join(f"{trial.last:.1f} with seed {trial.seed}{_remark(trial)}" for trial in seeds)
     text = f"After {span([trial.steps for trial in seeds])} agent steps the latest games returned {each}"
     if len(seeds) < 2:
         return f"{text}."
     low, high = mean_interval(np.array([trial.last for trial in seeds]))
-    return f"{text}: {mean_last(seeds):.1f} on average (95% interval {low:.1f} to {high:.1f})."
+    return f"{text}: {standing.score:.1f} on average (95% interval {low:.1f} to {high:.1f})."
+
+
+def _remark(trial: Trial) -> str:
+    """What a seed's latest return does not say."""
+    if trial.state in ("diverged", "failed"):
+        return f" ({trial.state})"
+    return "" if trial.scored else " (no game had ended)"
 
 
 def ending(trial: Trial) -> str:
     """How a trial plays by its last training games, and whether it diverged or failed then."""
-    if not trial.diverged:
-        then = ", and then it failed" if trial.state == "failed" else ""
-        return f"its latest games returned {trial.last:.1f}{then}"
-    before = f"; before, its latest games returned {trial.rows[-2][METRIC]:.1f}" if trial.rows[1:] else ""
-    return f"it diverged, which counts as {trial.last:.1f}{before}"
+    if trial.diverged:
+        before = f"; before, its latest games returned {trial.rows[-2][METRIC]:.1f}" if trial.rows[1:] else ""
+        return f"it diverged, which counts as {trial.last:.1f}{before}"
+    then = ", and then it failed" if trial.state == "failed" else ""
+    if not trial.scored:
+        return f"no game had ended{then}"
+    return f"its latest games returned {trial.last:.1f}{then}"
 
 
 def how_it_plays(experiment: Experiment, mark: Callable[[str], str] = str) -> str:
@@ -100,13 +110,14 @@ def how_it_plays(experiment: Experiment, mark: Callable[[str], str] = str) -> st
 
     Of several seeds the best one has played. There is a best trial.
     """
-    best = experiment.best
-    assert best
-    row, played = best.rows[-1], experiment.played
-    text = f"After {row['timesteps_total']:,} agent steps {ending(best)}."
-    it, its = "it", "Its"
+    leader = experiment.leader
+    assert leader
+    best, played = leader.best, experiment.played
+    row = best.rows[-1]
     if experiment.joined:
-        text, it, its = seeds_in_words(experiment.best_seeds), mark(best.name), f"The best seed's ({mark(best.name)})"
+        text, it, its = seeds_in_words(leader.trials), mark(best.name), f"The best seed's ({mark(best.name)})"
+    else:
+        text, it, its = f"After {row['timesteps_total']:,} agent steps {ending(best)}.", "it", "Its"
     if played and (played.trial, played.iteration) == (best.number, best.iterations):
         return f"{text} Then {it} played {played.games} games each way: {_returns(played.metrics)}; 95% intervals."
     after = row.get("eval/iteration")
@@ -128,18 +139,20 @@ def _returns(metrics: Mapping[str, object]) -> str:
 
 
 def _certainty(found: Lead, experiment: Experiment, mark: Callable[[str], str]) -> str:
-    several = experiment.joined
-    what = f"{found.compared} {'configurations' if several else 'trials'}"
-    other = in_words([trial.number for trial in found.next]) if several else found.next[0].name
-    compared = f"How sure: when {what} were last compared, at {found.at:,} {unit(experiment)}, it"
+    """By how much the best led where it was last compared, and how much of that can be luck."""
+    most = max(len(found.best.trials), len(found.next.trials))
+    several = most > 1 or experiment.spec.configuration_of is not None
+    what = f"{found.best.among} {'configurations' if several else 'trials'}"
+    other = in_words(found.next.numbers) if several else found.next.best.name
+    compared = f"How sure: when {what} were last compared, at {found.best.at:,} {unit(experiment)}, it"
     if found.points < 0:  # those ahead of it failed later
         return f"{compared} was {-found.points:.1f} points behind {mark(other)}, which has come to no later result."
     text = f"{compared} led {mark(other)} by {found.points:.1f} points."
     if found.seeds:
         text += f" By their seeds that is {found.seeds.low:.1f} to {found.seeds.high:.1f} with 95%."
-    elif spread := number(found.spread):
-        luck = "more" if found.points > found.spread else "no more"
-        text += f" That is {luck} than the luck of the games alone, up to {spread} with 95%."
+    elif luck := number(found.games):
+        than = "more" if found.points > found.games else "no more"
+        text += f" That is {than} than the luck of the games alone, up to {luck} with 95%."
     if several:
         text += " It was chosen for the luck of these seeds, too; to play the best again with others:"
     else:

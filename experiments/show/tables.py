@@ -16,12 +16,12 @@ from experiments.plan.trial_names import in_words, short
 from experiments.read.configurations import Configuration, varied
 from experiments.read.experiments import Experiment
 from experiments.read.luck import Confirmation, state_with_confirmation
+from experiments.read.standings import by_latest, together
 from experiments.read.statistics import mean_interval
-from experiments.read.trial import ENDED, Trial, mean_last, together
+from experiments.read.trial import ENDED, Trial
 from experiments.read.windows import Arrivals
-from experiments.record.decisions import means
+from experiments.record.decisions import ranking
 from experiments.record.folders import RECORD
-from experiments.record.spec import members
 from experiments.show.text import Rows, number
 
 MAX_NAMED = 6
@@ -43,8 +43,8 @@ def trial_table(trials: Sequence[Trial]) -> Rows:
             "last": number(trial.last),
             "area": number(trial.area) + (f" (from {trial.began:,})" if trial.began else ""),
         }
-        for each in sorted(together(trials), key=mean_last, reverse=True)
-        for trial in each
+        for seeds in sorted(together(trials), key=lambda seeds: by_latest(seeds).order, reverse=True)
+        for trial in seeds
     ]
 
 
@@ -94,10 +94,10 @@ def confirmation_table(found: Sequence[Confirmation]) -> Rows:
             "configuration": c.chosen.label(names),
             "after": c.where,
             "sweep": number(c.sweep),
-            "fresh seeds": number(float(c.fresh.mean())),
+            "fresh seeds": number(c.fresh_score),
             "95% interval": _interval(c.fresh),
             "drop": f"{c.drop:+.1f}",
-            "at the end": number(float(c.final.mean())),
+            "at the end": number(c.final_score),
         }
         for c in found
     ]
@@ -108,23 +108,21 @@ def rung_table(experiment: Experiment) -> Rows:
 
     Of configurations with several seeds these are means, and counts are of configurations.
     """
-    rows, configuration_of = [], experiment.spec.configuration_of
+    rows, spec = [], experiment.spec
     for decision in experiment.decisions:
-        trials_of = members(configuration_of, len(decision.scores))
-        scores = {index: score for index, score in enumerate(means(decision.scores, trials_of)) if score is not None}
-        of = {trial: index for index, trials in enumerate(trials_of) for trial in trials}
-        went_on = [*dict.fromkeys(of[trial] for trial in decision.kept)]
-        stopped = [score for index, score in scores.items() if index not in went_on]
-        which = [in_words(trials_of[index]) for index in went_on[:MAX_NAMED]]
+        ranked = ranking(decision.scored, spec.configurations)
+        went_on = [each for each in ranked if not {*each.trials}.isdisjoint(decision.kept)]
+        stopped = [each for each in ranked if each not in went_on]
+        which = [in_words(each.all_trials) for each in went_on[:MAX_NAMED]]
         which += ["..."] if len(went_on) > MAX_NAMED else []
         rows.append(
             {
                 f"at {unit(experiment)}": f"{decision.at:,}",
-                "went on": f"{len(went_on)} of {len(scores)}",
-                "best": number(scores[went_on[0]]),
-                "last kept": number(scores[went_on[-1]]),
-                "best stopped": number(max(stopped)) if stopped else "",
-                "which": ("; " if configuration_of else " ").join(which),
+                "went on": f"{len(went_on)} of {len(ranked)}",
+                "best": number(went_on[0].score),
+                "last kept": number(went_on[-1].score),
+                "best stopped": number(stopped[0].score) if stopped else "",
+                "which": ("; " if spec.configuration_of else " ").join(which),
             }
         )
     return rows
@@ -204,6 +202,7 @@ def experiment_table(experiments: Sequence[Experiment], damaged: Iterable[str]) 
     """
     rows = []
     for experiment in experiments:
+        leader = experiment.leader
         failed = sum(trial.state == "failed" for trial in experiment.trials)
         done = sum(trial.state in ENDED for trial in experiment.trials) - failed
         row = {
@@ -211,7 +210,7 @@ def experiment_table(experiments: Sequence[Experiment], damaged: Iterable[str]) 
             "state": state_with_confirmation(experiment),
             "learner": experiment.learner,
             "done": f"{done}/{len(experiment.spec.configs)}" + (f", {failed} failed" if failed else ""),
-            "return": number(mean_last(experiment.best_seeds)),
+            "return": number(by_latest(leader.trials).score) if leader else "",
             "size": filesize.decimal(_size(experiment.folder)),
             "age": duration(seconds) if (seconds := age(experiment)) > -1 else "in the future: is the clock right?",
         }

@@ -16,7 +16,7 @@ from experiments.read.comparison import compare
 from experiments.read.configurations import best_configurations, by_configuration
 from experiments.read.contradictions import contradictions
 from experiments.read.experiments import read_experiment
-from experiments.read.luck import confirmations
+from experiments.read.luck import confirmations, lead
 from experiments.read.next_command import best_command
 from experiments.record.spec import Confirm
 from experiments.run.after_sweep import fresh_seeds
@@ -201,10 +201,11 @@ def check(rng, storage):
         assert [mean for mean, _ in counts] in (means, [mean.replace("\N{MINUS SIGN}", "-") for mean in means])
         assert [count for _, count in counts] == [bool(c.stopped) for c in found]
     sweep = experiments[0]
+    check_lead(sweep)
     if not (best := best_configurations(sweep, 9)):
         return
-    there = [c for c in best if any(trial.rung == max(t.rung for t in sweep.furthest) for trial in c.trials)]
-    if sweep.compared_at_end:
+    there = [c for c in best if any(trial.rung == sweep.leader.rung for trial in c.trials)]
+    if sweep.leader.at is None:
         alive = [c for c in there if any(trial.state != "failed" for trial in c.arrived)] or there
         assert best[0].score == max(c.score for c in alive), "of those that went furthest the best mean is best"
     command = best_command(sweep)[1]
@@ -233,6 +234,23 @@ def check_confirmation(rng, sweep, again, storage):
         assert found.sweep == pytest.approx(sum(scores) / len(scores))
         rate = found.chosen.config["learning_rate"]
         assert {*found.fresh} <= {returns[found.end - 1] for c, returns, _ in trials if c["learning_rate"] == rate}
+
+
+def check_lead(sweep):
+    """Where a rung compared the best last, every score there is that of what halving treated as one."""
+    found = lead(sweep)
+    decision = next((each for each in sweep.decisions if found and each.at == found.best.at), None)
+    if not decision:
+        return
+    means = {}
+    for index, unit in enumerate(sweep.spec.configurations):
+        scores = [decision.scores[trial] for trial in unit if decision.scores[trial] is not None]
+        if scores:
+            means[index] = math.fsum(scores) / len(scores)
+    ours = [index for index, unit in enumerate(sweep.spec.configurations) if {*unit} & {*sweep.leader.numbers}]
+    best = max(mean for index, mean in means.items() if index in ours)
+    second = max(mean for index, mean in means.items() if index not in ours)
+    assert (found.best.among, found.best.score, found.next.score) == (len(means), best, second)
 
 
 def check_comparison(experiments):

@@ -9,13 +9,15 @@ from experiments.record.decisions import (
     Decision,
     Exchange,
     WinnerGames,
-    best,
+    decide,
     dropped,
-    means,
+    over_seeds,
     passed,
+    ranking,
     read_decisions,
     read_exchanges,
     read_winner,
+    scored,
     with_diverged,
     write_decisions,
     write_exchanges,
@@ -81,11 +83,15 @@ def test_a_trial_that_was_stopped_does_not_come_back():
 
 
 def test_the_score_of_a_configuration_is_the_mean_of_the_seeds_that_arrived():
-    assert means([1.0, 3.0, None, -4.0], [[0, 1], [2, 3]]) == [2.0, -4.0]
-    assert means([1.0, 3.0, None, None], [[0, 1], [2, 3]]) == [2.0, None]
-    scores = [0.1, 0.2, 0.7]
-    assert means(scores, [[0], [1], [2]]) == scores, "of one seed to the last bit"
-    assert means([0.1, 0.2, 0.7], [[0, 1, 2]]) == means([0.7, 0.1, 0.2], [[0, 1, 2]]), "in whatever order"
+    found = ranking({0: 1.0, 1: 3.0, 3: -4.0}, [[0, 1], [2, 3], [4]])
+    assert [(each.score, each.trials, each.all_trials) for each in found] == [
+        (2.0, [0, 1], [0, 1]),
+        (-4.0, [3], [2, 3]),
+    ]
+    assert [over_seeds([score]) for score in (0.1, 0.2, 0.7)] == [0.1, 0.2, 0.7], "of one seed to the last bit"
+    assert over_seeds([0.1, 0.2, 0.7]) == over_seeds([0.7, 0.1, 0.2]), "in whatever order"
+    assert over_seeds([None, 2.0, 4.0]) == 3.0
+    assert over_seeds([None]) is None
 
 
 def test_a_seed_that_diverged_counts_at_a_rung_as_at_the_end():
@@ -96,11 +102,25 @@ def test_a_seed_that_diverged_counts_at_a_rung_as_at_the_end():
     assert with_diverged([None, 2.0], {0: lowest}, [[0], [1]]) == [None, 2.0], "of one seed nothing changes"
     two, steady = [None, None, 12.0], [7.0] * 3
     scores = with_diverged([*two, *steady], {0: lowest, 1: lowest}, [[0, 1, 2], [3, 4, 5]])
-    assert best(scores, [[0, 1, 2], [3, 4, 5]], 1) == [[3, 4, 5]], "two of three seeds that diverge win no rung"
+    kept = decide(2, scores, [[0, 1, 2], [3, 4, 5]], 1).kept
+    assert kept == [3, 4, 5], "two of three seeds that diverge win no rung"
 
 
-def test_the_best_go_on_and_of_equals_the_first():
-    assert best([1.0, 3.0, 2.0], [[0], [1], [2]], 2) == [[1], [2]]
-    assert best([1.0, None, 1.0], [[0], [1], [2]], 1) == [[0]], "who failed is no better than anybody"
-    assert best([None, None], [[0], [1]], 1) == []
-    assert best([5.0, 1.0, None, 4.0], [[0, 1], [2, 3]], 1) == [[3]], "by the mean of the seeds that have a score"
+@pytest.mark.parametrize(
+    ("scores", "configurations", "count", "kept"),
+    [
+        ([1.0, 3.0, 2.0], [[0], [1], [2]], 2, [1, 2]),
+        ([1.0, None, 1.0], [[0], [1], [2]], 1, [0]),  # who failed is no better than anybody, and of equals the first
+        ([5.0, 1.0, None, 4.0], [[0, 1], [2, 3]], 1, [3]),  # by the mean of the seeds that have a score
+        ([5.0, 1.0, None, 4.0], [[0, 1], [2, 3]], 2, [3, 0, 1]),
+    ],
+)
+def test_the_best_go_on_and_of_equals_the_first(scores, configurations, count, kept):
+    decision = decide(7, scores, configurations, count)
+    assert (decision.at, decision.scores, decision.kept) == (7, scores, kept)
+    assert decision.scored == scored(scores)
+
+
+def test_where_no_trial_has_a_score_nothing_can_be_decided():
+    with pytest.raises(ValueError, match="no trials with a score"):
+        decide(2, [None, None], [[0], [1]], 1)

@@ -31,9 +31,14 @@ def halved(tmp_path):
     rows = [json.loads(line) for line in result.read_text().splitlines()]
     rows[-1] |= GREEDY | {"eval/iteration": 2}
     result.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    checkpoint = write_checkpoint(folder / "00000_seed=0", "pg", 2, -15.0, 1)
-    with edited_state(checkpoint) as state:
-        state["episodes"] |= {"recent_returns": [-16.0, -14.0] * 50, "recent_ends": [1000] * 100}
+    for name, iteration, returns in (
+        ("00000_seed=0", 2, [-16.0, -14.0] * 50),
+        ("00001_seed=1", 2, [-12.0] * 100),
+        ("00001_seed=1", 3, [-21.0, -11.0] * 50),
+    ):
+        checkpoint = write_checkpoint(folder / name, "pg", iteration, -15.0, 1)
+        with edited_state(checkpoint) as state:
+            state["episodes"] |= {"recent_returns": returns, "recent_ends": [1000] * 100}
     return folder
 
 
@@ -50,7 +55,7 @@ def test_the_end_says_who_won_how_it_plays_and_how_sure_that_is(halved, capsys):
     assert "After 3,000 agent steps its latest games returned -16.0" in play
     assert "after iteration 2 of 3: -3.0 with the most probable action (-6.0 to 0.0); 95% intervals" in play
     assert "3 trials were last compared, at 2 iterations, it led 00000_seed=0 by 3.0 points" in sure
-    assert "more than the luck of the games alone, up to 0.3 with 95%" in sure
+    assert "more than the luck of the games alone, up to 0.2 with 95%" in sure, "of the games at that rung"
     assert "--confirm 3" in sure
     assert summarise(read_experiment(halved, running=False)) == 0
     output = capsys.readouterr().out

@@ -28,9 +28,9 @@ def folder(tmp_path):
 
 def test_the_best_configuration_is_best_by_its_mean_and_not_by_a_lucky_seed(folder, capsys):
     experiment = read_experiment(folder)
-    assert [trial.number for trial in experiment.best_seeds] == [2, 3]
+    assert experiment.leader.numbers == [2, 3]
     assert experiment.best.number == 3
-    assert best_configurations(experiment, 1)[0].trials == experiment.best_seeds
+    assert best_configurations(experiment, 1)[0].trials == experiment.leader.trials
     assert [row["trial"][:5] for row in trial_table(experiment.trials)] == ["00002", "00003", "00000", "00001"]
     assert experiment_table([experiment], [])[0]["return"] == "-3.0"
     assert summarise(read_experiment(folder, running=False)) == 0
@@ -48,7 +48,7 @@ def test_best_prints_the_command_that_trains_all_its_seeds(folder, run_results):
 def test_a_seed_that_failed_is_left_out_of_the_mean_and_said_to_be(tmp_path):
     trials = [TRIALS[0], (LUCKY | {"seed": 1}, [-21], "RuntimeError: no luck"), *TRIALS[2:]]
     experiment = read_experiment(write_experiment(tmp_path, "failed", "pg", trials, **RECORD))
-    assert [trial.number for trial in experiment.best_seeds] == [0, 1]
+    assert experiment.leader.numbers == [0, 1]
     first, second = configuration_table(best_configurations(experiment, 2), ["lucky", "steady"])
     assert (first["random seeds"], first["mean of last"], first["95% interval"]) == ("0 (1 without)", "5.0", "")
     assert (second["random seeds"], second["steps"]) == ("0, 1", "2,000")

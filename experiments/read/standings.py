@@ -1,0 +1,124 @@
+"""Who leads, and why: the one ordered list of an experiment's configurations that all else reads.
+
+Who went on at more rungs is ahead. Among those that went on at equally many, scores decide: those of the rung where all
+were last compared, and the latest ones as soon as all have come to their end, or where no rung compared them. At a rung
+a configuration is what halving treats as one, so trials that drew the same settings by chance are apart. By latest
+results it is all trials of equal keys (``plan/identity.py``) that went equally far.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from experiments.plan.identity import ConfigurationKey
+from experiments.read.trial import AT_END, Trial
+from experiments.record.decisions import Decision, over_seeds, ranking
+from experiments.record.spec import ExperimentSpec
+
+
+class Standing(NamedTuple):
+    """A configuration's place, and what it owes it to."""
+
+    trials: list[Trial]  # of these seeds, those that went furthest
+    score: float  # over the seeds; minus infinity without results
+    rung: int = 0  # rungs of halving at which it was among those that go on
+    at: int | None = None  # where it was compared, in the budget's time_attr; None: each seed at its latest result
+    among: int = 1  # configurations that were compared there
+
+    @property
+    def order(self) -> tuple[int, bool, float]:
+        """By this the best standing is the greatest: where all seeds failed a configuration is behind the others."""
+        return self.rung, any(trial.rows and trial.state != "failed" for trial in self.trials), self.score
+
+    @property
+    def seeds(self) -> list[Trial]:
+        """The trials by which it is judged: those with results, and of these none that failed unless all did."""
+        played = [trial for trial in self.trials if trial.rows]
+        return [trial for trial in played if trial.state != "failed"] or played
+
+    @property
+    def best(self) -> Trial:
+        """The best of its trials by the latest result; one that failed is behind the others."""
+        return max(self.trials, key=lambda trial: by_latest([trial]).order)
+
+    @property
+    def numbers(self) -> list[int]:
+        """The trials' numbers."""
+        return [trial.number for trial in self.trials]
+
+
+def by_latest(trials: Sequence[Trial]) -> Standing:
+    """The standing of one configuration's trials by their latest results."""
+    unscored = Standing([*trials], -math.inf)
+    score = over_seeds(trial.last for trial in unscored.seeds)
+    return unscored if score is None else unscored._replace(score=score)
+
+
+def together(trials: Iterable[Trial]) -> list[list[Trial]]:
+    """Trials of one experiment or of several, those of equal keys in one experiment together."""
+    found: dict[tuple[Path, ConfigurationKey], list[Trial]] = {}
+    for trial in trials:
+        found.setdefault((trial.folder.parent, trial.key), []).append(trial)
+    return list(found.values())
+
+
+def _of(configurations: Iterable[Sequence[int]], trials: Iterable[Trial]) -> list[list[Trial]]:
+    """The trials of each of the ``configurations``, which are numbers; of each that has any among ``trials``."""
+    by_number = {trial.number: trial for trial in trials}
+    found = []
+    for numbers in configurations:
+        there = [by_number[number] for number in numbers if number in by_number]
+        if there:
+            found.append(there)
+    return found
+
+
+def standings(trials: Sequence[Trial], spec: ExperimentSpec, decisions: Sequence[Decision]) -> list[Standing]:
+    """The configurations that have results, the best first; of equal ones the first."""
+    played = [trial for trial in trials if trial.rows]
+    most = max((trial.rung for trial in played), default=0)
+    at_the_end = all(trial.state in AT_END for trial in played if trial.rung == most)
+    by_decision = decisions[most - 1] if most and not at_the_end else None
+    found = []
+    for seeds in _of(spec.configurations, played) if by_decision else together(played):
+        rung = max(trial.rung for trial in seeds)
+        kept = [trial for trial in seeds if trial.rung == rung]
+        found.append(by_latest(kept)._replace(rung=rung))
+    furthest = [each for each in found if each.rung == most]
+    behind = [each for each in found if each.rung < most]
+    if by_decision:
+        furthest = [_as_decided(each, by_decision, spec) for each in furthest]
+    else:
+        furthest = [each._replace(among=len(furthest)) for each in furthest]
+    return sorted([*furthest, *behind], key=lambda each: each.order, reverse=True)
+
+
+def _as_decided(standing: Standing, decision: Decision, spec: ExperimentSpec) -> Standing:
+    """The same configuration by its seeds' scores at a rung."""
+    (ranked,) = ranking(decision.scored, [standing.numbers])  # whoever went on there has a score
+    among = len(ranking(decision.scored, spec.configurations))
+    return standing._replace(score=ranked.score, at=decision.at, among=among)
+
+
+def last_compared(
+    now: Sequence[Standing], trials: Sequence[Trial], spec: ExperimentSpec, decisions: Sequence[Decision]
+) -> list[Standing]:
+    """The standings where several configurations were last compared, the best first; empty if they never were.
+
+    That is at the end if several came there, the leader of the present standings ``now`` among them, and else at the
+    last rung with several. Whoever failed after that rung stands as it did there.
+    """
+    came_to_the_end = [each for each in now if each.rung == now[0].rung and each.order[1]]
+    if len(came_to_the_end) > 1 and now[0].at is None:
+        end = (spec.rungs or [0])[-1]
+        return [each._replace(at=end, among=len(came_to_the_end)) for each in came_to_the_end]
+    for decision in reversed(decisions):
+        ranked = ranking(decision.scored, spec.configurations)
+        if len(ranked) > 1:
+            found = []
+            for each in ranked:
+                (seeds,) = _of([each.trials], trials)
+                found.append(Standing(seeds, each.score, at=decision.at, among=len(ranked)))
+            return found
+    return []
