@@ -13,6 +13,7 @@ from experiments.read.configurations import Configuration, best_configurations, 
 from experiments.read.experiments import Experiment, read_experiment
 from experiments.read.standings import Standing
 from experiments.read.statistics import Estimate, difference
+from experiments.read.trial import Trial
 from experiments.read.windows import millions
 from experiments.record.decisions import over_seeds
 from experiments.record.folders import RECORD
@@ -134,18 +135,37 @@ def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
     fresh = {decisive(again.config): again.trials for again in by_configuration([confirm])}
     found = []
     for chosen in best_configurations(sweep, len(sweep.trials)):
-        ends = [trial.rows[-1][time_attr] for trial in chosen.arrived if not trial.diverged]
-        end = min(limit, *(ends or [max(trial.rows[-1][time_attr] for trial in chosen.arrived)]))
         trials = [trial for trial in fresh.get(decisive(chosen.config), []) if trial.rows]
-        arrived = [t for t in trials if t.state in ("finished", "diverged") or t.rows[-1][time_attr] >= end]
-        after = np.array([trial.score_at(time_attr, end) for trial in arrived])
-        after = after[np.isfinite(after)]  # a first result can come after the end
+        end = min(limit, _end(chosen, time_attr))
         before = _score(np.array([trial.score_at(time_attr, end) for trial in chosen.arrived]))
+        after = _scores_there(trials, time_attr, end)
         if len(after) and math.isfinite(before):
-            final = [trial.last if confirm.over else math.nan for trial in trials if trial.state != "failed"]
             where = f"{millions(end)} steps" if time_attr == "timesteps_total" else counted(int(end), "iteration")
-            found.append(Confirmation(chosen, int(end), where, before, after, np.array(final or [math.nan])))
+            final = _final(trials) if confirm.over else np.array([math.nan])
+            found.append(Confirmation(chosen, int(end), where, before, after, final))
     return found
+
+
+def _end(chosen: Configuration, time_attr: str) -> float:
+    """Where the first of a configuration's trials ended that did not diverge, or if all did where the last one did."""
+    ends = [trial.rows[-1][time_attr] for trial in chosen.arrived if not trial.diverged]
+    return min(ends) if ends else max(trial.rows[-1][time_attr] for trial in chosen.arrived)
+
+
+def _scores_there(trials: Sequence[Trial], time_attr: str, end: float) -> np.ndarray:
+    """The scores at an end of the trials that came there, or had ended before (n,)."""
+    found = []
+    for trial in trials:
+        came = trial.state in ("finished", "diverged") or trial.rows[-1][time_attr] >= end
+        score = trial.score_at(time_attr, end)
+        if came and math.isfinite(score):  # A trial's first result can come after the end.
+            found.append(score)
+    return np.array(found)
+
+
+def _final(trials: Sequence[Trial]) -> np.ndarray:
+    """The latest scores of the trials that did not fail (n,), NaN alone where all did."""
+    return np.array([trial.last for trial in trials if trial.state != "failed"] or [math.nan])
 
 
 def verdict(found: Sequence[Confirmation], mark: Callable[[str], str] = str) -> str:

@@ -78,27 +78,38 @@ def standings(trials: Sequence[Trial], spec: ExperimentSpec, decisions: Sequence
     """The configurations that have results, the best first; of equal ones the first."""
     played = [trial for trial in trials if trial.rows]
     most = max((trial.rung for trial in played), default=0)
-    at_the_end = all(trial.state in AT_END for trial in played if trial.rung == most)
-    by_decision = decisions[most - 1] if most and not at_the_end else None
-    found = []
-    for seeds in _of(spec.configurations, played) if by_decision else together(played):
-        rung = max(trial.rung for trial in seeds)
-        kept = [trial for trial in seeds if trial.rung == rung]
-        found.append(by_latest(kept)._replace(rung=rung))
-    furthest = [each for each in found if each.rung == most]
-    behind = [each for each in found if each.rung < most]
-    if by_decision:
-        furthest = [_as_decided(each, by_decision, spec) for each in furthest]
+    ended = all(trial.state in AT_END for trial in played if trial.rung == most)
+    if most and not ended:
+        found = _at_rung(played, most, decisions[most - 1], spec)
     else:
-        furthest = [each._replace(among=len(furthest)) for each in furthest]
-    return sorted([*furthest, *behind], key=lambda each: each.order, reverse=True)
+        found = _at_the_end(played, most)
+    return sorted(found, key=lambda each: each.order, reverse=True)
 
 
-def _as_decided(standing: Standing, decision: Decision, spec: ExperimentSpec) -> Standing:
-    """The same configuration by its seeds' scores at a rung."""
-    (ranked,) = ranking(decision.scored, [standing.numbers])  # whoever went on there has a score
+def _at_rung(played: Sequence[Trial], most: int, decision: Decision, spec: ExperimentSpec) -> list[Standing]:
+    """Those that went on at the decision, the last one of ``most``, by their scores there; others by their latest."""
     among = len(ranking(decision.scored, spec.configurations))
-    return standing._replace(score=ranked.score, at=decision.at, among=among)
+    found = []
+    for seeds in _of(spec.configurations, played):
+        standing = _furthest(seeds)
+        if standing.rung == most:
+            (ranked,) = ranking(decision.scored, [standing.numbers])  # whoever went on there has a score
+            standing = standing._replace(score=ranked.score, at=decision.at, among=among)
+        found.append(standing)
+    return found
+
+
+def _at_the_end(played: Sequence[Trial], most: int) -> list[Standing]:
+    """All by their latest results; those that went on at ``most`` rungs are compared there."""
+    found = [_furthest(seeds) for seeds in together(played)]
+    among = sum(standing.rung == most for standing in found)
+    return [each._replace(among=among) if each.rung == most else each for each in found]
+
+
+def _furthest(seeds: Sequence[Trial]) -> Standing:
+    """A configuration by those of its seeds that went on at most rungs."""
+    rung = max(trial.rung for trial in seeds)
+    return by_latest([trial for trial in seeds if trial.rung == rung])._replace(rung=rung)
 
 
 def last_compared(

@@ -171,3 +171,8 @@ def decide(at: int, scores: Sequence[float | None], configurations: Sequence[Seq
     for each in ranking(scored(scores), configurations)[:count]:
         kept += each.trials
     return Decision(at=at, scores=[*scores], kept=kept)
+
+
+def went_on(decision: Decision, configurations: Iterable[Sequence[int]]) -> list[Ranked]:
+    """The configurations that go on after a rung, the best first."""
+    return [each for each in ranking(decision.scored, configurations) if {*each.trials} & {*decision.kept}]

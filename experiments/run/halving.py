@@ -19,7 +19,7 @@ from experiments.ask.budget import duration
 from experiments.plan.capacity import trials_of_round
 from experiments.plan.learners import Learner
 from experiments.read.restored import RestoredTrial
-from experiments.record.decisions import decide, dropped, read_decisions, with_diverged, write_decisions
+from experiments.record.decisions import decide, dropped, read_decisions, went_on, with_diverged, write_decisions
 from experiments.record.spec import ExperimentSpec
 from experiments.run.lending import Lending
 from experiments.run.ray_session import cluster_resources
@@ -82,10 +82,9 @@ class Halving(Rounds):
         self._decisions.append(decision)
         self.write_down(write_decisions, self._decisions)
         kept = {*decision.kept}
-        several = sum(not kept.isdisjoint(seeds) for seeds in configurations) > 1
         steps = (self._rungs[len(self._decisions)] - decision.at) * len(kept & {*waiting})
         seconds, left = self._seconds(trials, steps), self._deadline - time.monotonic()
-        too_long = several and seconds > left
+        too_long = len(went_on(decision, configurations)) > 1 and seconds > left
         for index, trial in waiting.items():
             if too_long or index not in kept:
                 tune_controller.stop_trial(trial)

@@ -59,10 +59,14 @@ def at_first_rung(
     if not sweep or not sweep.decisions or sweep.spec.budget.unit != "timesteps":
         return None
     first = sweep.decisions[0]
-    scores = [first.scored.get(trial.number) for trial in trials]
-    scores = [t.last if s is None and t.diverged else s for t, s in zip(trials, scores, strict=True)]
-    found = [(trial, score) for trial, score in zip(trials, scores, strict=True) if score is not None]
-    return first.at, [trial for trial, _ in found], [score for _, score in found]
+    compared, scores = [], []
+    for trial in trials:
+        score = trial.last if trial.diverged else None
+        score = first.scored.get(trial.number, score)
+        if score is not None:
+            compared.append(trial)
+            scores.append(score)
+    return first.at, compared, scores
 
 
 def _has_score(trial: Trial, steps: int) -> bool:

@@ -32,23 +32,28 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
     best = experiment.best
     if best is None or not experiment.decisions:
         return []
-    several = experiment.joined
-    swept = experiment.spec.swept
-    hidden = {*SPEED_ONLY, "seed"} if several else SPEED_ONLY
-    settings = ", ".join(
-        f"{name}={short(best.config.get(name))}" for name in swept if name in best.config and name not in hidden
-    )
-    won = experiment.winner is not None
-    who = in_words(experiment.standings[0].numbers) if several else best.name
-    lines = [f"{'Winner' if won else 'Leader'}: {mark(who)}" + (f" with {mark(settings)}" if settings else "") + "."]
-    if not won and experiment.state != TIME_IS_UP:
-        leading = [trial for standing in experiment.leading for trial in standing.trials]
-        more = sum(trial.state not in AT_END for trial in leading)
-        lines[0] += f" The sweep is not finished: {more} {'trial has' if more == 1 else 'trials have'} more to play."
-    lines.append(how_it_plays(experiment, mark))
+    lines = [_who_leads(experiment, best, mark), how_it_plays(experiment, mark)]
     if found := lead(experiment):
         lines.append(_certainty(found, experiment, mark))
     return lines
+
+
+def _who_leads(experiment: Experiment, best: Trial, mark: Callable[[str], str]) -> str:
+    """The winner by its settings, or the leader and what is left to play."""
+    hidden, who = {*SPEED_ONLY}, best.name
+    if experiment.joined:
+        hidden, who = hidden | {"seed"}, in_words(experiment.standings[0].numbers)
+    swept = [name for name in experiment.spec.swept if name in best.config and name not in hidden]
+    settings = ", ".join(f"{name}={short(best.config[name])}" for name in swept)
+    named = f"{mark(who)} with {mark(settings)}" if settings else mark(who)
+    if experiment.winner:
+        return f"Winner: {named}."
+    if experiment.state == TIME_IS_UP:
+        return f"Leader: {named}."
+    leading = [trial for standing in experiment.leading for trial in standing.trials]
+    more = sum(trial.state not in AT_END for trial in leading)
+    have = "trial has" if more == 1 else "trials have"
+    return f"Leader: {named}. The sweep is not finished: {more} {have} more to play."
 
 
 def time_is_up(experiment: Experiment) -> str:

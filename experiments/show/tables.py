@@ -2,6 +2,7 @@
 
 import contextlib
 import datetime
+import math
 import os
 import time
 from collections.abc import Iterable, Sequence
@@ -20,7 +21,7 @@ from experiments.read.standings import by_latest, together
 from experiments.read.statistics import mean_interval
 from experiments.read.trial import ENDED, Trial
 from experiments.read.windows import Arrivals
-from experiments.record.decisions import ranking
+from experiments.record.decisions import ranking, went_on
 from experiments.record.folders import RECORD
 from experiments.show.text import Rows, number
 
@@ -30,22 +31,29 @@ MAX_NAMED = 6
 
 def trial_table(trials: Sequence[Trial]) -> Rows:
     """Every trial, the best latest return first; seeds of one configuration stand together, in order of their mean."""
-    return [
-        {
-            "trial": trial.name,
-            "experiment": trial.folder.parent.name,
-            "state": trial.state,
-            "iterations": str(trial.iterations),
-            "steps": number(trial.steps, 0),
-            "time": duration(trial.rows[-1].get("time_total_s", 0) if trial.rows else 0),
-            "steps/s": number(trial.speed, 0),
-            "best": number(trial.best),
-            "last": number(trial.last),
-            "area": number(trial.area) + (f" (from {trial.began:,})" if trial.began else ""),
-        }
-        for seeds in sorted(together(trials), key=lambda seeds: by_latest(seeds).order, reverse=True)
-        for trial in seeds
-    ]
+    rows: list[dict[str, str]] = []
+    for seeds in sorted(together(trials), key=_latest_order, reverse=True):
+        rows += map(_trial_row, seeds)
+    return rows
+
+
+def _latest_order(seeds: Sequence[Trial]) -> tuple[int, bool, float]:
+    return by_latest(seeds).order
+
+
+def _trial_row(trial: Trial) -> dict[str, str]:
+    return {
+        "trial": trial.name,
+        "experiment": trial.folder.parent.name,
+        "state": trial.state,
+        "iterations": str(trial.iterations),
+        "steps": number(trial.steps, 0),
+        "time": duration(trial.rows[-1].get("time_total_s", 0) if trial.rows else 0),
+        "steps/s": number(trial.speed, 0),
+        "best": number(trial.best),
+        "last": number(trial.last),
+        "area": number(trial.area) + (f" (from {trial.began:,})" if trial.began else ""),
+    }
 
 
 def configuration_table(configurations: Sequence[Configuration], labels: Sequence[str]) -> Rows:
@@ -111,16 +119,16 @@ def rung_table(experiment: Experiment) -> Rows:
     rows, spec = [], experiment.spec
     for decision in experiment.decisions:
         ranked = ranking(decision.scored, spec.configurations)
-        went_on = [each for each in ranked if not {*each.trials}.isdisjoint(decision.kept)]
-        stopped = [each for each in ranked if each not in went_on]
-        which = [in_words(each.all_trials) for each in went_on[:MAX_NAMED]]
-        which += ["..."] if len(went_on) > MAX_NAMED else []
+        kept = went_on(decision, spec.configurations)
+        stopped = [each for each in ranked if each not in kept]
+        which = [in_words(each.all_trials) for each in kept[:MAX_NAMED]]
+        which += ["..."] if len(kept) > MAX_NAMED else []
         rows.append(
             {
                 f"at {unit(experiment)}": f"{decision.at:,}",
-                "went on": f"{len(went_on)} of {len(ranked)}",
-                "best": number(went_on[0].score),
-                "last kept": number(went_on[-1].score),
+                "went on": f"{len(kept)} of {len(ranked)}",
+                "best": number(kept[0].score),
+                "last kept": number(kept[-1].score),
                 "best stopped": number(stopped[0].score) if stopped else "",
                 "which": ("; " if spec.configuration_of else " ").join(which),
             }
@@ -202,7 +210,6 @@ def experiment_table(experiments: Sequence[Experiment], damaged: Iterable[str]) 
     """
     rows = []
     for experiment in experiments:
-        leader = experiment.leader
         failed = sum(trial.state == "failed" for trial in experiment.trials)
         done = sum(trial.state in ENDED for trial in experiment.trials) - failed
         row = {
@@ -210,13 +217,18 @@ def experiment_table(experiments: Sequence[Experiment], damaged: Iterable[str]) 
             "state": state_with_confirmation(experiment),
             "learner": experiment.learner,
             "done": f"{done}/{len(experiment.spec.configs)}" + (f", {failed} failed" if failed else ""),
-            "return": number(by_latest(leader.trials).score) if leader else "",
+            "return": number(_latest_score(experiment)),
             "size": filesize.decimal(_size(experiment.folder)),
             "age": duration(seconds) if (seconds := age(experiment)) > -1 else "in the future: is the clock right?",
         }
         rows.append(row)
     empty = dict.fromkeys(("learner", "done", "return", "size", "age"), "")
     return rows + [{"experiment": name, "state": "damaged"} | empty for name in damaged]
+
+
+def _latest_score(experiment: Experiment) -> float:
+    """That of the leading configuration; NaN without results."""
+    return by_latest(experiment.leader.trials).score if experiment.leader else math.nan
 
 
 def age(experiment: Experiment) -> float:
