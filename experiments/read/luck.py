@@ -11,12 +11,12 @@ from experiments.plan.identity import decisive
 from experiments.read import saved_policies
 from experiments.read.configurations import Configuration, best_configurations, by_configuration, varied
 from experiments.read.experiments import Experiment, read_experiment
+from experiments.read.states import ExperimentState
 from experiments.read.statistics import Estimate, difference
 from experiments.read.trial import Trial, together
 from experiments.read.windows import millions
 from experiments.record.decisions import mean
 from experiments.record.folders import RECORD
-from experiments.record.spec import Confirm
 from trainables.checks import ConfigError
 from trainables.texts import counted
 
@@ -60,7 +60,7 @@ def lead(experiment: Experiment) -> Lead | None:
 
 def _last_compared(experiment: Experiment) -> tuple[int, dict[int, float]]:
     """Where several configurations were last compared, and the score of each trial there, by its number."""
-    last = [trial for trial in experiment.furthest if trial.state != "failed"]
+    last = [trial for trial in experiment.furthest if not trial.failed]
     ended = {trial.key for trial in last} if experiment.compared_at_end else set()
     if len(ended) > 1 and experiment.best_seeds[0].key in ended:  # several went to the end
         return (experiment.spec.rungs or [0])[-1], {trial.number: trial.last for trial in last}
@@ -113,12 +113,12 @@ def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
         ends = [trial.rows[-1][time_attr] for trial in chosen.arrived if not trial.diverged]
         end = min(limit, *(ends or [max(trial.rows[-1][time_attr] for trial in chosen.arrived)]))
         trials = [trial for trial in fresh.get(decisive(chosen.config), []) if trial.rows]
-        arrived = [t for t in trials if t.state in ("finished", "diverged") or t.rows[-1][time_attr] >= end]
+        arrived = [t for t in trials if t.arrived or t.rows[-1][time_attr] >= end]
         after = np.array([trial.score_at(time_attr, end) for trial in arrived])
         after = after[np.isfinite(after)]  # a first result can come after the end
         before = float(np.mean([trial.score_at(time_attr, end) for trial in chosen.arrived]))
         if len(after) and math.isfinite(before):
-            final = [trial.last if confirm.over else math.nan for trial in trials if trial.state != "failed"]
+            final = [trial.last if confirm.has_ended else math.nan for trial in trials if not trial.failed]
             where = f"{millions(end)} steps" if time_attr == "timesteps_total" else counted(int(end), "iteration")
             found.append(Confirmation(chosen, int(end), where, before, after, np.array(final or [math.nan])))
     return found
@@ -145,14 +145,9 @@ def verdict(found: Sequence[Confirmation], mark: Callable[[str], str] = str) -> 
     return f"{text} (95% interval {ahead.low:.1f} to {ahead.high:.1f}), {told}."
 
 
-def wanted(sweep: Experiment) -> Confirm | None:
-    """The confirmation that a sweep was started with, once it can begin."""
-    return sweep.spec.confirm if sweep.settled and best_configurations(sweep, 1) else None
-
-
-def state_with_confirmation(experiment: Experiment) -> str:
-    """An experiment's state; "confirming" or "unconfirmed" while it is over, but not the confirmation it promised."""
-    if experiment.running or not wanted(experiment):
+def state_with_confirmation(experiment: Experiment) -> ExperimentState:
+    """An experiment's state; another one while it has ended, and the confirmation that it promised has not."""
+    if not experiment.can_be_confirmed:
         return experiment.state
     again = experiment.folder.with_name(experiment.name + SUFFIX)
     try:
@@ -160,5 +155,5 @@ def state_with_confirmation(experiment: Experiment) -> str:
     except ConfigError:  # which its own line says
         confirm = None
     if confirm and confirm.running:
-        return "confirming"
-    return experiment.state if confirm and confirm.over else "unconfirmed"
+        return ExperimentState.CONFIRMING
+    return experiment.state if confirm and confirm.has_ended else ExperimentState.UNCONFIRMED

@@ -13,8 +13,9 @@ from experiments.read.configurations import best_configurations, varied
 from experiments.read.experiments import Experiment
 from experiments.read.luck import Lead, lead
 from experiments.read.next_command import confirm_command, plan_command, watch_command
+from experiments.read.states import ExperimentState
 from experiments.read.statistics import mean_interval
-from experiments.read.trial import AT_END, TIME_IS_UP, Trial, arrived, mean_last
+from experiments.read.trial import Trial, arrived, mean_last
 from experiments.record.folders import WINNER_FILM, display
 from experiments.show.tables import configuration_table, rung_table, span, trial_table, unit
 from experiments.show.text import line, number, print_table, say, without
@@ -41,8 +42,8 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
     won = experiment.winner is not None
     who = in_words([trial.number for trial in experiment.best_seeds]) if several else best.name
     lines = [f"{'Winner' if won else 'Leader'}: {mark(who)}" + (f" with {mark(settings)}" if settings else "") + "."]
-    if not won and experiment.state != TIME_IS_UP:
-        more = sum(trial.state not in AT_END for trial in leading)
+    if not won and experiment.state != ExperimentState.TIME_IS_UP:
+        more = sum(not trial.played_out for trial in leading)
         lines[0] += f" The sweep is not finished: {more} {'trial has' if more == 1 else 'trials have'} more to play."
     lines.append(how_it_plays(experiment, mark))
     if found := lead(experiment):
@@ -52,10 +53,10 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
 
 def time_is_up(experiment: Experiment) -> str:
     """What the end of the time budget has left out; empty unless it ended the experiment."""
-    if experiment.state != TIME_IS_UP:
+    if experiment.state != ExperimentState.TIME_IS_UP:
         return ""
     spec = experiment.spec
-    left = len(spec.configs) - len(experiment.trials) + len(experiment.left)
+    left = len(spec.configs) - len(experiment.trials) + sum(trial.goes_on for trial in experiment.trials)
     more = f"{counted(left, 'trial')} of {len(spec.configs)} {'has' if left == 1 else 'have'} more to play"
     games = ", and the winner's games are left out" if len(spec.rungs or []) > 1 and not experiment.winner else ""
     then = "; --resume goes on" if experiment.goes_on else ""
@@ -77,8 +78,7 @@ def plan_line(experiment: Experiment, mark: Callable[[str], str] = str) -> str:
 def seeds_in_words(trials: Sequence[Trial]) -> str:
     """How each seed of a configuration plays by its training games, and their mean with its interval."""
     seeds = arrived(trials)
-    said = {"diverged": " (diverged)", "failed": " (failed)"}
-    each = ", ".join(f"{t.last:.1f} with seed {t.seed}{said.get(t.state, '')}" for t in seeds)
+    each = ", ".join(f"{t.last:.1f} with seed {t.seed}{f' ({t.fell})' if t.fell else ''}" for t in seeds)
     text = f"After {span([trial.steps for trial in seeds])} agent steps the latest games returned {each}"
     if len(seeds) < 2:
         return f"{text}."
@@ -89,7 +89,7 @@ def seeds_in_words(trials: Sequence[Trial]) -> str:
 def ending(trial: Trial) -> str:
     """How a trial plays by its last training games, and whether it diverged or failed then."""
     if not trial.diverged:
-        then = ", and then it failed" if trial.state == "failed" else ""
+        then = ", and then it failed" if trial.failed else ""
         return f"its latest games returned {trial.last:.1f}{then}"
     before = f"; before, its latest games returned {trial.rows[-2][METRIC]:.1f}" if trial.rows[1:] else ""
     return f"it diverged, which counts as {trial.last:.1f}{before}"
@@ -175,7 +175,7 @@ def summarise(experiment: Experiment) -> int:
             behind = newest.iteration < best.iterations
             later = f", of iteration {newest.iteration}; later ones are on none" if behind else ""
             line(f"Checkpoint: {display(newest.folder)}{later}")
-    failed = [trial for trial in experiment.trials if trial.state == "failed"]
+    failed = [trial for trial in experiment.trials if trial.failed]
     for trial in failed:
         print(printable(f"Failed: {trial.name}: {trial.error}"), file=sys.stderr)
     where = display(experiment.folder)

@@ -17,7 +17,7 @@ from experiments.read.configurations import Configuration, varied
 from experiments.read.experiments import Experiment
 from experiments.read.luck import Confirmation, state_with_confirmation
 from experiments.read.statistics import mean_interval
-from experiments.read.trial import ENDED, Trial, mean_last, together
+from experiments.read.trial import Trial, mean_last, together
 from experiments.read.windows import Arrivals
 from experiments.record.decisions import means
 from experiments.record.folders import RECORD
@@ -204,8 +204,8 @@ def experiment_table(experiments: Sequence[Experiment], damaged: Iterable[str]) 
     """
     rows = []
     for experiment in experiments:
-        failed = sum(trial.state == "failed" for trial in experiment.trials)
-        done = sum(trial.state in ENDED for trial in experiment.trials) - failed
+        failed = sum(trial.failed for trial in experiment.trials)
+        done = sum(trial.has_ended for trial in experiment.trials) - failed
         row = {
             "experiment": experiment.name,
             "state": state_with_confirmation(experiment),
