@@ -14,7 +14,7 @@ from experiments.ask.command_line import COMMANDS
 from experiments.benchmark import BENCHMARKS
 from experiments.plan.learners import LEARNERS, learner_typed
 from experiments.plan.spaces import space_of
-from experiments.read.trial import STATES
+from experiments.read.states import State
 from tests.helpers.programs import ROOT, call, write_a2c
 
 PROGRAMS = {path.name for path in (ROOT / "experiments").glob("*.py")} - {"__init__.py"}
@@ -63,7 +63,7 @@ def test_the_changelog_begins_with_the_version_that_is_installed():
 
 def test_the_states_of_a_trial_are_those_that_the_page_explains():
     (row,) = re.findall(r"^\| `state` \| (.*) \|$", (ROOT / "docs" / "python.md").read_text(), re.MULTILINE)
-    assert re.sub(r" \([^)]*\)", "", row).split(", ") == [*STATES]
+    assert re.sub(r" \([^)]*\)", "", row).split(", ") == [*State]
 
 
 def anchors(page):

@@ -100,7 +100,7 @@ def _configuration(runs: Sequence[tuple[Experiment, Trial]]) -> Configuration:
     """Its trials apart: those that were among the last of their sweep, and those that it stopped before."""
     (experiment, first), trials = runs[0], [trial for _, trial in runs]
     last = max(trial.stopped_at for trial in trials)
-    stopped = [trial for trial in trials if trial.stopped_at < last and trial.state != "failed"]
+    stopped = [trial for trial in trials if trial.stopped_at < last and not trial.failed]
     kept = [trial for trial in trials if trial not in stopped]
     config = {name: value for name, value in first.config.items() if name != "seed"}
     origin = f"trial {number_of(first.number)}, which copied another" if first.key.copied else ""

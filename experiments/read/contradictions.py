@@ -14,10 +14,10 @@ from experiments.plan.learners import learner_named
 from experiments.plan.trial_names import number_of
 from experiments.read.experiments import Experiment
 from experiments.read.rows import lines
-from experiments.read.trial import ENDED, TIME_IS_UP, Trial, saved_iteration
+from experiments.read.trial import Trial, saved_iteration
 from experiments.record.decisions import decide, dropped
-from experiments.record.folders import DECISIONS, ERROR, EXCHANGES, PARAMS, RECORD, RESULTS, WINNER
-from experiments.record.spec import ALL_DONE
+from experiments.record.folders import DECISIONS, EXCHANGES, PARAMS, RECORD, RESULTS, WINNER
+from experiments.record.spec import ALL_DONE, TIME_BUDGET
 from trainables.metrics import score_of
 
 
@@ -41,7 +41,7 @@ def _trials(experiment: Experiment) -> Iterator[str]:
     for number in sorted(have.keys() - planned):
         yield f"{have[number].name} is no trial of {RECORD}"
     for trial in experiment.trials:
-        if spec.ended == ALL_DONE and trial.state not in ENDED:
+        if spec.ended == ALL_DONE and not trial.has_ended:
             yield f"{trial.name}: {RECORD} says that all is done, and it has more to play"
 
 
@@ -54,8 +54,8 @@ def _rows(experiment: Experiment) -> Iterator[str]:
         for last, after in itertools.pairwise([begin - 1, *iterations, max([end, *iterations]) + 1]):
             if after - last > 1:
                 yield f"{trial.name}: {RESULTS} lacks iterations {last + 1} to {after - 1}"
-        cut_off = trial.state not in (*ENDED, TIME_IS_UP)
-        if (others := len(lines(trial.folder / RESULTS)) - len(trial.rows)) > cut_off:
+        may_be_cut_off = not trial.has_ended and experiment.spec.ended != TIME_BUDGET
+        if (others := len(lines(trial.folder / RESULTS)) - len(trial.rows)) > may_be_cut_off:
             yield f"{trial.name}: {RESULTS} has {others} lines that repeat an iteration, or are no row"
         for before, row in itertools.pairwise([*([] if experiment.spec.fork_of else [{}]), *trial.rows]):
             follows = row["training_iteration"] == before.get("training_iteration", 0) + 1
@@ -100,7 +100,7 @@ def _rungs(experiment: Experiment) -> Iterator[str]:
             score, row = decision.scored.get(trial.number), _row_at(trial, spec.budget.time_attr, at)
             if row is None or dropped(decisions[:index], trial.number):
                 continue
-            without = score is None and (row.get("diverged") or (trial.folder / ERROR).is_file())
+            without = score is None and (row.get("diverged") or trial.failed)
             if score != score_of(row) and not without:
                 yield f"{trial.name}: {DECISIONS} has a score of {score} at {at}, {RESULTS} {score_of(row)}"
         count = trials_of_round(len(spec.configurations), index + 1)
@@ -143,9 +143,9 @@ def _winner(experiment: Experiment) -> Iterator[str]:
     played, winner = experiment.played, experiment.winner
     if not played:
         return
-    if experiment.settled and winner and winner.number != played.trial:
+    if experiment.has_ended and winner and winner.number != played.trial:
         yield f"{WINNER} is of trial {number_of(played.trial)}, and the winner is {winner.name}"
-    elif experiment.settled and winner and winner.fell != played.ended:
+    elif experiment.has_ended and winner and winner.fell != played.ended:
         yield f"{WINNER} has ended={played.ended!r}, and {winner.name} is {winner.state}"
     rows = (row for trial in experiment.trials if trial.number == played.trial for row in trial.rows)
     if all(row["training_iteration"] != played.iteration for row in rows):

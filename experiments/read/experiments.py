@@ -8,18 +8,18 @@ from pathlib import Path
 from experiments.plan.learners import LEARNERS, is_learner
 from experiments.read.rows import tune_statuses
 from experiments.read.standings import Standing, last_compared, standings, together
-from experiments.read.trial import ENDED, OVER, TIME_IS_UP, Trial, read_trial
+from experiments.read.states import ExperimentState, Records, state_of_experiment
+from experiments.read.trial import Trial, read_trial
 from experiments.record import folders, lock
 from experiments.record.decisions import (
     Decision,
     Exchange,
     WinnerGames,
-    dropped,
     read_decisions,
     read_exchanges,
     read_winner,
 )
-from experiments.record.spec import ALL_DONE, TIME_BUDGET, ExperimentSpec, find
+from experiments.record.spec import ExperimentSpec, find
 from trainables.checks import ConfigError, unknown
 
 
@@ -31,7 +31,6 @@ class Experiment:
     spec: ExperimentSpec
     trials: list[Trial]
     running: bool  # a program holds its lock
-    over: bool  # every trial has come to its end
     decisions: Sequence[Decision] = ()  # of halving
     exchanges: Sequence[Exchange] = ()  # of population based training
     played: WinnerGames | None = None  # what the winner's last games returned
@@ -47,35 +46,29 @@ class Experiment:
         return self.spec.learner
 
     @property
-    def state(self) -> str:
-        """Running now, interrupted, time is up, failed (ended, with a failed trial) or finished."""
-        if self.running:
-            return "running"
-        if not self.settled:
-            return "interrupted"
-        if self.spec.ended == TIME_BUDGET and not self.over:
-            return TIME_IS_UP
-        return "failed" if any(trial.state == "failed" for trial in self.trials) else "finished"
+    def all_ended(self) -> bool:
+        """Whether all trials that were planned began, and have ended."""
+        return 0 < len(self.spec.configs) <= len(self.trials) and all(trial.has_ended for trial in self.trials)
+
+    @cached_property
+    def state(self) -> ExperimentState:
+        """What has become of it, whatever the confirmation that it promises has come to."""
+        return state_of_experiment([t.state for t in self.trials], self.all_ended, self.running, self.spec.ended)
 
     @property
-    def settled(self) -> bool:
-        """Whether it has come to its end: that of all its trials, or of its time budget."""
-        return self.over or (not self.running and self.spec.ended in (ALL_DONE, TIME_BUDGET))
+    def has_ended(self) -> bool:
+        """Whether it came to an end, that of its trials or of its time budget, so that its scores can be confirmed."""
+        return self.state.has_ended
+
+    @property
+    def can_be_confirmed(self) -> bool:
+        """Whether the confirmation that it promised can begin; from then on its scores stay as they are."""
+        return bool(self.spec.confirm) and self.has_ended and any(trial.rows for trial in self.trials)
 
     @property
     def goes_on(self) -> bool:
-        """Whether its trials go on with ``--resume``: not with a confirmation, for which scores stay as they are."""
-        return not self.over and not (self.spec.confirm and self.state == TIME_IS_UP)
-
-    @property
-    def left(self) -> list[Trial]:
-        """The trials with which ``--resume`` goes on: neither at their end nor stopped at a rung."""
-
-        def over(trial: Trial) -> bool:
-            done = trial.state in ENDED and bool(trial.rows) and trial.rows[-1].get("done")
-            return done or dropped(self.decisions, trial.number) is not None
-
-        return [trial for trial in self.trials if not over(trial)]
+        """Whether ``--resume`` plays its trials further; if it promised a confirmation, that goes on instead."""
+        return more_to_play(self.trials, len(self.spec.configs)) and not self.can_be_confirmed
 
     @property
     def joined(self) -> bool:
@@ -124,15 +117,18 @@ def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
     if not is_learner(spec.learner):
         raise ConfigError(f"{folder / folders.RECORD}: {unknown('learner', spec.learner, LEARNERS)}")
     running = lock.is_held(folder) if running is None else running
-    statuses, decisions, exchanges = tune_statuses(folder), read_decisions(folder), read_exchanges(folder)
-    trials = [
-        read_trial(path, int(key) if spec.command else index, spec, running, statuses.get(key), decisions, exchanges)
-        for index, (key, path) in enumerate(folders.trial_folders(folder).items())
-    ]
-    planned = len(spec.configs)
-    known = len(statuses) >= planned and all(status in OVER for status in statuses.values())
-    over = all(trial.state in ENDED for trial in trials) and (known or len(trials) >= planned > 0)
-    return Experiment(folder, spec, trials, running, over, decisions, exchanges, read_winner(folder))
+    statuses = tune_statuses(folder)
+    records = Records(spec, read_decisions(folder), read_exchanges(folder))
+    trials = []
+    for index, (key, path) in enumerate(folders.trial_folders(folder).items()):
+        number = int(key) if spec.command else index
+        trials.append(read_trial(path, number, records, statuses.get(key), running))
+    return Experiment(folder, spec, trials, running, records.decisions, records.exchanges, read_winner(folder))
+
+
+def more_to_play(trials: Sequence[Trial], planned: int) -> bool:
+    """Whether ``--resume`` plays on: a trial of those ``planned`` has not begun, or one of these goes on."""
+    return len(trials) < planned or any(trial.goes_on for trial in trials)
 
 
 def read_group(storage_path: Path, names: str) -> list[Experiment]:

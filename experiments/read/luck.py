@@ -12,12 +12,12 @@ from experiments.read import saved_policies
 from experiments.read.configurations import Configuration, best_configurations, by_configuration, varied
 from experiments.read.experiments import Experiment, read_experiment
 from experiments.read.standings import Standing
+from experiments.read.states import ExperimentState
 from experiments.read.statistics import Estimate, difference
 from experiments.read.trial import Trial
 from experiments.read.windows import millions
 from experiments.record.decisions import over_seeds
 from experiments.record.folders import RECORD
-from experiments.record.spec import Confirm
 from trainables.checks import ConfigError
 from trainables.texts import counted
 
@@ -141,7 +141,7 @@ def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
         after = _scores_there(trials, time_attr, end)
         if len(after) and math.isfinite(before):
             where = f"{millions(end)} steps" if time_attr == "timesteps_total" else counted(int(end), "iteration")
-            final = _final(trials) if confirm.over else np.array([math.nan])
+            final = _final(trials) if confirm.has_ended else np.array([math.nan])
             found.append(Confirmation(chosen, int(end), where, before, after, final))
     return found
 
@@ -156,7 +156,7 @@ def _scores_there(trials: Sequence[Trial], time_attr: str, end: float) -> np.nda
     """The scores at an end of the trials that came there, or had ended before (n,)."""
     found = []
     for trial in trials:
-        came = trial.state in ("finished", "diverged") or trial.rows[-1][time_attr] >= end
+        came = trial.arrived or trial.rows[-1][time_attr] >= end
         score = trial.score_at(time_attr, end)
         if came and math.isfinite(score):  # A trial's first result can come after the end.
             found.append(score)
@@ -165,7 +165,7 @@ def _scores_there(trials: Sequence[Trial], time_attr: str, end: float) -> np.nda
 
 def _final(trials: Sequence[Trial]) -> np.ndarray:
     """The latest scores of the trials that did not fail (n,), NaN alone where all did."""
-    return np.array([trial.last for trial in trials if trial.state != "failed"] or [math.nan])
+    return np.array([trial.last for trial in trials if not trial.failed] or [math.nan])
 
 
 def verdict(found: Sequence[Confirmation], mark: Callable[[str], str] = str) -> str:
@@ -189,14 +189,9 @@ def verdict(found: Sequence[Confirmation], mark: Callable[[str], str] = str) -> 
     return f"{text} (95% interval {ahead.low:.1f} to {ahead.high:.1f}), {told}."
 
 
-def wanted(sweep: Experiment) -> Confirm | None:
-    """The confirmation that a sweep was started with, once it can begin."""
-    return sweep.spec.confirm if sweep.settled and best_configurations(sweep, 1) else None
-
-
-def state_with_confirmation(experiment: Experiment) -> str:
-    """An experiment's state; "confirming" or "unconfirmed" while it is over, but not the confirmation it promised."""
-    if experiment.running or not wanted(experiment):
+def state_with_confirmation(experiment: Experiment) -> ExperimentState:
+    """An experiment's state; another one while it has ended, and the confirmation that it promised has not."""
+    if not experiment.can_be_confirmed:
         return experiment.state
     again = experiment.folder.with_name(experiment.name + SUFFIX)
     try:
@@ -204,5 +199,5 @@ def state_with_confirmation(experiment: Experiment) -> str:
     except ConfigError:  # which its own line says
         confirm = None
     if confirm and confirm.running:
-        return "confirming"
-    return experiment.state if confirm and confirm.over else "unconfirmed"
+        return ExperimentState.CONFIRMING
+    return experiment.state if confirm and confirm.has_ended else ExperimentState.UNCONFIRMED

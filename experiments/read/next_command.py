@@ -12,6 +12,8 @@ from experiments.ask.command_line import neighbour
 from experiments.plan.learners import LEARNERS, is_learner, learner_named, typed_as
 from experiments.read.configurations import best_configurations
 from experiments.read.experiments import Experiment
+from experiments.read.luck import state_with_confirmation
+from experiments.read.states import ExperimentState
 from experiments.record.folders import display
 from experiments.record.spec import ExperimentSpec
 from trainables.checks import ConfigError, ignored
@@ -20,22 +22,49 @@ from trainables.config import Config
 PROGRAMS = ("train.py", "sweep_pong.py", "sweep_trpo.py", "sweep.py")  # programs that run experiments
 OF_ANY_LEARNER = ("train.py", "sweep.py")  # those whose first word is a learner
 
+RESUME, EXTEND = "Resume", "Extend"
+"""What can be done next with an experiment, as it stands before the command that does it."""
+
 SLOWER = 10
 """A plan's command gives it this many times its seconds, or a slower machine would not come to its last round."""
 
 
-def next_command(folder: Path, spec: ExperimentSpec, over: bool, again: Sequence[str] = ()) -> str:
-    """The command that resumes an experiment or, if its trials are all ``over``, extends it to twice its budget.
+def next_step(experiment: Experiment) -> str:
+    """What goes on with an experiment: RESUME, EXTEND or, while a program runs it or nothing can be played further, "".
 
-    ``again`` are flags to type once more, since no folder says on which Ray to run, or what to import. Empty for an
-    experiment that was started by no program of ours.
+    --resume plays trials that go on, or a confirmation that was promised. --extend plays on those that came to the end
+    of their budget: trials that diverged, or were stopped, stay so.
     """
-    if over:
-        flags = ["--extend", display(folder), *spec.budget.doubled.flags]
-    else:
-        # A confirmation's sweep goes on with it, since it then compares the two.
-        flags = ["--resume", display(folder.with_name(spec.confirms or folder.name))]
-    return _command(spec, [*flags, *again])
+    if experiment.running:
+        return ""
+    if experiment.goes_on or state_with_confirmation(experiment) == ExperimentState.UNCONFIRMED:
+        return RESUME
+    if experiment.all_ended and any(trial.finished for trial in experiment.trials):
+        return EXTEND
+    return ""
+
+
+def next_command(experiment: Experiment, again: Sequence[str] = ()) -> str:
+    """The command of the next step: to resume an experiment, or to extend it to twice its budget.
+
+    ``again`` are flags to type once more, since no folder says on which Ray to run, or what to import. Empty without a
+    next step, and for an experiment that was started by no program of ours.
+    """
+    step = next_step(experiment)
+    if step == RESUME:
+        return resume_command(experiment.folder, experiment.spec, again)
+    if step == EXTEND:
+        more = experiment.spec.budget.doubled.flags
+        return _command(experiment.spec, ["--extend", display(experiment.folder), *more, *again])
+    return ""
+
+
+def resume_command(folder: Path, spec: ExperimentSpec, again: Sequence[str] = ()) -> str:
+    """The command that resumes an experiment, which is known before anything runs. See ``next_command``.
+
+    A confirmation's sweep goes on with it, since it then compares the two.
+    """
+    return _command(spec, ["--resume", display(folder.with_name(spec.confirms or folder.name)), *again])
 
 
 def first_command(spec: ExperimentSpec) -> str:
@@ -71,7 +100,12 @@ def best_command(experiment: Experiment) -> tuple[str, dict[str, Any]]:
 
 
 def confirm_command(folder: Path, spec: ExperimentSpec, best: int = 3, seeds: int | None = None) -> str:
-    """The command that runs the best of a sweep again with fresh seeds; its flags alone where no program is named."""
+    """The command that runs the best of a sweep again with fresh seeds; its flags alone where no program is named.
+
+    A sweep that promised a confirmation has that one alone, and resumes with it.
+    """
+    if spec.confirm:
+        return resume_command(folder, spec)
     flags = ["--confirm", str(best), *(["--confirm-seeds", str(seeds)] if seeds else [])]
     return _command(spec, ["--resume", display(folder), *flags]) or shlex.join(flags)
 

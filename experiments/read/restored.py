@@ -5,6 +5,7 @@ checkpoints, Tune starts again without a word if it is damaged, and to read it i
 are text and arrays, and say all that is needed.
 """
 
+import dataclasses
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,8 +16,7 @@ from experiments.plan.learners import learner_named
 from experiments.plan.trial_names import number_of
 from experiments.read.experiments import read_experiment
 from experiments.read.saved_policies import load, parameters
-from experiments.read.trial import Trial, is_over
-from experiments.record.decisions import dropped
+from experiments.read.trial import Trial
 from experiments.record.folders import DECISIONS, PARAMS, RECORD, checkpoint_folders
 from experiments.record.spec import ExperimentSpec, ForkOf
 from trainables.checkpoints import CheckpointError, State, number
@@ -27,12 +27,11 @@ from trainables.metrics import METRIC, WORST_RETURN
 class RestoredTrial(NamedTuple):
     """What a trial goes on from."""
 
-    trial: Trial
+    trial: Trial  # as it stands by what it is to do now, and by what of its checkpoints is usable
     config: dict[str, Any]  # by now: population based training changes settings on the way
     checkpoints: list[tuple[Path, dict[str, Any]]]  # usable ones in the order they were made, each with its row
     newest_index: int  # the highest number of a checkpoint folder, usable or not; -1 if there is none
     damaged: list[str]  # why each of the other checkpoints cannot be used
-    over: bool  # it came to its end, and needs nothing more
 
     @property
     def iteration(self) -> int:
@@ -62,8 +61,7 @@ def restore(folder: Path, spec: ExperimentSpec) -> dict[str, RestoredTrial]:
             raise ConfigError(f"{trial.folder} belongs to no trial in {folder / RECORD}")
         config = spec.configs[trial.number]
         _require_same({name: value for name, value in config.items() if name not in changing}, trial)
-        out = dropped(decisions, trial.number) is not None
-        restored[number_of(trial.number)] = _restore(trial, spec, config, changing, out)
+        restored[number_of(trial.number)] = _restore(trial, spec, config, changing)
     if spec.fork_of and sum(bool(trial.checkpoints) for trial in restored.values()) < len(spec.configs):
         raise ConfigError(f"{folder} lacks a checkpoint that it was forked from: delete it, and fork again")
     return restored
@@ -78,9 +76,7 @@ def _require_same(config: Mapping[str, Any], trial: Trial) -> None:
         )
 
 
-def _restore(
-    trial: Trial, spec: ExperimentSpec, config: Mapping[str, Any], changing: Collection[str], out: bool
-) -> RestoredTrial:
+def _restore(trial: Trial, spec: ExperimentSpec, config: Mapping[str, Any], changing: Collection[str]) -> RestoredTrial:
     """What the trial has behind it. Of ``changing`` settings its newest checkpoint says how they are by now."""
     usable, damaged, newest, now = [], [], -1, {name: config[name] for name in changing}
     settings = learner_named(trial.learner).config_class.from_dict(config)
@@ -93,8 +89,10 @@ def _restore(
             continue
         usable.append((path, _row(trial.rows, state)))
         now = {name: state.config[name] for name in changing}
-    over = out or is_over(trial.rows, spec, saved=usable[-1][1]["training_iteration"] if usable else 0)
-    return RestoredTrial(trial, trial.config | now, usable, newest, damaged, over)
+    saved = usable[-1][1]["training_iteration"] if usable else 0
+    records, traces = trial.records._replace(spec=spec), trial.traces._replace(saved=saved, running=False)
+    trial = dataclasses.replace(trial, records=records, traces=traces)
+    return RestoredTrial(trial, trial.config | now, usable, newest, damaged)
 
 
 def _row(rows: list[dict[str, Any]], state: State) -> dict[str, Any]:
@@ -112,11 +110,6 @@ def _row(rows: list[dict[str, Any]], state: State) -> dict[str, Any]:
     return next((row for row in rows if row | counters == row), counters | {METRIC: score})
 
 
-def all_over(restored: Mapping[str, RestoredTrial], spec: ExperimentSpec) -> bool:
-    """Whether every trial has come to its end, so that there is nothing to resume."""
-    return len(restored) == len(spec.configs) and all(trial.over for trial in restored.values())
-
-
 def describe(restored: Mapping[str, RestoredTrial], fork_of: ForkOf | None = None) -> list[str]:
     """Where each trial goes on from, and what could not be used; a line each. A fork's rows begin after its start."""
     lines = []
@@ -127,7 +120,7 @@ def describe(restored: Mapping[str, RestoredTrial], fork_of: ForkOf | None = Non
         had = {row["training_iteration"] for row in found.trial.rows}
         if missing := [iteration for iteration in range(start + 1, found.iteration) if iteration not in had]:
             lines.append(f"  {name}: result.json lacks iterations {missing[0]} to {missing[-1]}; they stay missing")
-        if not found.over:
+        if found.trial.goes_on:
             again = max(had, default=0) - found.iteration
             played = f" ({again} later ones had no checkpoint, and are played again)" if again > 0 else ""
             lines.append(f"  {name}: goes on after iteration {found.iteration}{played}")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from experiments.plan.identity import ConfigurationKey
-from experiments.read.trial import AT_END, Trial
+from experiments.read.trial import Trial
 from experiments.record.decisions import Decision, over_seeds, ranking
 from experiments.record.spec import ExperimentSpec
 
@@ -29,13 +29,13 @@ class Standing(NamedTuple):
     @property
     def order(self) -> tuple[int, bool, float]:
         """By this the best standing is the greatest: where all seeds failed a configuration is behind the others."""
-        return self.rung, any(trial.rows and trial.state != "failed" for trial in self.trials), self.score
+        return self.rung, any(trial.rows and not trial.failed for trial in self.trials), self.score
 
     @property
     def seeds(self) -> list[Trial]:
         """The trials by which it is judged: those with results, and of these none that failed unless all did."""
         played = [trial for trial in self.trials if trial.rows]
-        return [trial for trial in played if trial.state != "failed"] or played
+        return [trial for trial in played if not trial.failed] or played
 
     @property
     def best(self) -> Trial:
@@ -78,7 +78,7 @@ def standings(trials: Sequence[Trial], spec: ExperimentSpec, decisions: Sequence
     """The configurations that have results, the best first; of equal ones the first."""
     played = [trial for trial in trials if trial.rows]
     most = max((trial.rung for trial in played), default=0)
-    ended = all(trial.state in AT_END for trial in played if trial.rung == most)
+    ended = all(trial.played_out for trial in played if trial.rung == most)
     if most and not ended:
         found = _at_rung(played, most, decisions[most - 1], spec)
     else:

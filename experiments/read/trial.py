@@ -1,55 +1,48 @@
 """A trial as it lies on disk: its settings, its rows, and how it ended."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments.ask.budget import Budget
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.identity import ConfigurationKey, Left, decisive
 from experiments.plan.learners import config_class_of
 from experiments.read.rows import lines, read_rows
+from experiments.read.states import Facts, HasState, Records, Traces, facts_of
 from experiments.read.windows import area_under
-from experiments.record.decisions import Decision, Exchange, dropped, passed
+from experiments.record.decisions import Decision, dropped, passed
 from experiments.record.folders import ERROR, PARAMS, RESULTS, checkpoint_folders
 from experiments.record.models import Settings, read_model
-from experiments.record.spec import TIME_BUDGET, ExperimentSpec
+from experiments.record.spec import ExperimentSpec
 from trainables import checkpoints
 from trainables.checks import ConfigError, check_settings
 from trainables.metrics import METRIC, score_of
 
-OVER = ("TERMINATED", "ERROR")  # what Tune calls trials that it will not touch again unless it is told to
-AT_END = ("finished", "diverged", "failed")  # states of trials that have no more to play
-ENDED = (*AT_END, "stopped")  # or were stopped before the end of their budget, as others were better
-TIME_IS_UP = "time is up"  # the time budget ended it: --resume goes on, as where something else interrupted it
-STATES = ("running", "failed", "finished", "diverged", "stopped", "paused", "waiting", TIME_IS_UP, "interrupted")
-"""What a trial's state is called wherever it is shown, the most telling first."""
-
 
 @dataclass(frozen=True)
-class Trial:
-    """A trial's settings and results."""
+class Trial(HasState):
+    """A trial's settings and results. It knows its experiment's records, from which its state follows."""
 
     folder: Path
     number: int  # its place in the experiment, counted from 0
-    learner: str
     config: dict[str, Any]
     rows: list[dict[str, Any]]  # one per iteration, in order
-    state: str  # one of STATES
-    error: str | None  # the last line of what went wrong
-    rung: int  # rungs of halving at which it was among those that go on
-    stopped_at: float  # by a scheduler, as others were better, in what the budget counts; infinity if by none
-    key: ConfigurationKey
-    forked_at: tuple[int, ...]  # agent steps at which it left its origin, and before that one its own
+    records: Records
+    traces: Traces
 
     @property
     def name(self) -> str:
         """The trial's name, which is also its folder's."""
         return self.folder.name
+
+    @property
+    def learner(self) -> str:
+        """The learner's name."""
+        return self.records.spec.learner
 
     @property
     def seed(self) -> int:
@@ -106,72 +99,65 @@ class Trial:
         """Whether an update gave up on figures that were not finite."""
         return bool(self.rows and self.rows[-1].get("diverged"))
 
+    @cached_property
+    def facts(self) -> Facts:
+        """What decides its state."""
+        return facts_of(self.number, self.rows, self.records, self.traces)
+
     @property
-    def fell(self) -> str | None:
-        """What ended it before its time; None if it came to its end, or was stopped."""
-        return self.state if self.state in ("diverged", "failed") else None
+    def error(self) -> str | None:
+        """The last line of what went wrong; None unless it failed."""
+        return self.traces.error if self.failed else None
+
+    @property
+    def dropped(self) -> Decision | None:
+        """The decision of halving at which it was not among those that go on; None if it still is."""
+        return dropped(self.records.decisions, self.number)
+
+    @property
+    def rung(self) -> int:
+        """Rungs of halving at which it was among those that go on."""
+        return passed(self.records.decisions, self.number)
+
+    @property
+    def stopped_at(self) -> float:
+        """Where a scheduler stopped it, as others were better, in what the budget counts; infinity if none did."""
+        if self.dropped:
+            return self.dropped.at
+        scheduler = SCHEDULERS[self.records.spec.scheduler]
+        by_itself = not (scheduler.joins_seeds or scheduler.changes_settings)  # as it lagged behind
+        return self.steps if self.stopped and by_itself else math.inf
+
+    @cached_property
+    def key(self) -> ConfigurationKey:
+        """What makes it a trial of its configuration."""
+        spec = self.records.spec
+        copied = any(copy.trial == self.number for exchange in self.records.exchanges for copy in exchange.copies)
+        return ConfigurationKey(
+            spec.learner,
+            decisive(self.config),
+            left=_left(spec, self.number),
+            copied=str(self.folder) if copied else "",
+            fresh=spec.confirms is not None,
+        )
+
+    @property
+    def forked_at(self) -> tuple[int, ...]:
+        """Agent steps at which it left its origin, and before that one its own."""
+        return tuple(start.steps for start in self.records.spec.starts(self.number))
 
     def score_at(self, time_attr: str, value: float) -> float:
         """The score in the last row whose ``time_attr`` (iterations, steps) is at most ``value``; NaN without one."""
         return next((score_of(row) for row in self.rows[::-1] if row[time_attr] <= value), math.nan)
 
 
-def read_trial(
-    folder: Path,
-    number: int,
-    spec: ExperimentSpec,
-    running: bool,
-    status: str | None,
-    decisions: Sequence[Decision],
-    exchanges: Sequence[Exchange],
-) -> Trial:
+def read_trial(folder: Path, number: int, records: Records, status: str | None, running: bool) -> Trial:
     """A trial of an experiment. ``status`` is what Tune called it last. Raises ConfigError for impossible settings."""
     rows = read_rows(folder / RESULTS)
-    config = _config(folder, spec, number)
-    errors = lines(folder / ERROR)
-    done = bool(rows and rows[-1].get("done"))
-    out = dropped(decisions, number)
-    if done and spec.command:
-        over = is_over(rows, spec, saved_iteration(folder))
-    else:  # of a Tuner of somebody's own Tune's word alone counts
-        over = status in OVER and spec.ended != TIME_BUDGET
-    if errors and not done and (status in (None, "ERROR") if out is None else number not in out.scored):
-        state = "failed"  # else it failed once, and went on
-    elif out and not done:
-        state = "stopped"
-    elif over:
-        state = ended_as(rows, spec.budget)
-    elif running and status in ("PENDING", "PAUSED") and not rows:
-        state = "waiting"
-    elif running:
-        state = "paused" if status == "PAUSED" else "running"
-    else:
-        state = TIME_IS_UP if spec.ended == TIME_BUDGET else "interrupted"
-    scheduler, stopped_at = SCHEDULERS[spec.scheduler], math.inf
-    if out:
-        stopped_at = out.at
-    elif state == "stopped" and not (scheduler.joins_seeds or scheduler.changes_settings):
-        stopped_at = rows[-1]["timesteps_total"] if rows else 0  # by itself, as it lagged behind
-    copied = any(copy.trial == number for exchange in exchanges for copy in exchange.copies)
-    return Trial(
-        folder,
-        number,
-        spec.learner,
-        config,
-        rows,
-        state,
-        errors[-1].strip() if state == "failed" else None,
-        passed(decisions, number),
-        stopped_at,
-        ConfigurationKey(
-            spec.learner,
-            decisive(config),
-            left=_left(spec, number),
-            copied=str(folder) if copied else "",
-            fresh=spec.confirms is not None,
-        ),
-        tuple(start.steps for start in spec.starts(number)),
-    )
+    config = _config(folder, records.spec, number)
+    *_, error = ["", *lines(folder / ERROR)]
+    saved = saved_iteration(folder) if rows and rows[-1].get("done") else 0  # it counts at a trial's end alone
+    return Trial(folder, number, config, rows, records, Traces(error.strip(), saved, status, running))
 
 
 def _config(folder: Path, spec: ExperimentSpec, number: int) -> dict[str, Any]:
@@ -195,27 +181,6 @@ def _left(spec: ExperimentSpec, number: int) -> tuple[Left, ...]:
         steps = {spec.starts(seed)[index].steps for seed in seeds if index < len(spec.starts(seed))}
         found.append(Left(decisive(start.config), tuple(sorted(steps))))
     return tuple(found)
-
-
-def is_over(rows: Sequence[dict[str, Any]], spec: ExperimentSpec, saved: int) -> bool:
-    """Whether a trial has come to its end, and needs nothing more.
-
-    Its last row says that it is done; not if that row ends one of the budgets that it had before it was extended,
-    and not its present one. At the end of its budget a trial saves once more, so its newest checkpoint, of the
-    iteration ``saved`` (0 without one), is that of its last row. A trial that diverged ends anyway.
-    """
-    if not rows or not rows[-1].get("done"):
-        return False
-    if spec.budget.share(rows[-1]) == 1:
-        return saved >= rows[-1]["training_iteration"]
-    return bool(rows[-1].get("diverged")) or not any(earlier.ended(rows) for earlier in spec.earlier_budgets)
-
-
-def ended_as(rows: Sequence[dict[str, Any]], budget: Budget) -> str:
-    """How a trial that did not fail came to its end; a scheduler or a sweep's time budget can stop it early."""
-    if rows and rows[-1].get("diverged"):
-        return "diverged"
-    return "finished" if rows and budget.share(rows[-1]) == 1 else "stopped"
 
 
 def saved_iteration(folder: Path) -> int:

@@ -16,7 +16,7 @@ from experiments.ask.flags import RunFlags
 from experiments.read import saved_policies
 from experiments.read.configurations import best_configurations, varied
 from experiments.read.experiments import Experiment, read_experiment
-from experiments.read.luck import SUFFIX, confirmations, verdict, wanted
+from experiments.read.luck import SUFFIX, confirmations, verdict
 from experiments.read.restored import restore
 from experiments.record import mirror
 from experiments.record.decisions import WinnerGames, write_winner
@@ -107,7 +107,7 @@ def confirmation_began(folder: Path, spec: ExperimentSpec, run: RunFlags) -> boo
 def confirmation_due(folder: Path, run: RunFlags) -> bool:
     """Whether all that is left of a sweep is its confirmation; one that has begun says so, unless an extension came."""
     sweep = read_experiment(folder)
-    return bool(wanted(sweep)) or (not sweep.spec.extended and confirmation_began(folder, sweep.spec, run))
+    return sweep.can_be_confirmed or (not sweep.spec.extended and confirmation_began(folder, sweep.spec, run))
 
 
 def fresh_seeds(sweep: Experiment, asked: Confirm) -> ExperimentSpec:

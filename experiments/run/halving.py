@@ -19,12 +19,13 @@ from experiments.ask.budget import duration
 from experiments.plan.capacity import trials_of_round
 from experiments.plan.learners import Learner
 from experiments.read.restored import RestoredTrial
+from experiments.read.states import State
 from experiments.record.decisions import decide, dropped, read_decisions, went_on, with_diverged, write_decisions
 from experiments.record.spec import ExperimentSpec
 from experiments.run.lending import Lending
 from experiments.run.ray_session import cluster_resources
 from experiments.run.rounds import Rounds, playing
-from experiments.run.tune_trials import trial_number
+from experiments.run.tune_trials import state_now, trial_number
 from trainables.metrics import METRIC, score_of
 
 
@@ -105,7 +106,8 @@ class Halving(Rounds):
     def _score(self, trial: Trial) -> float | None:
         """A score at the present rung, or where its budget ended; None if the trial was stopped, failed or diverged."""
         result = self.result_of(trial) if trial.status == Trial.PAUSED else trial.last_result
-        out = dropped(self._decisions, int(trial_number(trial))) or trial.status == Trial.ERROR
+        failed = state_now(trial, self.spec.budget) == State.FAILED
+        out = dropped(self._decisions, int(trial_number(trial))) or failed
         return None if out or result.get("diverged") else result.get(METRIC)
 
     def _steps(self, trials: Mapping[int, Trial]) -> float:

@@ -39,5 +39,5 @@ class ASHA(ASHAScheduler):
         if old := self._restored.get(trial_number(trial)):
             for row in old.trial.rows:
                 super().on_trial_result(tune_controller, trial, row)
-            if old.over:
+            if not old.trial.goes_on:
                 super().on_trial_complete(tune_controller, trial, old.trial.rows[-1])

@@ -18,10 +18,10 @@ from experiments.plan.draws import require_fits
 from experiments.plan.learners import Learner
 from experiments.plan.trial_names import number_of, trial_name
 from experiments.read import saved_policies
-from experiments.read.experiments import read_experiment
-from experiments.read.luck import SUFFIX, state_with_confirmation, wanted
-from experiments.read.next_command import next_command
-from experiments.read.restored import RestoredTrial, all_over, describe, restore
+from experiments.read.experiments import more_to_play, read_experiment
+from experiments.read.luck import SUFFIX
+from experiments.read.next_command import next_command, next_step, resume_command
+from experiments.read.restored import RestoredTrial, describe, restore
 from experiments.record import mirror
 from experiments.record.folders import RECORD, display
 from experiments.record.lock import exclusive
@@ -93,8 +93,8 @@ def _confirm(learner: Learner, folder: Path, run: RunFlags) -> int:
     if not (asked := sweep.spec.confirm):
         return 0
     again, began = folder.with_name(folder.name + SUFFIX), confirmation_began(folder, sweep.spec, run)
-    if not began and not wanted(sweep):
-        raise ConfigError("no trial has a result" if sweep.settled else "the sweep has not come to its end")
+    if not began and not sweep.can_be_confirmed:
+        raise ConfigError("no trial has a result" if sweep.has_ended else "the sweep has not come to its end")
     print(f"\nThe best {asked.best} again, with fresh seeds: {display(again)}", flush=True)
     flags = confirmation_flags(folder, sweep.spec, run)
     if began:
@@ -163,7 +163,7 @@ def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) ->
         before = ExperimentSpec.read(folder)
         spec = before.with_more(more) if more else before
         restored = restore(folder, spec)
-        over = all_over(restored, spec)
+        over = not more_to_play([old.trial for old in restored.values()], len(spec.configs))
         if more and over:
             raise ConfigError(f"--extend {folder.name}: {_why_over(restored, spec)}")
         print(f"Going on with {display(folder)}, {spec.budget} a trial")
@@ -216,7 +216,7 @@ def _run(
 ) -> int:
     """Run to the end, note why it ended, and print what came out; return the program's exit status."""
     print(f"Look:    {installed('tensorboard', '--logdir', display(folder))}\n", flush=True)
-    signals = StopSignals(next_command(folder, spec, False, run.again))
+    signals = StopSignals(resume_command(folder, spec, run.again))
     deadline = time.monotonic() + (spec.time_budget_s or math.inf)
     whole = fit(deadline, learner, folder, spec, signals, callbacks, run.verbose, planned_s)
     home = Remote.of(folder)
@@ -224,16 +224,12 @@ def _run(
     experiment = read_experiment(folder, running=False)  # this program holds the lock, but runs it no longer
     if whole and not signals.received:
         play_winner(experiment)
-    left = experiment.left
-    all_begun = len(experiment.trials) == len(spec.configs)
-    over = all_begun and not left
-    all_done = all_begun and all(trial.state == "failed" for trial in left)
     if signals.received:
         ended = INTERRUPTED
-    elif not whole or not (all_done or spec.time_budget_s):  # also where a callback had Tune end it
+    elif not whole or not (experiment.all_ended or spec.time_budget_s):  # also where a callback had Tune end it
         ended = GAVE_UP
     else:
-        ended = ALL_DONE if all_done else TIME_BUDGET
+        ended = ALL_DONE if experiment.all_ended else TIME_BUDGET
     try:
         _write(spec.but(ended=ended), folder)
     except OSError as error:
@@ -241,9 +237,9 @@ def _run(
         settled = False
     experiment = read_experiment(folder, running=False)
     status = summarise(experiment) if whole else UNFINISHED
-    over = over and state_with_confirmation(experiment) != "unconfirmed"
-    if over and not any(trial.state == "finished" for trial in experiment.trials):
+    step = next_step(experiment)
+    if command := next_command(experiment, run.again):
+        print(f"{step}:  {command}")
+    elif experiment.all_ended and not step:
         print(f"Nothing to extend: {STAY_SO}")
-    elif command := next_command(folder, spec, over, run.again):
-        print(f"{'Extend' if over else 'Resume'}:  {command}")
     return signals.status or (status if settled and ended != GAVE_UP else UNFINISHED)

@@ -19,10 +19,10 @@ from rich.table import Table
 from experiments.ask.budget import duration
 from experiments.plan.capacity import trials_of_round
 from experiments.plan.trial_names import in_words
-from experiments.read.trial import STATES, ended_as
+from experiments.read.states import State
 from experiments.record.decisions import Ranked, ranking
 from experiments.record.spec import ExperimentSpec
-from experiments.run.tune_trials import trial_number
+from experiments.run.tune_trials import state_now, trial_number
 from trainables.metrics import METRIC, score_of
 from trainables.texts import counted
 
@@ -180,21 +180,19 @@ class Progress(TrialProgressCallback):
             return ""
         return duration(max(0, end - self._done(trial)) / made * result["time_this_iter_s"])
 
-    def _state(self, trial: Trial) -> str:
-        if trial.status == Trial.TERMINATED:
-            return ended_as([trial.last_result], self.budget)
-        paused = trial.status == Trial.PAUSED and METRIC in trial.last_result
-        return "paused" if paused else {Trial.RUNNING: "running", Trial.ERROR: "failed"}.get(trial.status, "waiting")
+    def _state(self, trial: Trial) -> State:
+        return state_now(trial, self.budget)
 
     def _counts(self, trials: Iterable[Trial]) -> str:
         """``2 running, 1 finished, 4 stopped, 1 paused, 1 waiting``."""
         found = Counter(map(self._state, trials))
-        return ", ".join(f"{found[state]} {state}" for state in STATES if found[state])
+        return ", ".join(f"{found[state]} {state}" for state in State if found[state])
 
     def _most_telling(self, trials: list[Trial], count: int) -> list[Trial]:
         """Those of the most telling states, and of these the best; all in their usual order."""
+        order = [*State]
         ranked = sorted(
-            trials, key=lambda trial: (STATES.index(self._state(trial)), -trial.last_result.get(METRIC, -math.inf))
+            trials, key=lambda trial: (order.index(self._state(trial)), -trial.last_result.get(METRIC, -math.inf))
         )
         return sorted(ranked[:count], key=trial_number)
 

@@ -8,8 +8,10 @@ from typing import Any
 from ray.tune.experiment import Trial
 from ray.tune.search import BasicVariantGenerator
 
+from experiments.ask.budget import Budget
 from experiments.plan.trial_names import trial_name
 from experiments.read.restored import RestoredTrial
+from experiments.read.states import Facts, State, state_of
 from experiments.run.ray_internals import give_back
 from trainables.metrics import METRIC
 
@@ -23,6 +25,24 @@ def trial_folder(experiment: Path, trial: Trial) -> Path:
     """A started trial's folder on this machine. (``trial.path`` is where its nodes save, which may be a bucket.)"""
     assert trial.path
     return experiment / Path(trial.path).name
+
+
+def state_now(trial: Trial, budget: Budget) -> State:
+    """The state of a trial that Tune runs, with the ``budget`` of its experiment."""
+    result = trial.last_result
+    return state_of(
+        Facts(
+            broke=trial.status == Trial.ERROR,
+            over=trial.status == Trial.TERMINATED,
+            diverged=bool(result.get("diverged")),
+            share=budget.share(result),
+            dropped=False,  # Tune terminates such a trial at once
+            running=True,
+            status=trial.status,
+            began=METRIC in result and trial.status != Trial.PENDING,  # what it had before does not say that it runs
+            time_is_up=False,
+        )
+    )
 
 
 def kept_first(old: RestoredTrial) -> list[tuple[Path, dict[str, Any]]]:
@@ -84,9 +104,9 @@ class PlannedTrials(BasicVariantGenerator):
             trial.set_status(Trial.PAUSED)
             trial.init_local_path()  # without a folder's name Tune fails where it stops a trial that never began
         if old := self._restored.get(trial_number(trial)):
-            rows = old.trial.rows if old.over else [row for _, row in old.checkpoints]
+            rows = [row for _, row in old.checkpoints] if old.trial.goes_on else old.trial.rows
             give_back(trial, kept_first(old), old.newest_index, rows[-1] if rows else {})
-            if old.over:
-                trial.set_status(Trial.TERMINATED)
+            if not old.trial.goes_on:
+                trial.set_status(Trial.ERROR if old.trial.facts.broke else Trial.TERMINATED)  # as it was
                 self.on_trial_complete(trial.trial_id)  # takes no place among those that run at once
         return trial

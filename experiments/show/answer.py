@@ -43,7 +43,7 @@ def add_answer(page: Page, experiments: Sequence[Experiment], configurations: Se
     ]
     lines.append(time_is_up(experiment))
     lines += [verdict(found, code) for found in _confirmed(experiments)]
-    if go_on := next_command(experiment.folder, experiment.spec, not experiment.goes_on):
+    if go_on := next_command(experiment):
         lines.append(f"Go on: {code(go_on)}")
     if play := play_command(experiment):
         lines.append(f"See it play: {code(play)}")

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from experiments.plan.trial_names import short
 from experiments.read.experiments import Experiment
 from experiments.read.statistics import MIN_CONFIGURATIONS, Estimate
-from experiments.read.trial import TIME_IS_UP, Trial
+from experiments.read.trial import Trial
 from experiments.show.figures import COLOURS, GREY, INK, RETURN, WIDTH, new_figure
 from experiments.show.text import code
 
@@ -38,7 +38,7 @@ def comparable(trials: Sequence[Trial]) -> tuple[int, list[Trial], list[float]]:
     are low because they are early, whatever their settings. A trial that diverged before has its latest return.
     """
     trials = [trial for trial in trials if trial.rows]
-    ends = [trial.rows[-1]["timesteps_total"] for trial in trials if trial.state in ("finished", "stopped", TIME_IS_UP)]
+    ends = [trial.rows[-1]["timesteps_total"] for trial in trials if trial.ended_as_planned]
     ends = ends or [trial.rows[-1]["timesteps_total"] for trial in trials]
     steps = max(ends, key=lambda end: (sum(_has_score(trial, end) for trial in trials), end))
     fair = [trial for trial in trials if trial.diverged or _has_score(trial, steps)]

@@ -14,8 +14,9 @@ from experiments.read.experiments import Experiment
 from experiments.read.luck import Lead, lead
 from experiments.read.next_command import confirm_command, plan_command, watch_command
 from experiments.read.standings import by_latest
+from experiments.read.states import ExperimentState
 from experiments.read.statistics import mean_interval
-from experiments.read.trial import AT_END, TIME_IS_UP, Trial
+from experiments.read.trial import Trial
 from experiments.record.folders import WINNER_FILM, display
 from experiments.show.tables import configuration_table, rung_table, span, trial_table, unit
 from experiments.show.text import line, number, print_table, say, without
@@ -48,20 +49,20 @@ def _who_leads(experiment: Experiment, best: Trial, mark: Callable[[str], str]) 
     named = f"{mark(who)} with {mark(settings)}" if settings else mark(who)
     if experiment.winner:
         return f"Winner: {named}."
-    if experiment.state == TIME_IS_UP:
+    if experiment.state == ExperimentState.TIME_IS_UP:
         return f"Leader: {named}."
     leading = [trial for standing in experiment.leading for trial in standing.trials]
-    more = sum(trial.state not in AT_END for trial in leading)
+    more = sum(not trial.played_out for trial in leading)
     have = "trial has" if more == 1 else "trials have"
     return f"Leader: {named}. The sweep is not finished: {more} {have} more to play."
 
 
 def time_is_up(experiment: Experiment) -> str:
     """What the end of the time budget has left out; empty unless it ended the experiment."""
-    if experiment.state != TIME_IS_UP:
+    if experiment.state != ExperimentState.TIME_IS_UP:
         return ""
     spec = experiment.spec
-    left = len(spec.configs) - len(experiment.trials) + len(experiment.left)
+    left = len(spec.configs) - len(experiment.trials) + sum(trial.goes_on for trial in experiment.trials)
     more = f"{counted(left, 'trial')} of {len(spec.configs)} {'has' if left == 1 else 'have'} more to play"
     games = ", and the winner's games are left out" if len(spec.rungs or []) > 1 and not experiment.winner else ""
     then = "; --resume goes on" if experiment.goes_on else ""
@@ -94,8 +95,8 @@ def seeds_in_words(trials: Sequence[Trial]) -> str:
 
 def _remark(trial: Trial) -> str:
     """What a seed's latest return does not say."""
-    if trial.state in ("diverged", "failed"):
-        return f" ({trial.state})"
+    if trial.fell:
+        return f" ({trial.fell})"
     return "" if trial.scored else " (no game had ended)"
 
 
@@ -104,7 +105,7 @@ def ending(trial: Trial) -> str:
     if trial.diverged:
         before = f"; before, its latest games returned {trial.rows[-2][METRIC]:.1f}" if trial.rows[1:] else ""
         return f"it diverged, which counts as {trial.last:.1f}{before}"
-    then = ", and then it failed" if trial.state == "failed" else ""
+    then = ", and then it failed" if trial.failed else ""
     if not trial.scored:
         return f"no game had ended{then}"
     return f"its latest games returned {trial.last:.1f}{then}"
@@ -193,7 +194,7 @@ def summarise(experiment: Experiment) -> int:
             behind = newest.iteration < best.iterations
             later = f", of iteration {newest.iteration}; later ones are on none" if behind else ""
             line(f"Checkpoint: {display(newest.folder)}{later}")
-    failed = [trial for trial in experiment.trials if trial.state == "failed"]
+    failed = [trial for trial in experiment.trials if trial.failed]
     for trial in failed:
         print(printable(f"Failed: {trial.name}: {trial.error}"), file=sys.stderr)
     where = display(experiment.folder)

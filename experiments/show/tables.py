@@ -19,7 +19,7 @@ from experiments.read.experiments import Experiment
 from experiments.read.luck import Confirmation, state_with_confirmation
 from experiments.read.standings import by_latest, together
 from experiments.read.statistics import mean_interval
-from experiments.read.trial import ENDED, Trial
+from experiments.read.trial import Trial
 from experiments.read.windows import Arrivals
 from experiments.record.decisions import ranking, went_on
 from experiments.record.folders import RECORD
@@ -210,8 +210,8 @@ def experiment_table(experiments: Sequence[Experiment], damaged: Iterable[str]) 
     """
     rows = []
     for experiment in experiments:
-        failed = sum(trial.state == "failed" for trial in experiment.trials)
-        done = sum(trial.state in ENDED for trial in experiment.trials) - failed
+        failed = sum(trial.failed for trial in experiment.trials)
+        done = sum(trial.has_ended for trial in experiment.trials) - failed
         row = {
             "experiment": experiment.name,
             "state": state_with_confirmation(experiment),

@@ -14,9 +14,7 @@ from experiments.read import saved_policies
 from experiments.read.comparison import compare
 from experiments.read.experiments import read_all, read_group
 from experiments.read.frame import Frames
-from experiments.read.luck import state_with_confirmation
-from experiments.read.next_command import best_command, next_command, watch_command
-from experiments.read.trial import TIME_IS_UP
+from experiments.read.next_command import RESUME, best_command, next_command, next_step, watch_command
 from experiments.record.folders import display
 from experiments.show.outputs import Format, put
 from experiments.show.tables import age, experiment_table
@@ -46,11 +44,7 @@ class List(Storage):
             line()
             line(f"Damaged {name}:  {reason}")
         for experiment in experiments:
-            state = state_with_confirmation(experiment)
-            ended_early = state in ("interrupted", "failed") or (state == TIME_IS_UP and experiment.goes_on)
-            if (ended_early or state == "unconfirmed") and (
-                command := next_command(experiment.folder, experiment.spec, over=False)
-            ):
+            if next_step(experiment) == RESUME and (command := next_command(experiment)):
                 line()
                 line(f"Resume {experiment.name}:  {command}")
 

@@ -8,13 +8,12 @@ import pytest
 
 from experiments.ask.budget import Budget
 from experiments.read.experiments import read_experiment
-from experiments.read.restored import all_over, restore
 from experiments.record.decisions import Decision, write_decisions
 from experiments.record.folders import RECORD
 from experiments.record.lock import exclusive
 from experiments.record.spec import ExperimentSpec
 from tests.helpers.foreign_experiments import make_sound
-from tests.helpers.written_experiments import write_checkpoint, write_experiment
+from tests.helpers.written_experiments import plays_on, write_checkpoint, write_experiment
 
 
 @pytest.mark.parametrize(
@@ -35,7 +34,8 @@ def test_a_trial_that_was_stopped_early_is_told_from_one_that_finished(tmp_path,
     assert [trial.state for trial in read_experiment(folder).trials] == [state]
 
 
-def test_tunes_own_state_tells_trials_that_a_time_budget_ended_from_interrupted_ones(tmp_path):
+def test_tunes_own_state_tells_a_trial_that_failed_from_one_that_then_went_on_and_ends_none(tmp_path):
+    """Tune calls a trial that a time budget stopped "terminated", too, and --resume plays it further."""
     once_failed = ({"seed": 1}, [-20], "RuntimeError: before it was resumed")
     folder = write_experiment(tmp_path, "budget", "pg", [({}, [-20, -19], "running"), once_failed])
     states = []
@@ -44,8 +44,9 @@ def test_tunes_own_state_tells_trials_that_a_time_budget_ended_from_interrupted_
         trials = [[json.dumps(each, indent=2), ""] for each in found]  # as Tune writes it
         state = json.dumps({"trial_data": trials}) if statuses else '{"trial_data": [["{'
         (folder / "experiment_state-1.json").write_text(state)
-        states.append(read_experiment(folder).state)
-    assert states == ["finished", "interrupted", "failed", "interrupted"]
+        states.append([trial.state for trial in read_experiment(folder).trials])
+    goes_on, failed = ["interrupted", "interrupted"], ["interrupted", "failed"]
+    assert states == [goes_on, goes_on, failed, failed]
 
 
 def test_two_tuners_of_one_name_are_one_experiment_and_each_ones_states_count(tmp_path):
@@ -121,24 +122,24 @@ def ended(original, tmp_path):
     return folder
 
 
-def is_over(folder):
-    """What is listed, and what goes on."""
+def stays(folder):
+    """Whether it is listed as finished, and whether --resume leaves it as it is."""
     spec = ExperimentSpec.read(folder)
-    return read_experiment(folder).state == "finished", all_over(restore(folder, spec), spec)
+    return read_experiment(folder).state == "finished", not plays_on(folder, spec)
 
 
 def test_what_is_listed_as_finished_is_what_does_not_go_on(ended):
-    assert is_over(ended) == (True, True)
+    assert stays(ended) == (True, True)
     spec = ExperimentSpec.read(ended)
     spec.with_more(Budget(4)).write(ended)
-    assert is_over(ended) == (False, False), "extended, and killed before it went on"
+    assert stays(ended) == (False, False), "extended, and killed before it went on"
     state = {"trial_data": [[json.dumps({"trial_id": "x_00000", "status": "TERMINATED"}), ""]]}
     (ended / "experiment_state-1.json").write_text(json.dumps(state))
-    assert is_over(ended) == (False, False), "whatever an earlier session's Tune says"
+    assert stays(ended) == (False, False), "whatever an earlier session's Tune says"
 
 
 def test_a_trial_at_its_end_needs_its_last_checkpoint_and_one_that_was_stopped_early_does_not(ended):
     next(ended.glob("*/checkpoint_000002/state.json")).unlink()
-    assert is_over(ended) == (False, False)
+    assert stays(ended) == (False, False)
     ExperimentSpec.read(ended).but(iterations=9).write(ended)
-    assert is_over(ended) == (True, True)
+    assert stays(ended) == (True, True)

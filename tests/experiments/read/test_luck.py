@@ -5,7 +5,7 @@ import pytest
 
 from experiments.read.configurations import best_configurations
 from experiments.read.experiments import read_experiment
-from experiments.read.luck import confirmations, state_with_confirmation, verdict, wanted
+from experiments.read.luck import confirmations, state_with_confirmation, verdict
 from experiments.record.folders import display
 from experiments.record.spec import Confirm
 from experiments.show.origins import origin
@@ -78,7 +78,7 @@ def test_a_confirmation_can_begin_once_the_sweep_is_settled(tmp_path, ended, can
     trials = [({}, [-20, -19], "running")]
     folder = write_experiment(tmp_path, "sweep", "pg", trials, planned=3, confirm=asked, ended=ended)
     experiment = read_experiment(folder, running=False)
-    assert wanted(experiment) == (asked if can_begin else None)
+    assert experiment.can_be_confirmed == can_begin
     assert state_with_confirmation(experiment) == ("unconfirmed" if can_begin else "interrupted")
 
 

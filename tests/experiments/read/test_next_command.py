@@ -8,9 +8,11 @@ import pytest
 
 from experiments.ask.command_line import installed
 from experiments.ask.flags import RunFlags
-from experiments.read.next_command import next_command, plan_command, watch_command
+from experiments.read.experiments import read_experiment
+from experiments.read.next_command import next_command, plan_command, resume_command, watch_command
+from experiments.record.lock import exclusive
 from experiments.record.spec import ExperimentSpec
-from tests.helpers.written_experiments import forked_from
+from tests.helpers.written_experiments import forked_from, write_checkpoint, write_experiment
 
 FOLDER = Path("results/a")
 
@@ -27,32 +29,45 @@ def spec(*command, **changes):
 
 
 STEPS = {"iterations": None, "timesteps": 9}
+BOTH_LIMITS = {"iterations": 2, "timesteps": 3000}
+END_BY_STEPS = {"iterations": None, "timesteps": 2000}
 
 
 @pytest.mark.parametrize(
-    ("asked", "over", "expected"),
+    ("command", "record", "ending", "expected"),
     [
-        (spec("train.py", "pg", "--seed", "1"), False, "train.py pg --resume results/a"),
-        (spec("sweep_pong.py", "--seed", "1"), False, "sweep_pong.py --resume results/a"),
-        (spec("sweep_trpo.py", confirms="b"), False, "sweep_trpo.py --resume results/b"),
-        (spec("train.py", "pg"), True, "train.py pg --extend results/a --iterations 16"),
-        (spec("train.py", "pg", timesteps=9), True, "train.py pg --extend results/a --timesteps 18 --iterations 16"),
-        (spec("sweep_pong.py", **STEPS), True, "sweep_pong.py --extend results/a --timesteps 18"),
+        (["train.py", "pg", "--seed", "1"], {}, "running", "train.py pg --resume results/a"),
+        (["sweep_pong.py", "--seed", "1"], {}, "running", "sweep_pong.py --resume results/a"),
+        (["sweep_pong.py"], {}, "RuntimeError: it is tried again", "sweep_pong.py --resume results/a"),
+        (["sweep_trpo.py"], {"confirms": "b"}, "running", "sweep_trpo.py --resume results/b"),
+        (["train.py", "pg"], {}, None, "train.py pg --extend results/a --iterations 4"),
+        (
+            ["train.py", "pg"],
+            {"timesteps": 3000},
+            None,
+            "train.py pg --extend results/a --timesteps 6000 --iterations 4",
+        ),
+        (["sweep_pong.py"], END_BY_STEPS, None, "sweep_pong.py --extend results/a --timesteps 4000"),
     ],
 )
-def test_what_is_not_over_is_resumed_and_the_rest_extended(asked, over, expected):
-    assert next_command(FOLDER.absolute(), asked, over) == f"python experiments/{expected}"
+def test_what_goes_on_is_resumed_and_what_came_to_its_end_extended(command, record, ending, expected, tmp_path):
+    trials = [({}, [-20, -19], ending)]
+    folder = write_experiment(tmp_path / "results", "a", "pg", trials, command=command, **({"iterations": 2} | record))
+    write_checkpoint(next(folder.glob("0*")), "pg", 2, -19.0, evaluated=2)
+    assert next_command(read_experiment(folder)) == f"python experiments/{expected}"
+    with exclusive(folder):
+        assert next_command(read_experiment(folder)) == "", "another program runs it"
 
 
 def test_the_next_command_names_the_cluster_and_the_callbacks_that_no_folder_keeps():
     flags = RunFlags(address="head:6379", callback=("mine:mlflow", "mine:other")).again
-    proposed = next_command(FOLDER.absolute(), spec("sweep_pong.py"), False, flags)
+    proposed = resume_command(FOLDER.absolute(), spec("sweep_pong.py"), flags)
     assert proposed.endswith("--resume results/a --address head:6379 --callback mine:mlflow --callback mine:other")
 
 
 def test_a_learner_of_ones_own_is_proposed_by_its_name_and_never_by_a_path_in_a_record():
     asked = spec("sweep.py", "/elsewhere/evil.py:A2C", learner="a2c.A2C", configs=[{}], **STEPS)
-    proposed = next_command(FOLDER.absolute(), asked, over=False)
+    proposed = resume_command(FOLDER.absolute(), asked)
     assert proposed == "python experiments/sweep.py a2c:A2C --resume results/a"
     assert plan_command(asked).startswith("python experiments/sweep.py a2c:A2C --num-samples 1")
     assert watch_command(FOLDER.absolute(), "a2c.A2C").endswith("watch.py results/a --learner a2c:A2C")
@@ -73,19 +88,19 @@ def test_who_types_console_commands_gets_console_commands_that_their_shell_finds
         ("sweep_trpo.py",): "pong-sweep trpo --resume results/a",
         ("sweep.py", "--seed", "1"): "pong-sweep pg --resume results/a",
     }.items():
-        assert next_command(FOLDER.absolute(), spec(*command), over=False) == way + expected
+        assert resume_command(FOLDER.absolute(), spec(*command)) == way + expected
     assert watch_command(FOLDER.absolute(), "pg") == f"{way}pong-watch results/a"
     assert installed("tensorboard", "--logdir", "a") == f"{way}tensorboard --logdir a"
 
 
 def test_folders_with_blanks_are_quoted():
-    command = next_command(Path("some results/first").absolute(), spec("sweep_pong.py"), over=False)
+    command = resume_command(Path("some results/first").absolute(), spec("sweep_pong.py"))
     assert shlex.split(command)[2:] == ["--resume", "some results/first"]
 
 
 @pytest.mark.parametrize("command", [[], ["../evil.py"], ["/elsewhere/evil.py", "pg"], ["benchmark.py", "tune"]])
 def test_no_command_is_proposed_that_starts_a_foreign_program(command):
-    assert next_command(FOLDER.absolute(), spec(*command), over=False) == ""
+    assert resume_command(FOLDER.absolute(), spec(*command)) == ""
     assert plan_command(spec(*command)) == ""
 
 

@@ -50,7 +50,7 @@ def test_one_of_three_goes_on_and_the_others_are_stopped(halved):
     assert [iterations(trial)[-1] for trial in trial_folders(halved)] == [4 if i == winner else 2 for i in range(3)]
     experiment = read_experiment(halved)
     assert [trial.state for trial in experiment.trials] == ["finished" if i == winner else "stopped" for i in range(3)]
-    assert experiment.over
+    assert experiment.all_ended
     assert experiment.best is experiment.trials[winner]
 
 
@@ -166,4 +166,4 @@ def test_a_trial_that_diverges_is_the_worst_and_blocks_nobody(ray_cluster, tmp_p
     assert [trial.state for trial in experiment.trials] == ["diverged", "finished", "diverged"]
     assert [decision.scores[0], decision.scores[2]] == [None, -21.0], "a seed beside others counts as the worst"
     assert decision.kept == [1, 2]
-    assert experiment.over
+    assert experiment.all_ended
