@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.plan.identity import decisive
-from experiments.read import saved_policies
 from experiments.read.configurations import Configuration, best_configurations, by_configuration, varied
 from experiments.read.experiments import Experiment, read_experiment
 from experiments.read.statistics import Estimate, difference
@@ -77,8 +76,8 @@ def _mean(scores: Mapping[int, float], seeds: Sequence[Trial]) -> float | None:
 
 def _spread(trial: Trial) -> float:
     """Of the difference of two means, each of as many games as this trial's newest checkpoint has, and as various."""
-    found = saved_policies.of_trial(trial.folder)
-    returns = found[-1].state.episodes.scored_returns if found else []
+    newest = trial.checkpoints.newest
+    returns = newest.state.episodes.scored_returns if newest else []
     return INTERVAL * math.sqrt(2 / len(returns)) * float(np.std(returns, ddof=1)) if len(returns) > 1 else math.nan
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,15 @@ from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.identity import ConfigurationKey, Left, decisive
 from experiments.plan.learners import config_class_of
 from experiments.read.rows import lines, read_rows
+from experiments.read.trial_checkpoints import of_trial
 from experiments.read.windows import area_under
 from experiments.record.decisions import Decision, Exchange, dropped, mean, passed
-from experiments.record.folders import ERROR, PARAMS, RESULTS, checkpoint_folders
+from experiments.record.folders import ERROR, PARAMS, RESULTS
 from experiments.record.models import Settings, read_model
 from experiments.record.spec import TIME_BUDGET, ExperimentSpec
-from trainables import checkpoints
 from trainables.checks import ConfigError, check_settings
 from trainables.metrics import METRIC, score_of
+from trainables.saved import Checkpoint, Checkpoints
 
 OVER = ("TERMINATED", "ERROR")  # what Tune calls trials that it will not touch again unless it is told to
 AT_END = ("finished", "diverged", "failed")  # states of trials that have no more to play
@@ -65,6 +67,15 @@ class Trial:
     def steps(self) -> int:
         """Agent steps made."""
         return self.rows[-1]["timesteps_total"] if self.rows else 0
+
+    @cached_property
+    def checkpoints(self) -> Checkpoints:
+        """Its checkpoints. Raises ConfigError if one is a link, or if the folder cannot be read."""
+        return of_trial(self.folder)
+
+    def began_with(self, checkpoint: Checkpoint) -> bool:
+        """Whether it is the one with which a fork's trial began: its origin's, and nothing that it learned itself."""
+        return checkpoint.steps in self.forked_at
 
     @property
     def began(self) -> int:
@@ -127,7 +138,7 @@ def read_trial(
     done = bool(rows and rows[-1].get("done"))
     out = dropped(decisions, number)
     if done and spec.command:
-        over = is_over(rows, spec, saved_iteration(folder))
+        over = is_over(rows, spec, of_trial(folder).iteration)
     else:  # of a Tuner of somebody's own Tune's word alone counts
         over = status in OVER and spec.ended != TIME_BUDGET
     if errors and not done and (status in (None, "ERROR") if out is None else out.score(number) is None):
@@ -211,16 +222,6 @@ def ended_as(rows: Sequence[dict[str, Any]], budget: Budget) -> str:
     if rows and rows[-1].get("diverged"):
         return "diverged"
     return "finished" if rows and budget.share(rows[-1]) == 1 else "stopped"
-
-
-def saved_iteration(folder: Path) -> int:
-    """The iteration of a trial's newest whole checkpoint; 0 without one."""
-    for path in reversed(checkpoint_folders(folder)):
-        try:
-            return checkpoints.load_state(path).iteration
-        except checkpoints.CheckpointError:
-            continue
-    return 0
 
 
 def together(trials: Iterable[Trial]) -> list[list[Trial]]:
