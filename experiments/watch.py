@@ -60,14 +60,15 @@ def main() -> None:
     """Watch from the command line."""
     arguments = parse(Arguments(), DESCRIPTION)
     found = arguments.find()
-    best = saved_policies.best_of(found)
+    best = found.best
+    assert best
     kind = "progress" if arguments.film else f"iteration-{best.iteration}"
-    out = arguments.out or Path(f"{best.name}-{kind}.gif")
+    out = arguments.out or Path(f"{saved_policies.trial_name(best)}-{kind}.gif")
     require_film(out)
     from experiments.show.watched import watch  # what plays, which --help and a wrong name do without
 
     with threadpool_limits(1):  # as in the rollout actors
-        watch(found, best, out, arguments.episodes, arguments.seed, arguments.greedy, arguments.film)
+        watch(found, out, arguments.episodes, arguments.seed, arguments.greedy, arguments.film)
 
 
 if __name__ == "__main__":

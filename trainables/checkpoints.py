@@ -6,9 +6,8 @@ at all: one that was cut off, copied in part or changed afterwards is refused.
 
 import hashlib
 import json
-import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -31,8 +30,6 @@ MAX_HEADER_BYTES = 100_000
 PICKLES = (".pkl", ".pickle")
 NAME = re.compile(r"checkpoint_([0-9]{6}|[1-9][0-9]{6,8})")
 """Tune's names of a trial's checkpoint folders, and no others: copies of a user, and downloads, lie beside them."""
-
-logger = logging.getLogger(__name__)
 
 
 class CheckpointError(ValueError):
@@ -141,28 +138,6 @@ def shapes(directory: str | Path) -> dict[str, tuple[int, ...]]:
             return {name: tuple(arrays.get_slice(name).get_shape()) for name in arrays.keys()}  # noqa: SIM118
     except Exception as error:  # whatever the parser stumbles over
         raise _unreadable(directory, error) from None
-
-
-def usable(directory: str | Path, read: Callable[[Path], object]) -> Path:
-    """``directory`` if it can be read, else the newest checkpoint beside it that can, with a warning.
-
-    ``read`` raises CheckpointError about one that cannot. Raises CheckpointError, about ``directory``, if none can.
-    """
-    directory = Path(directory)
-    try:
-        read(directory)
-        return directory
-    except CheckpointError as error:
-        reason = error
-    for sibling in reversed(numbered(directory.parent).values()):
-        try:
-            read(sibling)
-            iteration = load_state(sibling).iteration
-        except CheckpointError:
-            continue
-        logger.warning("%s. Going on from %s, iteration %d, instead.", reason, sibling, iteration)
-        return sibling
-    raise reason
 
 
 def numbered(trial: Path) -> dict[int, Path]:

@@ -11,12 +11,13 @@ import numpy as np
 from trainables import checkpoints
 from trainables.algorithms import make_algorithm
 from trainables.algorithms.algorithm import Algorithm, Arrays
-from trainables.checkpoints import ARRAYS, STATE, CheckpointError, State
+from trainables.checkpoints import ARRAYS, STATE, CheckpointError, State, numbered
 from trainables.checks import ConfigError
 from trainables.config import Config, PGConfig, TRPOConfig
 from trainables.sampling.console import PACKED_BYTES, registered
 from trainables.sampling.segments import slot_arrays
 from trainables.sampling.worker import Worker
+from trainables.saved import Checkpoint, Checkpoints
 
 if TYPE_CHECKING:
     from ray import tune
@@ -92,14 +93,16 @@ class TrainedPolicy:
 def load_policy(checkpoint: "str | Path | tune.Checkpoint", seed: int = 0) -> TrainedPolicy:
     """The policy of a checkpoint of ``PongPG`` or ``PongTRPO``, to play with; no pickle is opened.
 
-    ``checkpoint`` is its folder, Tune's object (``result.checkpoint``), or the folder of a trial or of an experiment,
-    of which the checkpoint with the best score in training is taken. Actions are drawn from ``seed``.
+    ``checkpoint`` is its folder, Tune's object (``result.checkpoint``), or the folder of a trial, or of an experiment
+    with one trial. Of a trial the best checkpoint is taken: the one with the best score in training. Which of several
+    trials is best, their checkpoints do not say. Actions are drawn from ``seed``.
 
-    Raises CheckpointError, in one line, if there is none, or if it is damaged or of another learner.
+    Raises CheckpointError, in one line, if there is none, or those of several trials, or if it is damaged or of another
+    learner.
     """
     with _folder(checkpoint) as given:
-        folder = _best(given)
-        state = checkpoints.load_state(folder)
+        found = _of_trial(given)
+        folder, state = found.folder, found.state
         if state.learner not in CONFIGS:
             raise CheckpointError(f"{folder}: of the learner {state.learner!r}; accepted are {', '.join(CONFIGS)}")
         try:
@@ -119,22 +122,23 @@ def _folder(checkpoint: "str | Path | tune.Checkpoint") -> Iterator[Path]:
             yield Path(folder)
 
 
-def _best(folder: Path) -> Path:
-    """The folder itself if a checkpoint's; of a trial or an experiment the best whole checkpoint, of equals the last.
+def _of_trial(folder: Path) -> Checkpoint:
+    """The checkpoint of this folder; of a trial's folder, or of one that holds a single trial, the trial's best.
 
-    Raises CheckpointError if there is none.
+    Raises CheckpointError if there is none, and if several trials have checkpoints there.
     """
     if (folder / STATE).is_file():
-        return folder
-    scored = []
-    for trial in [folder, *sorted(path for path in folder.glob("*") if path.is_dir())]:
-        for path in checkpoints.numbered(trial).values():
-            with contextlib.suppress(CheckpointError):
-                state = checkpoints.load_state(path)
-                scored.append((state.episodes.score, state.iteration, path))
-    if not scored:
-        raise CheckpointError(f"{folder}: no checkpoint, and no folder of a trial or an experiment with one")
-    return max(scored, key=lambda each: each[:2])[2]
+        return Checkpoint(folder)
+    trials = [path for path in (folder, *sorted(folder.glob("*"))) if path.is_dir() and numbered(path)]
+    if len(trials) > 1:
+        raise CheckpointError(
+            f"{folder}: {len(trials)} trials have checkpoints there, and which trial is best they do not say: name one"
+        )
+    for trial in trials:
+        best = Checkpoints(numbered(trial).values()).best
+        if best:
+            return best
+    raise CheckpointError(f"{folder}: no checkpoint, and no folder of a trial or an experiment with one")
 
 
 def load(folder: Path, learner: str, num_params: int, slots: int) -> tuple[Arrays, State]:

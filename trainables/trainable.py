@@ -11,7 +11,7 @@ import ray
 from ray import tune
 from threadpoolctl import threadpool_limits
 
-from trainables import checkpoints
+from trainables import checkpoints, saved
 from trainables.algorithms import make_algorithm
 from trainables.algorithms.algorithm import Algorithm, Progress
 from trainables.config import Config, PGConfig, TRPOConfig
@@ -220,7 +220,7 @@ class PongTrainable(tune.Trainable):
         if isinstance(checkpoint, str):
             checkpoint = tune.Checkpoint.from_directory(checkpoint)
         with checkpoint.as_directory() as folder:
-            super().restore(str(checkpoints.usable(folder, self._read)))
+            super().restore(str(saved.usable(folder, self._read)))
 
     def load_checkpoint(self, checkpoint: Any) -> None:
         """Continue from a checkpoint directory. Raises CheckpointError as ``_read`` does."""

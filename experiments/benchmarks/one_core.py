@@ -101,7 +101,8 @@ def _trained(learner: str) -> tuple[Worker, Any]:
 
     It was exported without TRPO's value, which a worker computes: an untrained one takes the same time.
     """
-    worker, weights = saved_policies.policy_runner(saved_policies.find(Path(), f"{TRAINED.name}/{learner}")[0])
+    trained = saved_policies.find(Path(), f"{TRAINED.name}/{learner}").all[0]
+    worker, weights = saved_policies.policy_runner(trained)
     if isinstance(weights, FilteredWeights):
         weights = weights._replace(value=_worker(TRPOConfig())[1].value)
     return worker, weights

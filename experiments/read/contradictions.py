@@ -14,7 +14,7 @@ from experiments.plan.learners import learner_named
 from experiments.plan.trial_names import number_of
 from experiments.read.experiments import Experiment
 from experiments.read.rows import lines
-from experiments.read.trial import Trial, saved_iteration
+from experiments.read.trial import Trial
 from experiments.record.decisions import decide, dropped
 from experiments.record.folders import DECISIONS, EXCHANGES, PARAMS, RECORD, RESULTS, WINNER
 from experiments.record.spec import ALL_DONE, TIME_BUDGET
@@ -50,7 +50,7 @@ def _rows(experiment: Experiment) -> Iterator[str]:
     for trial in experiment.trials:
         iterations = [row["training_iteration"] for row in trial.rows]
         begin = iterations[0] if experiment.spec.fork_of and iterations else 1
-        end = saved_iteration(trial.folder) if experiment.spec.ended and begin == 1 else 0
+        end = trial.checkpoints.iteration if experiment.spec.ended and begin == 1 else 0
         for last, after in itertools.pairwise([begin - 1, *iterations, max([end, *iterations]) + 1]):
             if after - last > 1:
                 yield f"{trial.name}: {RESULTS} lacks iterations {last + 1} to {after - 1}"

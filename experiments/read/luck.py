@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.plan.identity import decisive
-from experiments.read import saved_policies
 from experiments.read.configurations import Configuration, best_configurations, by_configuration, varied
 from experiments.read.experiments import Experiment, read_experiment
 from experiments.read.standings import Standing
@@ -19,6 +18,7 @@ from experiments.read.windows import millions
 from experiments.record.decisions import over_seeds
 from experiments.record.folders import RECORD
 from trainables.checks import ConfigError
+from trainables.saved import Checkpoint
 from trainables.texts import counted
 
 SUFFIX = "-confirm"  # what the confirmation's name adds to its sweep's
@@ -82,12 +82,11 @@ def _returns(standing: Standing, time_attr: str) -> np.ndarray:
     """Returns of the games behind a trial's score (n,): those of its kept checkpoint that is nearest to there."""
     (trial,) = standing.trials[:1]
 
-    def distance(saved: saved_policies.CheckpointRef) -> float:
-        stands = {"training_iteration": saved.iteration, "timesteps_total": saved.state.episodes.steps}
-        return abs(stands[time_attr] - (standing.at or 0))
+    def distance(checkpoint: Checkpoint) -> float:
+        return abs(checkpoint.counters[time_attr] - (standing.at or 0))
 
-    found = saved_policies.of_trial(trial.folder)
-    return np.array(min(found, key=distance).state.episodes.scored_returns if found else [])
+    nearest = min(trial.checkpoints.usable, key=distance, default=None)
+    return np.array(nearest.state.episodes.scored_returns if nearest else [])
 
 
 class Confirmation(NamedTuple):

@@ -6,20 +6,18 @@ begins with another trial's checkpoint, and under population based training a tr
 
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from experiments.plan.identity import SPEED_ONLY
 from experiments.read.experiments import Experiment
-from experiments.read.saved_policies import load_state
 from experiments.read.trial import Trial
 from experiments.record.decisions import Copy
-from experiments.record.folders import checkpoint_folders
 from trainables import checkpoints
-from trainables.checkpoints import STATE, CheckpointError, State
+from trainables.checkpoints import STATE, State
 from trainables.metrics import METRIC
+from trainables.saved import Checkpoint
 
 PERF = "perf/"  # family of metrics of times and rates, which are others each time
 
@@ -36,10 +34,10 @@ class Stretch(NamedTuple):
     """Iterations of a trial that can be played again."""
 
     trial: Trial
-    start: Path | None  # the checkpoint from which they go on; None: the trial's beginning
+    start: Checkpoint | None  # the checkpoint from which they go on; None: the trial's beginning
     first: int
     last: int
-    end: Path | None  # the checkpoint to which they lead, if one is kept
+    end: Checkpoint | None  # the checkpoint to which they lead, if one is kept
     rows: list[dict[str, Any]]  # of these iterations, as recorded; some may be lost
 
     def cut(self, count: int) -> "Stretch":
@@ -50,7 +48,7 @@ class Stretch(NamedTuple):
     @property
     def origin(self) -> str:
         """Where it begins, in words."""
-        return self.start.name if self.start else "the beginning"
+        return self.start.folder.name if self.start else "the beginning"
 
     def __str__(self) -> str:
         which = f"iteration {self.last}" if self.first == self.last else f"iterations {self.first} to {self.last}"
@@ -89,33 +87,33 @@ def recorded(experiment: Experiment, trial: Trial) -> Recorded:
     return Recorded(trial, stretches, wrong, notes)
 
 
-def _points(trial: Trial, copy: Copy | None) -> tuple[dict[int, Path | None], list[str], list[str]]:
+def _points(trial: Trial, copy: Copy | None) -> tuple[dict[int, Checkpoint | None], list[str], list[str]]:
     """The trial's checkpoints since ``copy`` by iteration, what is wrong with some, and those that were cut off."""
-    found: dict[int, Path | None] = {}
+    found: dict[int, Checkpoint | None] = {}
     wrong: list[str] = []
     notes: list[str] = []
-    for path in checkpoint_folders(trial.folder):
-        if copy and checkpoints.number(path) < copy.target:
+    for checkpoint in trial.checkpoints.all:
+        if copy and checkpoints.number(checkpoint.folder) < copy.target:
             continue
-        try:
-            state = load_state(path)
-        except CheckpointError as error:
-            (wrong if (path / STATE).is_file() else notes).append(str(error))
+        if checkpoint.reason:
+            cut_off = not (checkpoint.folder / STATE).is_file()
+            (notes if cut_off else wrong).append(checkpoint.reason)
             continue
-        latest = max(found, default=0)
-        if complaint := _contradiction(trial, state):
-            wrong.append(f"{path.name} {complaint}")
-        elif state.iteration < latest:
-            wrong.append(f"{path.name} is of iteration {state.iteration}, and one before it of iteration {latest}")
-        found[state.iteration] = path
+        name, latest = checkpoint.folder.name, max(found, default=0)
+        if complaint := _contradiction(trial, checkpoint):
+            wrong.append(f"{name} {complaint}")
+        elif checkpoint.iteration < latest:
+            wrong.append(f"{name} is of iteration {checkpoint.iteration}, and one before it of iteration {latest}")
+        found[checkpoint.iteration] = checkpoint
     return found, wrong, notes
 
 
-def _contradiction(trial: Trial, state: State) -> str | None:
+def _contradiction(trial: Trial, checkpoint: Checkpoint) -> str | None:
     """What a checkpoint says otherwise than its trial's settings and rows. A fork begins with its origin's settings."""
+    state = checkpoint.state
     if state.learner != trial.learner:
         return f"is of learner {state.learner}, its trial of {trial.learner}"
-    settings = {} if state.episodes.steps in trial.forked_at else trial.config
+    settings = {} if trial.began_with(checkpoint) else trial.config
     for name, value in settings.items():
         if name not in SPEED_ONLY and value != state.config.get(name):
             return f"has {name}={state.config.get(name)!r}, its trial {name}={value!r}"

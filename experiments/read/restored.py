@@ -6,6 +6,7 @@ are text and arrays, and say all that is needed.
 """
 
 import dataclasses
+import math
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,13 +16,13 @@ from experiments.plan.exchanges import mutations
 from experiments.plan.learners import learner_named
 from experiments.plan.trial_names import number_of
 from experiments.read.experiments import read_experiment
-from experiments.read.saved_policies import load, parameters
 from experiments.read.trial import Trial
-from experiments.record.folders import DECISIONS, PARAMS, RECORD, checkpoint_folders
+from experiments.read.trial_checkpoints import parameters, to_go_on_from
+from experiments.record.folders import DECISIONS, PARAMS, RECORD
 from experiments.record.spec import ExperimentSpec, ForkOf
-from trainables.checkpoints import CheckpointError, State, number
 from trainables.checks import ConfigError
 from trainables.metrics import METRIC, WORST_RETURN
+from trainables.saved import Checkpoint, Checkpoints
 
 
 class RestoredTrial(NamedTuple):
@@ -29,14 +30,32 @@ class RestoredTrial(NamedTuple):
 
     trial: Trial  # as it stands by what it is to do now, and by what of its checkpoints is usable
     config: dict[str, Any]  # by now: population based training changes settings on the way
-    checkpoints: list[tuple[Path, dict[str, Any]]]  # usable ones in the order they were made, each with its row
-    newest_index: int  # the highest number of a checkpoint folder, usable or not; -1 if there is none
-    damaged: list[str]  # why each of the other checkpoints cannot be used
+    checkpoints: Checkpoints  # usable are those from all of which, arrays too, it can go on
 
     @property
     def iteration(self) -> int:
         """The iteration of its newest usable checkpoint, after which it goes on; 0 without one."""
-        return self.checkpoints[-1][1]["training_iteration"] if self.checkpoints else 0
+        return self.checkpoints.iteration
+
+    @property
+    def last_row(self) -> dict[str, Any]:
+        """The row after which it goes on, or of a trial that is over its last one; empty before the first."""
+        rows, newest = self.trial.rows, self.checkpoints.newest
+        if self.trial.goes_on:
+            return self.row(newest) if newest else {}
+        return rows[-1] if rows else {}
+
+    def row(self, checkpoint: Checkpoint) -> dict[str, Any]:
+        """The row that goes with a checkpoint: of its iteration, with its counters. Made of these where there is none.
+
+        A fork's first checkpoint has none. Nor have, under population based training, those that a trial made before it
+        copied another one, whose rows then replaced its own.
+        """
+        counters = checkpoint.counters
+        for row in self.trial.rows:
+            if row | counters == row:
+                return row
+        return counters | {METRIC: checkpoint.score if math.isfinite(checkpoint.score) else WORST_RETURN}
 
 
 def restore(folder: Path, spec: ExperimentSpec) -> dict[str, RestoredTrial]:
@@ -62,7 +81,7 @@ def restore(folder: Path, spec: ExperimentSpec) -> dict[str, RestoredTrial]:
         config = spec.configs[trial.number]
         _require_same({name: value for name, value in config.items() if name not in changing}, trial)
         restored[number_of(trial.number)] = _restore(trial, spec, config, changing)
-    if spec.fork_of and sum(bool(trial.checkpoints) for trial in restored.values()) < len(spec.configs):
+    if spec.fork_of and sum(bool(trial.checkpoints.newest) for trial in restored.values()) < len(spec.configs):
         raise ConfigError(f"{folder} lacks a checkpoint that it was forked from: delete it, and fork again")
     return restored
 
@@ -78,36 +97,13 @@ def _require_same(config: Mapping[str, Any], trial: Trial) -> None:
 
 def _restore(trial: Trial, spec: ExperimentSpec, config: Mapping[str, Any], changing: Collection[str]) -> RestoredTrial:
     """What the trial has behind it. Of ``changing`` settings its newest checkpoint says how they are by now."""
-    usable, damaged, newest, now = [], [], -1, {name: config[name] for name in changing}
     settings = learner_named(trial.learner).config_class.from_dict(config)
-    for path in checkpoint_folders(trial.folder):
-        newest = number(path)
-        try:
-            _, state = load(path, settings, spec.learner)
-        except CheckpointError as error:
-            damaged.append(str(error))
-            continue
-        usable.append((path, _row(trial.rows, state)))
-        now = {name: state.config[name] for name in changing}
-    saved = usable[-1][1]["training_iteration"] if usable else 0
-    records, traces = trial.records._replace(spec=spec), trial.traces._replace(saved=saved, running=False)
+    found = to_go_on_from(trial.folder, settings, spec.learner)
+    newest = found.newest
+    now = newest.state.config if newest else config
+    records, traces = trial.records._replace(spec=spec), trial.traces._replace(saved=found.iteration, running=False)
     trial = dataclasses.replace(trial, records=records, traces=traces)
-    return RestoredTrial(trial, trial.config | now, usable, newest, damaged)
-
-
-def _row(rows: list[dict[str, Any]], state: State) -> dict[str, Any]:
-    """The row that goes with a checkpoint: of its iteration, with its counters. Made from these where there is none.
-
-    A fork's first checkpoint has none. Nor have, under population based training, those that a trial made before it
-    copied another one, whose rows then replaced its own.
-    """
-    counters = {
-        "training_iteration": state.iteration,
-        "timesteps_total": state.episodes.steps,
-        "episodes_total": state.episodes.games,
-    }
-    score = state.episodes.score if state.episodes.recent_returns else WORST_RETURN
-    return next((row for row in rows if row | counters == row), counters | {METRIC: score})
+    return RestoredTrial(trial, trial.config | {name: now[name] for name in changing}, found)
 
 
 def describe(restored: Mapping[str, RestoredTrial], fork_of: ForkOf | None = None) -> list[str]:
@@ -115,7 +111,7 @@ def describe(restored: Mapping[str, RestoredTrial], fork_of: ForkOf | None = Non
     lines = []
     for key, found in restored.items():
         name = found.trial.name
-        lines += [f"  {name}: not used: {reason}" for reason in found.damaged]
+        lines += [f"  {name}: not used: {damaged.reason}" for damaged in found.checkpoints.damaged]
         start = fork_of.starts[int(key)][-1].iteration if fork_of else 0
         had = {row["training_iteration"] for row in found.trial.rows}
         if missing := [iteration for iteration in range(start + 1, found.iteration) if iteration not in had]:

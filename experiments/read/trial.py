@@ -13,14 +13,15 @@ from experiments.plan.identity import ConfigurationKey, Left, decisive
 from experiments.plan.learners import config_class_of
 from experiments.read.rows import lines, read_rows
 from experiments.read.states import Facts, HasState, Records, Traces, facts_of
+from experiments.read.trial_checkpoints import of_trial
 from experiments.read.windows import area_under
 from experiments.record.decisions import Decision, dropped, passed
-from experiments.record.folders import ERROR, PARAMS, RESULTS, checkpoint_folders
+from experiments.record.folders import ERROR, PARAMS, RESULTS
 from experiments.record.models import Settings, read_model
 from experiments.record.spec import ExperimentSpec
-from trainables import checkpoints
 from trainables.checks import ConfigError, check_settings
 from trainables.metrics import METRIC, score_of
+from trainables.saved import Checkpoint, Checkpoints
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,15 @@ class Trial(HasState):
     def steps(self) -> int:
         """Agent steps made."""
         return self.rows[-1]["timesteps_total"] if self.rows else 0
+
+    @cached_property
+    def checkpoints(self) -> Checkpoints:
+        """Its checkpoints. Raises ConfigError if one is a link, or if the folder cannot be read."""
+        return of_trial(self.folder)
+
+    def began_with(self, checkpoint: Checkpoint) -> bool:
+        """Whether it is the one with which a fork's trial began: its origin's, and nothing that it learned itself."""
+        return checkpoint.steps in self.forked_at
 
     @property
     def began(self) -> int:
@@ -156,7 +166,7 @@ def read_trial(folder: Path, number: int, records: Records, status: str | None, 
     rows = read_rows(folder / RESULTS)
     config = _config(folder, records.spec, number)
     *_, error = ["", *lines(folder / ERROR)]
-    saved = saved_iteration(folder) if rows and rows[-1].get("done") else 0  # it counts at a trial's end alone
+    saved = of_trial(folder).iteration if rows and rows[-1].get("done") else 0  # it counts at a trial's end alone
     return Trial(folder, number, config, rows, records, Traces(error.strip(), saved, status, running))
 
 
@@ -181,13 +191,3 @@ def _left(spec: ExperimentSpec, number: int) -> tuple[Left, ...]:
         steps = {spec.starts(seed)[index].steps for seed in seeds if index < len(spec.starts(seed))}
         found.append(Left(decisive(start.config), tuple(sorted(steps))))
     return tuple(found)
-
-
-def saved_iteration(folder: Path) -> int:
-    """The iteration of a trial's newest whole checkpoint; 0 without one."""
-    for path in reversed(checkpoint_folders(folder)):
-        try:
-            return checkpoints.load_state(path).iteration
-        except checkpoints.CheckpointError:
-            continue
-    return 0

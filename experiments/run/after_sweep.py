@@ -30,6 +30,7 @@ from trainables.checkpoints import CheckpointError
 from trainables.checks import ConfigError
 from trainables.sampling.evaluation import play_evaluation
 from trainables.sampling.pool import RolloutPool
+from trainables.saved import Checkpoint
 from trainables.texts import counted
 
 GAMES = 10
@@ -37,16 +38,21 @@ GAMES = 10
 
 
 def play_winner(experiment: Experiment) -> None:
-    """Have the winner of a halved sweep play on all cores, if it has not; what hinders it does not fail the sweep."""
+    """Have the winner of a halved sweep play on all cores, if it has not; what hinders it does not fail the sweep.
+
+    Its newest checkpoint plays, and not its best one (``saved_policies.of_experiment``): these games stand beside the
+    score at the winner's end, by which it won and which tables and rungs show, and say what that score is worth. The
+    best checkpoint is the one whose training games were luckiest, at another moment.
+    """
     folder, best, played = experiment.folder, experiment.winner, experiment.played
-    found = saved_policies.of_trial(best.folder) if best else []
-    if not best or not found:
+    newest = best.checkpoints.newest if best else None
+    if not best or not newest:
         return
-    if played and (played.trial, played.iteration, played.ended) == (best.number, found[-1].iteration, best.fell):
+    if played and (played.trial, played.iteration, played.ended) == (best.number, newest.iteration, best.fell):
         return
     print(f"The winner plays {GAMES} games with actions sampled, {GAMES} with the most probable action.", flush=True)
     try:
-        games, film = _play(found[-1], best.number)
+        games, film = _play(newest, best.number)
         games = games.model_copy(update={"ended": best.fell})
         write_winner(folder, games)
         if film:
@@ -57,11 +63,11 @@ def play_winner(experiment: Experiment) -> None:
         print(f"The winner's games were left out: {error}", file=sys.stderr)
 
 
-def _play(checkpoint: saved_policies.CheckpointRef, trial: int) -> tuple[WinnerGames, bytes | None]:
-    settings = checkpoint.settings
-    runner = saved_policies.policy_runner(checkpoint)
+def _play(checkpoint: Checkpoint, trial: int) -> tuple[WinnerGames, bytes | None]:
+    settings = saved_policies.settings_of(checkpoint)
+    trainable, runner = saved_policies.trainable_of(checkpoint), saved_policies.policy_runner(checkpoint)
     workers = min(2 * GAMES, cluster_resources().workers(settings.cpus_per_worker))
-    pool = RolloutPool(checkpoint.trainable.worker_factory(settings), workers, settings.cpus_per_worker)
+    pool = RolloutPool(trainable.worker_factory(settings), workers, settings.cpus_per_worker)
     try:
         play = partial(pool.play, runner.weights)
         metrics, film = play_evaluation(play, settings.seed, checkpoint.iteration, GAMES)

@@ -21,8 +21,8 @@ from experiments.plan.resources import local_cpus
 from experiments.read.contradictions import contradictions
 from experiments.read.experiments import Experiment
 from experiments.read.recorded import Recorded, Stretch, compare_arrays, compare_rows, compare_states, recorded
-from experiments.read.saved_policies import load, parameters
 from experiments.read.trial import Trial
+from experiments.read.trial_checkpoints import load, parameters
 from experiments.record.folders import display
 from experiments.record.provenance import changes_since
 from experiments.run.ray_session import ship, start_local
@@ -88,7 +88,7 @@ def _all_the_same(learner: str, chosen: Sequence[Stretch], num_workers: int) -> 
                 different.add(name)
                 line(f"Different: {name}, {difference}  (from {stretch.origin})")
                 continue
-            same = f"rows, and the arrays of {stretch.end.name}" if stretch.end else "rows"
+            same = f"rows, and the arrays of {stretch.end.folder.name}" if stretch.end else "rows"
             taken = duration(time.monotonic() - began)
             line(f"[{number}/{len(chosen)}] {name}, {stretch}: the same {same} ({taken})")
     return not different
@@ -118,11 +118,11 @@ def _difference(begin: Callable[[Stretch], PongTrainable], stretch: Stretch) -> 
                 return f"iteration {iteration}, {difference}"
         if not stretch.end:
             return None
-        arrays, state = load(stretch.end, trial.settings, trial.learner)
+        arrays, state = load(stretch.end.folder, trial.settings, trial.learner)
     except CheckpointError as error:
         return str(error)
     difference = compare_arrays(arrays, trial.checkpoint_arrays) or compare_states(state, trial.state)
-    return difference and f"iteration {stretch.last}, {stretch.end.name}, {difference}"
+    return difference and f"iteration {stretch.last}, {stretch.end.folder.name}, {difference}"
 
 
 def _played(trial: PongTrainable, recorded: Trial, last: int) -> Iterator[tuple[int, str | None]]:
@@ -221,7 +221,7 @@ def player(learner: str, num_workers: int) -> Iterator[Callable[[Stretch], PongT
         settings = known.config_class.from_dict(stretch.trial.config | speed)
         parameters(learner, settings)
         if stretch.start:
-            load(stretch.start, settings, learner)  # before anything is built of the size that its text says
+            load(stretch.start.folder, settings, learner)  # before anything is built of the size that its text says
         if trial and not (stretch.start and settings == trial.settings):
             trial.stop()
             trial = None
@@ -229,7 +229,7 @@ def player(learner: str, num_workers: int) -> Iterator[Callable[[Stretch], PongT
             trial = known.trainable(config=settings.to_dict())
             Path(trial.logdir).rmdir()  # Tune's, where nothing will be written
         if stretch.start:
-            trial.load_checkpoint(str(stretch.start))
+            trial.load_checkpoint(str(stretch.start.folder))
         return trial
 
     if own_ray := not ray.is_initialized():

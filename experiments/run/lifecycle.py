@@ -17,11 +17,11 @@ from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.draws import require_fits
 from experiments.plan.learners import Learner
 from experiments.plan.trial_names import number_of, trial_name
-from experiments.read import saved_policies
 from experiments.read.experiments import more_to_play, read_experiment
 from experiments.read.luck import SUFFIX
 from experiments.read.next_command import next_command, next_step, resume_command
 from experiments.read.restored import RestoredTrial, describe, restore
+from experiments.read.trial_checkpoints import copy_checkpoint
 from experiments.record import mirror
 from experiments.record.folders import RECORD, display
 from experiments.record.lock import exclusive
@@ -132,12 +132,12 @@ def start(
     spec = ExperimentSpec.read(folder)  # which says where it comes from, too
     with exclusive(folder):
         keep_source(folder, learner.source, spec.learner_sha256)
-        for index, (source, row) in enumerate(starts):
+        for index, start in enumerate(starts):
             name = trial_name(number_of(index), spec.configs[index], spec.swept)
-            saved_policies.copy(source, folder / name / "checkpoint_000000")
-            share = learner.config_class.from_dict(spec.configs[index]).decay(row["timesteps_total"])
+            copy_checkpoint(start.folder, folder / name / "checkpoint_000000")
+            share = learner.config_class.from_dict(spec.configs[index]).decay(start.steps)
             step_size = f", with {share:.2g} of its step size (half_life)" if share < 0.995 else ""
-            print(f"  {name}: starts from {display(source)}, after iteration {row['training_iteration']}{step_size}")
+            print(f"  {name}: starts from {display(start.folder)}, after iteration {start.iteration}{step_size}")
         if home := Remote.of(folder):
             home.push_folder(folder, folder)
             home.publish()

@@ -15,7 +15,7 @@ from experiments.plan.resources import ClusterResources
 from experiments.plan.trial_names import in_words, short
 from experiments.read.restored import RestoredTrial
 from experiments.record.spec import ExperimentSpec
-from experiments.run.task import Task, best_checkpoint
+from experiments.run.task import Task, best_of_each
 from experiments.show.text import Rows, print_table, say
 from trainables.config import Config
 from trainables.sampling.console import agent_step
@@ -62,7 +62,7 @@ class Plan:
     def ways(self, learner: Learner) -> list[Way]:
         """Each trial's way, in the unit of the budget."""
         budget = self.sweep.budget
-        rows = [best_checkpoint(trial)[1] for trial in self.origin] or [{}] * len(self.configs)
+        rows = [start.counters for start in best_of_each(self.origin)] or [{}] * len(self.configs)
         found = []
         for config, row in zip(self.configs, rows, strict=True):
             length = learner.iteration_steps(config) if budget.unit == "timesteps" else 1

@@ -16,9 +16,9 @@ from ray.tune.experiment import Trial
 
 from experiments.plan.exchanges import drawn, groups, losers, mutations
 from experiments.plan.learners import Learner
-from experiments.read import saved_policies
 from experiments.read.restored import RestoredTrial
 from experiments.read.rows import read_rows
+from experiments.read.trial_checkpoints import copy_checkpoint
 from experiments.record.decisions import Copy, Exchange, read_exchanges, write_exchanges
 from experiments.record.folders import RESULTS
 from experiments.record.mirror import Remote
@@ -102,7 +102,7 @@ class Population(Rounds):
         made = target.with_name(f".{target.name}")
         for old in (made, target):
             shutil.rmtree(old, ignore_errors=True)
-        saved_policies.copy(source, made)
+        copy_checkpoint(source, made)
         checkpoints.save(made, arrays, state.model_copy(update={"config": config}))
         if home := Remote.of(self.folder):
             home.push_folder(made, target)

@@ -26,7 +26,7 @@ from experiments.record import mirror
 from experiments.record.spec import Confirm, ExperimentSpec, ForkOf, Start
 from trainables.checks import ConfigError
 from trainables.config import Config
-from trainables.metrics import METRIC
+from trainables.saved import Checkpoint
 from trainables.texts import counted
 
 RESERVE_BYTES = 200 * 2**20
@@ -55,7 +55,7 @@ class Task:
     @property
     def share_left(self) -> float:
         """The share of the trials' budget, in the mean, that is still to be played; less than 1 for a fork."""
-        return fmean([1 - self.spec.budget.share(best_checkpoint(trial)[1]) for trial in self.origin] or [1.0])
+        return fmean([1 - self.spec.budget.share(start.counters) for start in best_of_each(self.origin)] or [1.0])
 
 
 def resources_for(run: RunFlags) -> ClusterResources:
@@ -180,7 +180,7 @@ def forked(learner: Learner, run: RunFlags) -> tuple[ExperimentSpec, list[Restor
     """The specification of the experiment that ``--fork`` names, and those of its trials that have a checkpoint."""
     folder = mirror.find(run, run.fork or "", learner.name)
     spec = ExperimentSpec.read(folder)
-    restored = [trial for _, trial in sorted(restore(folder, spec).items()) if trial.checkpoints]
+    restored = [trial for _, trial in sorted(restore(folder, spec).items()) if trial.checkpoints.newest]
     if not restored:
         raise ConfigError(f"--fork {run.fork}: no trial of it has a checkpoint yet")
     return spec, restored
@@ -197,19 +197,12 @@ def changed(restored: RestoredTrial, changes: dict[str, Any], config_class: type
     return after
 
 
-def best_checkpoint(restored: RestoredTrial) -> tuple[Path, dict[str, Any]]:
-    """A trial's checkpoint with the best mean return, and its results."""
-    return max(restored.checkpoints, key=lambda item: (item[1][METRIC], item[1]["training_iteration"]))
-
-
-def starting_points(
-    spec: ExperimentSpec, restored: Sequence[RestoredTrial], run: RunFlags
-) -> list[tuple[Path, dict[str, Any]]]:
+def starting_points(spec: ExperimentSpec, restored: Sequence[RestoredTrial], run: RunFlags) -> list[Checkpoint]:
     """The best checkpoint of each trial. Raises ConfigError if one of them has used up ``spec``'s budget."""
-    starts = [best_checkpoint(trial) for trial in restored]
-    furthest = max((row for _, row in starts), key=spec.budget.share)
-    if spec.budget.share(furthest) == 1:
-        stand = f"{counted(furthest['training_iteration'], 'iteration')}, {furthest['timesteps_total']:,} steps"
+    starts = best_of_each(restored)
+    furthest = max(starts, key=lambda start: spec.budget.share(start.counters))
+    if spec.budget.share(furthest.counters) == 1:
+        stand = f"{counted(furthest.iteration, 'iteration')}, {furthest.steps:,} steps"
         raise ConfigError(
             f"{spec.budget}: a trial of {run.fork} has {stand} already, and they are counted from its beginning;"
             " give more"
@@ -217,12 +210,21 @@ def starting_points(
     return starts
 
 
-def forked_from(restored: Sequence[RestoredTrial], starts: Sequence[tuple[Path, dict[str, Any]]]) -> ForkOf:
+def best_of_each(restored: Sequence[RestoredTrial]) -> list[Checkpoint]:
+    """The best checkpoint of each of these trials, as far as they have one; a fork starts from these."""
+    found = []
+    for trial in restored:
+        if best := trial.checkpoints.best:
+            found.append(best)
+    return found
+
+
+def forked_from(restored: Sequence[RestoredTrial], starts: Sequence[Checkpoint]) -> ForkOf:
     """The experiment of these trials, and where those of its fork leave them."""
     folder = restored[0].trial.folder.parent
     before = ExperimentSpec.read(folder).fork_of
     ways = []
-    for trial, (_, row) in zip(restored, starts, strict=True):
-        start = Start(config=trial.config, iteration=row["training_iteration"], steps=row["timesteps_total"])
-        ways.append([*(before.starts[trial.trial.number] if before else []), start])
+    for trial, start in zip(restored, starts, strict=True):
+        left = Start(config=trial.config, iteration=start.iteration, steps=start.steps)
+        ways.append([*(before.starts[trial.trial.number] if before else []), left])
     return ForkOf(name=folder.name, starts=ways)

@@ -50,10 +50,13 @@ def kept_first(old: RestoredTrial) -> list[tuple[Path, dict[str, Any]]]:
 
     From there its first iterations can be played again.
     """
-    begun = old.trial.forked_at
-    return [
-        (path, row | {METRIC: math.inf} if row["timesteps_total"] in begun else row) for path, row in old.checkpoints
-    ]
+    kept = []
+    for checkpoint in old.checkpoints.usable:
+        row = old.row(checkpoint)
+        if old.trial.began_with(checkpoint):
+            row = row | {METRIC: math.inf}
+        kept.append((checkpoint.folder, row))
+    return kept
 
 
 class TrialName:
@@ -104,8 +107,7 @@ class PlannedTrials(BasicVariantGenerator):
             trial.set_status(Trial.PAUSED)
             trial.init_local_path()  # without a folder's name Tune fails where it stops a trial that never began
         if old := self._restored.get(trial_number(trial)):
-            rows = [row for _, row in old.checkpoints] if old.trial.goes_on else old.trial.rows
-            give_back(trial, kept_first(old), old.newest_index, rows[-1] if rows else {})
+            give_back(trial, kept_first(old), old.checkpoints.newest_number, old.last_row)
             if not old.trial.goes_on:
                 trial.set_status(Trial.ERROR if old.trial.facts.broke else Trial.TERMINATED)  # as it was
                 self.on_trial_complete(trial.trial_id)  # takes no place among those that run at once

@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 from experiments.ask.budget import duration
-from experiments.plan.identity import decisive
-from experiments.read import saved_policies
 from experiments.read.configurations import Configuration, varied
 from experiments.read.experiments import Experiment
 from experiments.read.luck import confirmations, verdict
@@ -14,7 +12,7 @@ from experiments.read.standings import by_latest
 from experiments.read.statistics import mean_interval
 from experiments.record.folders import WINNER_FILM
 from experiments.show.page import Page
-from experiments.show.summary import how_it_plays, play_command, time_is_up, winner_lines
+from experiments.show.summary import how_it_plays, play_command, time_is_up, whose_policy, winner_lines
 from experiments.show.text import code, number, to_markdown
 from trainables.checkpoints import FILM
 from trainables.texts import MAX_BYTES, open_regular
@@ -35,7 +33,7 @@ def add_answer(page: Page, experiments: Sequence[Experiment], configurations: Se
     shown = {"mean return": number(best.score), "95% interval": " to ".join(ends), "its seeds": str(len(best.scores))}
     shown |= {"trials": str(len(trials)), "agent steps": f"{steps / 1e6:.2f} M", "training": duration(seconds)}
     page.add(to_markdown([{title: text for title, text in shown.items() if text}]))
-    _add_film(page, experiments, best)
+    _add_film(page, experiment)
     lines = winner_lines(experiment, code) or [
         f"Best configuration{f' of {len(configurations)}' if configurations[1:] else ''}:"
         f" {code(best.label(varied(configurations)))} ({best.learner}).",
@@ -47,6 +45,7 @@ def add_answer(page: Page, experiments: Sequence[Experiment], configurations: Se
         lines.append(f"Go on: {code(go_on)}")
     if play := play_command(experiment):
         lines.append(f"See it play: {code(play)}")
+    lines.append(whose_policy(experiment, code))
     lines.append(f"Trials: {counts}.")
     page.add("\n\n".join(line for line in lines if line))
 
@@ -71,19 +70,23 @@ def _confirmed(experiments: Sequence[Experiment]) -> list[list]:
     return [confirmations(sweep, confirm) for sweep, confirm in pairs if sweep]
 
 
-def _add_film(page: Page, experiments: Sequence[Experiment], best: Configuration) -> None:
-    """The latest filmed game of the best configuration: at a sweep's end, or in an evaluation of its best trial."""
-    trial = max(best.arrived, key=lambda trial: trial.last)
+def _add_film(page: Page, experiment: Experiment) -> None:
+    """The latest filmed game of the best trial: at a sweep's end, or in an evaluation.
+
+    It is of the trial whose best checkpoint is the best policy (``saved_policies.of_experiment``), and says which
+    iteration it is of: films are made when a trial is evaluated, and not of each checkpoint.
+    """
+    trial, played = experiment.best, experiment.played
+    if trial is None:
+        return
     # A checkpoint holds the film of the latest evaluation before it.
-    films = [(found.evaluated, trial, found.folder / FILM) for found in saved_policies.of_trial(trial.folder)]
-    for experiment in experiments:
-        played, winner = experiment.played, experiment.best
-        if played and winner and played.trial == winner.number and decisive(winner.config) == decisive(best.config):
-            films.append((played.iteration, winner, experiment.folder / WINNER_FILM))
-    there = [film for film in films if film[-1].is_file() and not film[-1].is_symlink()]
+    films = [(checkpoint.evaluated, checkpoint.folder / FILM) for checkpoint in trial.checkpoints.usable]
+    if played and played.trial == trial.number:
+        films.append((played.iteration, experiment.folder / WINNER_FILM))
+    there = [film for film in films if film[1].is_file() and not film[1].is_symlink()]
     if not there:
         return
-    iteration, trial, path = max(there, key=lambda film: film[0])
+    iteration, path = max(there, key=lambda film: film[0])
     with open_regular(path) as file:
         page.pictures[path.name] = file.read(MAX_BYTES)
     page.add(f"![A game of {code(trial.name)} after iteration {iteration}]({{figures}}/{path.name})")

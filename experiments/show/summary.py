@@ -70,9 +70,21 @@ def time_is_up(experiment: Experiment) -> str:
 
 
 def play_command(experiment: Experiment) -> str:
-    """The command that has the best policy play; empty where no trial has a whole checkpoint."""
-    saved = any(saved_policies.of_trial(trial.folder) for trial in experiment.trials)
+    """The command that has the best policy play; empty where the best trial has no whole checkpoint."""
+    saved = saved_policies.of_experiment(experiment).newest
     return watch_command(experiment.folder, experiment.learner) if saved else ""
+
+
+def whose_policy(experiment: Experiment, mark: Callable[[str], str] = str) -> str:
+    """Says of a fork's best policy that it is still the origin's; empty if it is the fork's own, or there is none."""
+    policy = saved_policies.of_experiment(experiment).best
+    for trial in experiment.trials:
+        if policy and policy.folder.parent == trial.folder and trial.began_with(policy):
+            return (
+                f"Its best policy is the one with which {mark(trial.name)} was forked, of iteration"
+                f" {policy.iteration}: it has saved no better one of its own."
+            )
+    return ""
 
 
 def plan_line(experiment: Experiment, mark: Callable[[str], str] = str) -> str:
@@ -189,8 +201,7 @@ def summarise(experiment: Experiment) -> int:
             if len(experiment.spec.rungs or []) > 1:
                 line("Not all trials came to the first rung, so they are not compared at equal steps yet.")
             line(f"Best trial: {best.name}; {ending(best)}")
-        if checkpoints := saved_policies.of_trial(best.folder):
-            newest = checkpoints[-1]
+        if newest := best.checkpoints.newest:
             behind = newest.iteration < best.iterations
             later = f", of iteration {newest.iteration}; later ones are on none" if behind else ""
             line(f"Checkpoint: {display(newest.folder)}{later}")
@@ -203,6 +214,8 @@ def summarise(experiment: Experiment) -> int:
     line(f"Report:  {neighbour('results.py', 'report', where)}")
     if command := play_command(experiment):
         line(f"Play:    {command}")
+    if text := whose_policy(experiment):
+        say(text)
     if (film := experiment.folder / WINNER_FILM).is_file():
         line(f"Film:    {display(film)}")
     return 1 if failed else 0

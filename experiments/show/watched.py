@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from experiments.read import saved_policies
-from experiments.read.saved_policies import CheckpointRef
 from experiments.record.folders import display
 from experiments.show.outputs import write_out
 from experiments.show.pictures import side_by_side
@@ -11,15 +10,16 @@ from experiments.show.summary import environment
 from experiments.show.text import line
 from trainables.policy import PolicyRunner
 from trainables.sampling.evaluation import MeasuredGame, caption, mean_with_interval, measure, watched_numbers
+from trainables.saved import Checkpoint, Checkpoints
 
 
-def watch(
-    found: list[CheckpointRef], best: CheckpointRef, out: Path, episodes: int, seed: int, greedy: bool, progress: bool
-) -> None:
-    """Play so many games of a seed, print their returns, and film the first one.
+def watch(found: Checkpoints, out: Path, episodes: int, seed: int, greedy: bool, progress: bool) -> None:
+    """Have the best of these checkpoints, of which one is usable, play so many games of a seed; film the first one.
 
-    With ``progress`` its film shows what was learned: earlier policies among those ``found`` play beside the best.
+    Their returns are printed. With ``progress`` the film shows what was learned: the best plays beside earlier ones.
     """
+    best = found.best
+    assert best
     actions = "most probable actions" if greedy else "actions sampled"
     numbers = watched_numbers(seed, episodes)
 
@@ -27,8 +27,9 @@ def watch(
         return measure(runner.worker, runner.weights, numbers[index], greedy=greedy, filmed=index == 0)
 
     runner = saved_policies.policy_runner(best)
-    line(f"{display(best.folder)}: iteration {best.iteration}, {best.in_training}")
-    line(f"{environment(best.settings.env_id)}, {actions}, games of seed {seed}")
+    env_id = saved_policies.settings_of(best).env_id
+    line(saved_policies.in_words(best))
+    line(f"{environment(env_id)}, {actions}, games of seed {seed}")
     played = []
     for index in range(episodes):
         played.append(play(runner, index))
@@ -36,7 +37,7 @@ def watch(
     film = played[0].film
     line(score_text([game.episode_return for game in played], pong=film is not None))
     if not film:
-        line(f"No film: {best.settings.env_id} has no console")
+        line(f"No film: {env_id} has no console")
         return
     if progress:
         earlier = [(name, play(runner)) for name, runner in _earlier(found, best)]
@@ -50,9 +51,9 @@ def watch(
     line(f"Film of game 1: {display(out.absolute())}")
 
 
-def _earlier(found: list[CheckpointRef], best: CheckpointRef) -> list[tuple[str, PolicyRunner]]:
+def _earlier(found: Checkpoints, best: Checkpoint) -> list[tuple[str, PolicyRunner]]:
     """The untrained policy, and up to two of the trial's checkpoints between it and the best one."""
-    earlier = [item for item in found if item.folder.parent == best.folder.parent and item.iteration < best.iteration]
+    earlier = [checkpoint for checkpoint in found.usable if checkpoint.iteration < best.iteration]
     between = saved_policies.on_the_way(earlier, best, 2)
     runners = [(f"iteration {item.iteration}", saved_policies.policy_runner(item)) for item in between]
     return [("untrained", saved_policies.policy_runner(best, trained=False)), *runners]

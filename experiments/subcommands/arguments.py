@@ -9,8 +9,8 @@ import tyro
 from experiments.plan.learners import learner_typed
 from experiments.read import saved_policies
 from experiments.read.experiments import Experiment, read_experiment
-from experiments.read.saved_policies import CheckpointRef
 from experiments.record.spec import find
+from trainables.saved import Checkpoints
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Policy(OwnCode):
     ] = ""
     """A path, the name of an experiment in the storage path, or trained/pg or trained/trpo, which come along."""
 
-    def find(self) -> list[CheckpointRef]:
-        """The checkpoints there, the learner imported. Raises ConfigError, listing what there is, if there is none."""
+    def find(self) -> Checkpoints:
+        """The trial's checkpoints, one of them usable, the learner imported. Raises ConfigError if there is none."""
         self.import_learner()
         return saved_policies.find(self.storage_path, self.target)

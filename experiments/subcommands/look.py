@@ -15,7 +15,6 @@ from experiments.read.comparison import compare
 from experiments.read.experiments import read_all, read_group
 from experiments.read.frame import Frames
 from experiments.read.next_command import RESUME, best_command, next_command, next_step, watch_command
-from experiments.record.folders import display
 from experiments.show.outputs import Format, put
 from experiments.show.tables import age, experiment_table
 from experiments.show.text import line, print_table
@@ -188,10 +187,11 @@ class Export(Policy):
 
     def run(self) -> None:
         """Write the policy."""
-        best = saved_policies.best_of(self.find())
+        best = self.find().best
+        assert best
         try:
             size = saved_policies.export(best, self.out)
         except OSError as error:
             raise ConfigError(f"--out {self.out} cannot be written: {error.strerror}") from None
-        line(f"{display(best.folder)}: iteration {best.iteration}, {best.in_training}")
+        line(saved_policies.in_words(best))
         line(f"Watch:  {watch_command(self.out.absolute(), best.state.learner)}  ({filesize.decimal(size)})")

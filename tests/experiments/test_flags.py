@@ -106,7 +106,7 @@ def storage(tmp_path, four_cpus):
 def facts(task):
     """All that a program is going to do, as what it acts on says it."""
     spec = task.spec.model_dump() | {"command": None}
-    starts = [trial.checkpoints for trial in task.origin]
+    starts = [(start.folder, start.counters) for trial in task.origin for start in trial.checkpoints.usable]
     where = None if task.folder else (task.run.name, task.run.storage_path, task.run.resume_or_start)
     return spec, task.folder, starts, where, task.run.address, task.run.callback, task.run.verbose
 

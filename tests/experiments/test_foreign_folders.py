@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 import ray
 
-from experiments.read.saved_policies import copy
+from experiments.read.trial_checkpoints import copy_checkpoint
 from experiments.record.folders import RECORD
 from experiments.show.outputs import require_film
 from tests.helpers.foreign_experiments import DEEP, common_folder, damage, make_sound, unprivileged, watched
@@ -248,7 +248,7 @@ def test_what_lies_beside_a_checkpoints_own_files_is_not_copied(work):
     folder = next(work.glob("results/trpo/*/checkpoint_000002"))
     (folder / "everything").symlink_to("/")
     put_pickle(folder)
-    copy(folder, work / "new")
+    copy_checkpoint(folder, work / "new")
     assert sorted(os.listdir(work / "new")) == [ARRAYS, STATE]
 
 

@@ -9,13 +9,13 @@ import pytest
 from PIL import Image
 
 from experiments.read import saved_policies
-from experiments.read.saved_policies import CheckpointRef
 from experiments.show.watched import score_text
 from tests.helpers.programs import call, refused
 from tests.helpers.trials import CARTPOLE, arrays_of
 from tests.helpers.written_experiments import write_experiment, write_policies
 from trainables.checkpoints import ARRAYS, State
 from trainables.metrics import EpisodeStats
+from trainables.saved import Checkpoint
 
 pytestmark = pytest.mark.ray  # whole programs, which play for seconds
 
@@ -120,7 +120,8 @@ def test_the_film_of_the_progress_shows_checkpoints_on_the_way_from_the_first_sc
     def checkpoint(iteration, *returns):
         episodes = EpisodeStats(recent_returns=[*returns])
         fields = {"config": {}, "evaluation": {}, "versions": {}}
-        return CheckpointRef(tmp_path, State(learner="pg", iteration=iteration, episodes=episodes, **fields))
+        state = State(learner="pg", iteration=iteration, episodes=episodes, **fields)
+        return Checkpoint(tmp_path, lambda folder: state)
 
     scores = {1: -20.0, 10: -7.0, 20: 2.0, 30: 9.0, 40: 11.0, 50: 14.0}
     earlier = [checkpoint(0), *(checkpoint(*item) for item in scores.items())]

@@ -15,6 +15,7 @@ from tests.helpers.trials import Trap, assert_same, edited_state
 from trainables import checkpoints
 from trainables.checkpoints import ARRAYS, STATE, CheckpointError, State
 from trainables.metrics import EpisodeStats
+from trainables.saved import usable
 
 HELD = {"theta": np.arange(1000, dtype=np.float32), "count": np.array(3)}
 COUNTERS = EpisodeStats(games=1).model_dump()
@@ -246,7 +247,7 @@ def test_after_a_crash_at_any_file_operation_of_a_save_a_checkpoint_is_usable(tm
                 save(folder, 2)
         assert begun == operations[: k + 1]
         renamed = operations[:k].count("replace")
-        assert checkpoints.usable(folder, load) == (folder if renamed == 2 else previous)
+        assert usable(folder, load) == (folder if renamed == 2 else previous)
         if renamed == 2:
             shutil.rmtree(folder)  # the next crash shall find the previous one only
 
@@ -258,10 +259,10 @@ def test_the_newest_usable_sibling_takes_the_place_of_one_that_is_not(tmp_path, 
     save(tmp_path / "checkpoint_tmp_of_another_trial", iteration=99)
     (folders[4] / STATE).unlink()
     (folders[3] / ARRAYS).write_bytes(b"")
-    assert checkpoints.usable(folders[1], load) == folders[1]
+    assert usable(folders[1], load) == folders[1]
     assert not caplog.messages
-    assert checkpoints.usable(folders[4], load) == folders[2]
-    assert checkpoints.usable(tmp_path / "checkpoint_000099", load) == folders[2]
+    assert usable(folders[4], load) == folders[2]
+    assert usable(tmp_path / "checkpoint_000099", load) == folders[2]
     first, second = caplog.messages
     assert f"{folders[4]}: no checkpoint" in first
     assert f"Going on from {folders[2]}, iteration 7" in first
@@ -269,4 +270,4 @@ def test_the_newest_usable_sibling_takes_the_place_of_one_that_is_not(tmp_path, 
     for folder in folders:
         (folder / STATE).unlink(missing_ok=True)
     with pytest.raises(CheckpointError, match="checkpoint_000003: no checkpoint"):
-        checkpoints.usable(folders[3], load)
+        usable(folders[3], load)

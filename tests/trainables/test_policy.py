@@ -1,5 +1,6 @@
 """Trained policies in a loop of one's own."""
 
+import shutil
 import subprocess
 import sys
 
@@ -64,7 +65,7 @@ def test_a_policy_acts_in_gymnasiums_loop_as_it_does_for_a_worker(tmp_path, name
         assert len({*actions}) > 1 or greedy
 
 
-def test_of_a_trial_or_an_experiment_the_best_checkpoint_is_loaded_by_path_or_by_tunes_object(tmp_path):
+def test_of_a_trial_or_an_experiment_of_one_the_best_checkpoint_is_loaded_by_path_or_by_tunes_object(tmp_path):
     trial = saved(tmp_path / "a" / "checkpoint_000000", *LEARNERS["memory"], iteration=1)
     for name, iteration, returns in (("a", 2, [-12.0]), ("b", 5, [-3.0, -5.0]), ("b", 9, [-20.0])):
         episodes = trial.episodes.model_copy(update={"games": len(returns), "recent_returns": returns})
@@ -72,6 +73,10 @@ def test_of_a_trial_or_an_experiment_the_best_checkpoint_is_loaded_by_path_or_by
         saved(folder, *LEARNERS["memory"], iteration=iteration, episodes=episodes)
     whole = tmp_path / "b" / "checkpoint_000009" / "arrays.safetensors"
     assert load_policy(tmp_path / "a").iteration == 2
+    assert load_policy(str(tmp_path / "b")).iteration == 5
+    with pytest.raises(CheckpointError, match=r"2 trials have checkpoints there, and which trial is best they do not"):
+        load_policy(tmp_path)
+    shutil.rmtree(tmp_path / "a")
     assert load_policy(str(tmp_path)).iteration == 5
     assert load_policy(tune.Checkpoint.from_directory(str(whole.parent))).iteration == 9
     whole.write_bytes(whole.read_bytes()[:-1])

@@ -36,8 +36,8 @@ def trained(tmp_path):
 def test_a_trial_that_ended_with_its_last_checkpoint_is_over(trained):
     folder, spec = trained(None)
     restored = restore(folder, spec)
-    assert (restored["00000"].iteration, restored["00000"].newest_index) == (2, 1)
     assert not plays_on(folder, spec)
+    assert (restored["00000"].iteration, restored["00000"].checkpoints.newest_number) == (2, 1)
     assert not describe(restored)
     assert plays_on(folder, spec.but(iterations=4, extended=[Limits(iterations=2)]))
 
@@ -72,8 +72,9 @@ def test_a_trial_that_copied_another_one_goes_on_from_the_copy_and_not_from_a_la
     learner.iterations, learner.episodes.steps, learner.episodes.recent_returns = 1, 700, [44.0]
     learner.save_checkpoint(str(copy))
     trial = restore(folder, spec)["00000"]
-    path, row = trial.checkpoints[-1]
-    assert (path, trial.iteration, trial.newest_index) == (copy, 1, 2)
+    newest = trial.checkpoints.newest
+    row = trial.row(newest)
+    assert (newest.folder, trial.iteration, trial.checkpoints.newest_number) == (copy, 1, 2)
     assert (row["timesteps_total"], row["episode_score"]) == (700, 44), "not those of its own first iteration"
     assert trial.config == spec.configs[0] | {"max_kl": 0.05}, "all else is its own"
 
@@ -84,15 +85,17 @@ def test_a_users_copy_of_a_checkpoint_is_left_alone(trained):
     shutil.copytree(checkpoint, checkpoint.with_name("checkpoint_000001.bak"))
     shutil.copytree(checkpoint, checkpoint.with_name("checkpoint_backup"))
     trial = restore(folder, spec)["00000"]
-    assert ([path.name[-6:] for path, _ in trial.checkpoints], trial.newest_index) == (["000000", "000001"], 1)
+    usable = [checkpoint.folder.name[-6:] for checkpoint in trial.checkpoints.usable]
+    assert (usable, trial.checkpoints.newest_number) == (["000000", "000001"], 1)
 
 
 def test_rows_that_are_missing_are_named_and_made_from_the_checkpoints_counters(trained):
     folder, spec = trained("running")
     next(folder.glob("*/result.json")).write_text("", encoding="utf-8")
     trial = restore(folder, spec)["00000"]
-    assert [row["training_iteration"] for _, row in trial.checkpoints] == [1, 2]
-    assert np.isclose(trial.checkpoints[-1][1]["episode_score"], 30)
+    rows = [trial.row(checkpoint) for checkpoint in trial.checkpoints.usable]
+    assert [row["training_iteration"] for row in rows] == [1, 2]
+    assert np.isclose(rows[-1]["episode_score"], 30)
     assert any("lacks iterations 1 to 1" in line for line in describe({"00000": trial}))
 
 

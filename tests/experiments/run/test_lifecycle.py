@@ -279,8 +279,8 @@ def test_a_fork_with_the_same_settings_ends_where_its_origin_would(interrupted, 
     run = flags(interrupted.parent, fork=interrupted.name, name="fork")
     spec, restored = forked(TRPO, run)
     for trial in restored:  # leave each trial only its newest checkpoint, which is the best one then
-        for path, _ in trial.checkpoints[:-1]:
-            shutil.rmtree(path)
+        for checkpoint in trial.checkpoints.usable[:-1]:
+            shutil.rmtree(checkpoint.folder)
     spec, restored = forked(TRPO, run)
     _, folder = lifecycle.start(TRPO, spec, run, restored)
     starts = [trial.iteration for trial in restored]
@@ -292,7 +292,7 @@ def test_a_fork_with_the_same_settings_ends_where_its_origin_would(interrupted, 
         assert_same(last_arrays(trial)[1], last_arrays(expected)[1])
     (((start,),), name) = (fork_of := ExperimentSpec.read(folder).fork_of).starts, fork_of.name
     assert (name, [start.iteration]) == ("interrupted", starts)
-    assert (start.config, start.steps) == (spec.configs[0], restored[0].checkpoints[-1][1]["timesteps_total"])
+    assert (start.config, start.steps) == (spec.configs[0], restored[0].checkpoints.newest.steps)
     assert restore(folder, ExperimentSpec.read(folder)).keys() == {"00000"}
 
 

@@ -85,7 +85,7 @@ def check_fork(rng, monkeypatch, storage):
     words = ["--fork", "org", "--storage-path", str(storage), "--timesteps", str(rng.randint(10, 60) * 1000)]
     task, plan = planned(words, cpus, monkeypatch)
     spec = task.spec
-    starts = [trial.checkpoints[0][1]["timesteps_total"] for trial in task.origin]
+    starts = [trial.checkpoints.best.steps for trial in task.origin]
     length = math.prod(spec.configs[0][name] for name in ("slots", "segment_length", "updates_per_iteration"))
     capacity = Capacity.of(PG, plan.configs[0], ClusterResources((cpus,)))
     for index, each in enumerate(plan.rounds):

@@ -150,7 +150,7 @@ def test_the_first_screen_is_of_the_best_with_fresh_seeds_and_says_how_to_go_on(
     write_experiment(tmp_path, "sweep", "pg", sweep)
     record = {"confirms": "sweep", "configuration_of": [0, 0, 1, 1], "swept": ["gamma", "seed"]}
     confirm = write_experiment(tmp_path, "sweep-confirm", "pg", again, **record)
-    write_checkpoint(next(confirm.glob("00000*")), "pg", 2, -1.0, 0)
+    write_checkpoint(next(confirm.glob("00001*")), "pg", 2, 0.0, 0)
     answer = report([read_experiment(tmp_path / name) for name in ("sweep", "sweep-confirm")]).text.partition("## ")[0]
     (numbers,) = table(answer, "mean return")
     assert (numbers["mean return"], numbers["its seeds"], numbers["trials"]) == ("-0.5", "2", "6")
