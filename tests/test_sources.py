@@ -45,7 +45,6 @@ EXCEPTIONS = {
         [f"experiments/{name}.py" for name in ("results", "sweep", "sweep_pong", "sweep_trpo")],
         "a program is what a user types, and says no more than that",
     ),
-    "experiments/plan/identity.py": "what makes two trials one configuration is asked by plan, read and show",
     "experiments/record/models.py": "what the models of all files share",
     "trainables/config.py": "the settings of both learners, each with its line of help, stand in one place",
     "trainables/files.py": "both halves of the house write files whole or not at all",

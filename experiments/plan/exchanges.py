@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from experiments.ask.schedulers import those
+from experiments.plan.identity import completed
 from experiments.plan.learners import Learner
 from experiments.plan.ranges import Choices, Domain, Range, parse
 from experiments.plan.spaces import kind_of
@@ -48,7 +49,8 @@ def groups(learner: Learner, configs: Sequence[Mapping[str, Any]]) -> list[list[
     """
     found: dict[tuple[Any, ...], list[int]] = {}
     for index, config in enumerate(configs):
-        key = tuple(config[name] for name in learner.config_class.ARCHITECTURE_FIELDS)
+        settings = completed(learner.name, config)
+        key = tuple(settings[name] for name in learner.config_class.ARCHITECTURE_FIELDS)
         found.setdefault(key, []).append(index)
     return list(found.values())
 

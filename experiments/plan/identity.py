@@ -4,8 +4,11 @@ A configuration is a learner, the settings that decide results, and where its tr
 where they left the trials of another experiment. With a random seed it is a run, which nothing else can repeat.
 """
 
+import dataclasses
 from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
+
+from experiments.plan.learners import config_class_of
 
 SPEED_ONLY = {"num_workers", "cpus_per_worker", "placement", "game_timeout_s"}
 """Settings that change no result, so trials that differ in them are one configuration."""
@@ -16,6 +19,7 @@ class Left(NamedTuple):
 
     settings: Hashable  # the origin's, as ``decisive`` has them
     steps: tuple[int, ...]  # agent steps that were behind them; of several seeds each one's, ascending
+    seeds: tuple[Any, ...]  # the origin's: with them it is known, whatever it is called and wherever it lies
 
 
 class ConfigurationKey(NamedTuple):
@@ -28,6 +32,25 @@ class ConfigurationKey(NamedTuple):
     fresh: bool = False  # its seeds were drawn after it had been chosen, so its score has no selection bias
 
 
+def completed(learner: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """A trial's settings, with the learner's defaults for those that its record lacks.
+
+    Every record names all settings that the learner has as it is written. A setting that is missing came later, and its
+    default is what the learner did without it. Presets do not count: what they change stands in the record. Of a
+    learner of one's own that was not imported, only the defaults that all learners have are known.
+    """
+    whole, config_class = dict(config), config_class_of(learner)
+    lacking = {field.name for field in dataclasses.fields(config_class)} - whole.keys()
+    if lacking:
+        defaults = config_class().to_dict()
+        for name in sorted(lacking):
+            whole[name] = defaults[name]
+    return whole
+
+
 def decisive(config: Mapping[str, Any]) -> Hashable:
-    """The settings that decide results, but for the random seed. Values of other types are other values."""
+    """The settings that decide results, but for the random seed. Values of other types are other values.
+
+    ``config`` has all settings of its learner, as ``completed`` makes it.
+    """
     return tuple(sorted((name, repr(value)) for name, value in config.items() if name not in {"seed", *SPEED_ONLY}))

@@ -10,6 +10,7 @@ from typing import Any
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.capacity import trials_of_round
 from experiments.plan.exchanges import drawn, groups, losers, mutations
+from experiments.plan.identity import completed
 from experiments.plan.learners import learner_named
 from experiments.plan.trial_names import number_of
 from experiments.read.experiments import Experiment
@@ -70,7 +71,9 @@ def _settings(experiment: Experiment) -> Iterator[str]:
     configs = [{**config} for config in experiment.spec.configs]
     before: dict[int, dict[str, Any]] = {}
     for copy in (copy for exchange in experiment.exchanges for copy in exchange.copies):
-        before[copy.trial] = {**configs[copy.trial]}  # a kill may have prevented the last copy
+        before[copy.trial] = completed(
+            experiment.learner, configs[copy.trial]
+        )  # a kill may have prevented the last copy
         configs[copy.trial] |= copy.settings
     for trial in experiment.trials:
         if trial.number < len(configs) and trial.config != before.get(trial.number):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.plan.identity import SPEED_ONLY
+from experiments.plan.identity import SPEED_ONLY, completed
 from experiments.read.experiments import Experiment
 from experiments.read.trial import Trial
 from experiments.record.decisions import Copy
@@ -113,10 +113,10 @@ def _contradiction(trial: Trial, checkpoint: Checkpoint) -> str | None:
     state = checkpoint.state
     if state.learner != trial.learner:
         return f"is of learner {state.learner}, its trial of {trial.learner}"
-    settings = {} if trial.began_with(checkpoint) else trial.config
-    for name, value in settings.items():
-        if name not in SPEED_ONLY and value != state.config.get(name):
-            return f"has {name}={state.config.get(name)!r}, its trial {name}={value!r}"
+    if not trial.began_with(checkpoint):
+        other = _other_setting(trial, state)
+        if other:
+            return other
     row = next((row for row in trial.rows if row["training_iteration"] == state.iteration), None)
     counts: dict[str, float] = {"timesteps_total": state.episodes.steps, "episodes_total": state.episodes.games}
     if row and state.episodes.recent_returns and not row.get("diverged"):  # such a row has the worst return
@@ -124,6 +124,15 @@ def _contradiction(trial: Trial, checkpoint: Checkpoint) -> str | None:
     for name, value in counts.items():
         if row and row.get(name) != value:
             return f"has {name}={value} after iteration {state.iteration}, the row there {row.get(name)}"
+    return None
+
+
+def _other_setting(trial: Trial, state: State) -> str | None:
+    """The first setting that a checkpoint has otherwise than its trial; None if there is none."""
+    settings = completed(state.learner, state.config)
+    for name, value in trial.config.items():
+        if name not in SPEED_ONLY and value != settings.get(name):
+            return f"has {name}={settings.get(name)!r}, its trial {name}={value!r}"
     return None
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from experiments.ask.schedulers import SCHEDULERS
-from experiments.plan.identity import ConfigurationKey, Left, decisive
+from experiments.plan.identity import ConfigurationKey, completed, decisive
 from experiments.plan.learners import config_class_of
+from experiments.read.forks import left_of
 from experiments.read.rows import lines, read_rows
 from experiments.read.states import Facts, HasState, Records, Traces, facts_of
 from experiments.read.trial_checkpoints import of_trial
@@ -146,7 +147,7 @@ class Trial(HasState):
         return ConfigurationKey(
             spec.learner,
             decisive(self.config),
-            left=_left(spec, self.number),
+            left=left_of(spec, self.number),
             copied=str(self.folder) if copied else "",
             fresh=spec.confirms is not None,
         )
@@ -171,23 +172,18 @@ def read_trial(folder: Path, number: int, records: Records, status: str | None, 
 
 
 def _config(folder: Path, spec: ExperimentSpec, number: int) -> dict[str, Any]:
-    """A trial's settings: what ``params.json`` says, or if it is damaged, or Tune's own, what was planned."""
+    """All settings of a trial: what ``params.json`` says, or if it is damaged, or Tune's own, what was planned.
+
+    Empty where it is damaged, and nobody planned the trial. Raises ConfigError for impossible settings.
+    """
     try:
         config = spec.configs[number] if not spec.command else read_model(folder / PARAMS, Settings)
     except ConfigError:
-        config = spec.configs[number] if number < len(spec.configs) else {}
+        if number >= len(spec.configs):
+            return {}
+        config = spec.configs[number]
     try:
         check_settings(config_class_of(spec.learner), config)
     except ConfigError as error:
         raise ConfigError(f"{folder / PARAMS}: {error}") from None
-    return config
-
-
-def _left(spec: ExperimentSpec, number: int) -> tuple[Left, ...]:
-    """Where a trial of a fork left its origin, and before that one its own; with the steps of all of its seeds."""
-    found = []
-    for index, start in enumerate(spec.starts(number)):
-        seeds = next(trials for trials in spec.configurations if number in trials)
-        steps = {spec.starts(seed)[index].steps for seed in seeds if index < len(spec.starts(seed))}
-        found.append(Left(decisive(start.config), tuple(sorted(steps))))
-    return tuple(found)
+    return completed(spec.learner, config)

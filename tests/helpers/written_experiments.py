@@ -8,7 +8,7 @@ from experiments.plan.learners import LEARNERS
 from experiments.read.experiments import more_to_play
 from experiments.read.restored import restore
 from experiments.record.spec import ExperimentSpec, ForkOf, create
-from trainables.checkpoints import State, save
+from trainables.checkpoints import State, load, save
 from trainables.metrics import EpisodeStats
 
 
@@ -99,6 +99,25 @@ def write_policies(trial, learner, returns):
         folder = trial / f"checkpoint_{iteration:06d}"
         folder.mkdir()
         state.save_checkpoint(str(folder))
+
+
+def forget(folder, *names, files=("experiment.json", "params.json", "state.json")):
+    """Take settings out of an experiment's files, as these were written before the learner had them."""
+
+    def without(config):
+        return {name: value for name, value in config.items() if name not in names}
+
+    if "experiment.json" in files:
+        spec = json.loads((folder / "experiment.json").read_text(encoding="utf-8"))
+        spec["configs"] = [without(config) for config in spec["configs"]]
+        for past in (spec["fork_of"] or {"starts": []})["starts"]:
+            past[:] = [start | {"config": without(start["config"])} for start in past]
+        (folder / "experiment.json").write_text(json.dumps(spec), encoding="utf-8")
+    for path in folder.glob("0*/params.json") if "params.json" in files else ():
+        path.write_text(json.dumps(without(json.loads(path.read_text(encoding="utf-8")))), encoding="utf-8")
+    for path in folder.glob("0*/checkpoint_*") if "state.json" in files else ():
+        arrays, state = load(path, ExperimentSpec.read(folder).learner)
+        save(path, arrays, state.model_copy(update={"config": without(state.config)}))
 
 
 def table(markdown, first):

@@ -2,10 +2,11 @@
 
 import pytest
 
+from experiments.read.comparison import compare
 from experiments.read.configurations import Configuration, best_configurations, by_configuration, varied
 from experiments.read.experiments import read_experiment
 from experiments.record.decisions import Copy, Decision, Exchange, write_decisions, write_exchanges
-from tests.helpers.written_experiments import forked_from, write_experiment
+from tests.helpers.written_experiments import forget, forked_from, write_experiment
 
 EXCHANGE = Exchange(
     at=1, scores=[-20.0] * 3, copies=[Copy(trial=0, donor=2, source=0, target=1, before={}, settings={})]
@@ -26,21 +27,34 @@ def test_of_two_runs_with_the_same_seed_the_longer_one_counts(tmp_path):
     assert [trial.iterations for trial in found.trials] == [3]
 
 
+def written_fork(storage, name, trials, origin, starts, **record):
+    """A fork: ``trials`` are the settings of each, ``starts`` (settings, iteration) of the runs that they left."""
+    record |= {"fork_of": forked_from(origin, *starts).model_dump()}
+    written = [(settings, [-20.0] * 5, None) for settings in trials]
+    return read_experiment(write_experiment(storage, name, "pg", written, **record))
+
+
+def origins(experiments):
+    """Of each configuration the experiments of its trials, by label."""
+    found = by_configuration(experiments)
+    return sorted((c.label(()), sorted(trial.folder.parent.name for trial in c.trials)) for c in found)
+
+
 def test_a_fork_is_another_configuration_than_its_settings_from_scratch_or_from_elsewhere(tmp_path):
-    """Also with the same seed: neither run takes the other's place. Two seeds that left their origin alike are two."""
+    """Also with the same seed: neither run takes the other's place. Two seeds of a fork of one run are two seeds."""
     slow, fast = {"gamma": 0.9}, {"gamma": 0.8}
     forks = {
         "fork": [(slow, 2)],
-        "again": [(slow | {"seed": 1}, 2)],
+        "again": [(slow, 2)],
         "later": [(slow, 3)],
         "other": [(fast, 2)],
         "both": [(slow, 2), (slow | {"seed": 1}, 3)],
     }
     experiments = [read_experiment(write_experiment(tmp_path, "scratch", "pg", [(slow, [-20] * 4, None)]))]
     for name, starts in forks.items():
-        trials = [(slow | {"seed": n + (name == "again")}, [-20] * 5, None) for n in range(len(starts))]
-        record = {"fork_of": forked_from("org", *starts).model_dump(), "configuration_of": [0] * len(starts)}
-        experiments.append(read_experiment(write_experiment(tmp_path, name, "pg", trials, **record)))
+        trials = [slow | {"seed": n + (name == "again")} for n in range(len(starts))]
+        record = {"configuration_of": [0] * len(starts)}
+        experiments.append(written_fork(tmp_path, name, trials, "org", starts, **record))
     found = by_configuration(experiments)
     labels = {c.label(()): [trial.folder.parent.name for trial in c.trials] for c in found}
     assert len(found) == 5
@@ -48,6 +62,69 @@ def test_a_fork_is_another_configuration_than_its_settings_from_scratch_or_from_
     assert labels["pg (forked from org at 2,000 to 3,000 steps)"] == ["both", "both"]
     assert labels["pg (forked from org at 3,000 steps)"] == ["later"]
     assert {tuple(trial.folder.parent.name for trial in c.trials) for c in found} >= {("fork", "again"), ("other",)}
+
+
+def test_forks_of_two_experiments_are_two_configurations_whatever_seeds_they_have(tmp_path):
+    """With the same new seed neither run takes the other's place, and with two new ones they are no seeds of one."""
+    for name, (first, second) in {"same": (7, 7), "new": (7, 9), "kept": (1, 2)}.items():
+        forks = [
+            written_fork(tmp_path / name, "f1", [{"seed": first}], "o1", [({"seed": 1}, 2)]),
+            written_fork(tmp_path / name, "f2", [{"seed": second}], "o2", [({"seed": 2}, 2)]),
+        ]
+        expected = [
+            (f"pg (forked from {origin} at 2,000 steps)", [fork]) for origin, fork in (("o1", "f1"), ("o2", "f2"))
+        ]
+        assert origins(forks) == expected
+
+
+def test_forks_of_one_run_are_one_configuration_wherever_its_copies_lie_and_whatever_they_are_called(tmp_path):
+    start = [({"seed": 1}, 2)]
+    forks = [
+        written_fork(tmp_path / "here", "kept", [{"seed": 1}], "org", start),
+        written_fork(tmp_path / "here", "new", [{"seed": 7}], "org", start),
+        written_fork(tmp_path / "elsewhere", "of_a_copy", [{"seed": 9}], "copy", start),
+    ]
+    assert origins(forks) == [("pg (forked from org at 2,000 steps)", ["kept", "new", "of_a_copy"])]
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_seeds_that_were_forked_together_are_one_configuration(named, tmp_path):
+    """Also where no record names them, since they drew the same settings; and a fork of the fork."""
+    trials, record = [{"seed": 1}, {"seed": 2}], {"configuration_of": [0, 0]} if named else {}
+    fork = written_fork(tmp_path, "fork", trials, "org", [(settings, 2) for settings in trials], **record)
+    starts = [[*fork.spec.starts(n), *forked_from("fork", (trials[n], 3)).starts[0]] for n in (0, 1)]
+    record |= {"fork_of": {"name": "fork", "starts": [[start.model_dump() for start in each] for each in starts]}}
+    written = [(settings, [-20.0] * 6, None) for settings in trials]
+    later = read_experiment(write_experiment(tmp_path, "later", "pg", written, **record))
+    at = "pg (forked from {} at {} steps)"
+    assert origins([fork, later]) == [
+        (at.format("fork", "3,000"), ["later"] * 2),
+        (at.format("org", "2,000"), ["fork"] * 2),
+    ]
+
+
+def test_trials_that_drew_the_same_settings_and_were_given_one_seed_are_told_apart_by_their_origins(tmp_path):
+    fork = written_fork(tmp_path, "fork", [{"seed": 7}] * 2, "org", [({"seed": 1}, 2), ({"seed": 2}, 2)])
+    assert origins([fork]) == [("pg (forked from org at 2,000 steps)", ["fork"])] * 2
+
+
+@pytest.mark.parametrize("forked", [False, True])
+def test_a_setting_that_a_record_lacks_has_its_default_so_a_new_one_splits_no_older_runs(forked, tmp_path):
+    record = {"fork_of": forked_from("org", ({"clip": 0.1}, 1)).model_dump()} if forked else {}
+    folders = [
+        write_experiment(tmp_path, f"run{seed}", "pg", [({"seed": seed}, [-20.0] * 3, None)], **record)
+        for seed in (0, 1)
+    ]
+    other = write_experiment(tmp_path, "other", "pg", [({"entropy_bonus": 0.5}, [-20.0] * 3, None)], **record)
+    forget(folders[1], "entropy_bonus", "eval_games")
+    experiments = [read_experiment(folder) for folder in (*folders, other)]
+    assert experiments[1].trials[0].config == experiments[0].trials[0].config | {"seed": 1}
+    found = by_configuration(experiments)
+    assert sorted(sorted(configuration.seeds) for configuration in found) == [[0], [0, 1]]
+    assert varied(found) == ["entropy_bonus"]
+    assert [{c.label(varied(found)).split(" ")[0] for c in found}] == [{"entropy_bonus=0.03", "entropy_bonus=0.5"}]
+    sides = compare([experiments[:2], experiments[2:]], window=1000).sides
+    assert [[curve.seed for curve in side.curves] for side in sides] == [[0, 1], [0]]
 
 
 def test_a_trial_that_copied_another_is_a_configuration_of_its_own(tmp_path):

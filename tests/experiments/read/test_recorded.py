@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
+from experiments.read.contradictions import contradictions
 from experiments.read.experiments import read_experiment
 from experiments.read.recorded import NOT_COMPARED, compare_arrays, compare_rows, recorded
-from tests.helpers.written_experiments import write_experiment, write_policies
+from experiments.read.restored import restore
+from tests.helpers.written_experiments import forget, write_experiment, write_policies
+from trainables.checks import ConfigError
 from trainables.config import PGConfig
 
 ROW = {"episode_score": -20.5, "policy/kl": 0.1 + 0.2, "done": False, "config": PGConfig().to_dict()}
@@ -51,6 +54,26 @@ def test_the_row_of_a_trial_that_diverged_has_the_worst_return_and_its_checkpoin
         rows.write_text(text)
         experiment = read_experiment(folder)
         assert len(recorded(experiment, experiment.trials[0]).wrong) == wrong
+
+
+FILES = ("experiment.json", "params.json", "state.json")
+
+
+@pytest.mark.parametrize("files", [FILES, *([name] for name in FILES)])
+def test_a_setting_that_came_later_makes_nothing_different_and_a_trial_goes_on_with_its_default(files, tmp_path):
+    folder = write_experiment(tmp_path, "older", "pg", [({"gamma": 0.9}, [-20.0] * 3, "running")])
+    (rows,) = folder.glob("0*/result.json")
+    rows.write_text(rows.read_text().replace('"done"', '"episodes_total": 0, "done"'))
+    write_policies(rows.parent, "pg", {3: -20})
+    whole = read_experiment(folder).trials[0].config
+    forget(folder, "clip", "optimiser", files=files)
+    experiment = read_experiment(folder, running=False)
+    assert (contradictions(experiment), recorded(experiment, experiment.trials[0]).wrong) == ([], [])
+    restored = restore(folder, experiment.spec)["00000"]
+    assert (restored.config, restored.iteration) == (whole, 3)
+    forget(folder, "gamma", files=["params.json"])
+    with pytest.raises(ConfigError, match=r"gamma=0\.99 for 0\.9"):
+        restore(folder, experiment.spec)
 
 
 def test_arrays_are_compared_bit_by_bit():
