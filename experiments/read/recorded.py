@@ -66,25 +66,37 @@ class Recorded(NamedTuple):
 
 def recorded(experiment: Experiment, trial: Trial) -> Recorded:
     """All that can be played again of a trial."""
-    copies = [copy for exchange in experiment.exchanges for copy in exchange.copies if copy.trial == trial.number]
-    copy = copies[-1] if copies else None
+    copy = _last_copy(experiment, trial)
     points, wrong, notes = _points(trial, copy)
-    if experiment.spec.keep_checkpoints == 0 and not (copy or wrong):
+    if experiment.spec.keep_checkpoints == 0 and not copy and not wrong:
         wrong += _missing(trial, {*points}, experiment.spec.checkpoint_frequency)
-    if not (copy or experiment.spec.fork_of):
+    if not copy and not experiment.spec.fork_of:
         points.setdefault(0, None)
-    iterations = [row["training_iteration"] for row in trial.rows]
     begin = min(points, default=trial.iterations)
-    if any(iteration <= begin for iteration in iterations):
+    if any(row["training_iteration"] <= begin for row in trial.rows):
         why = f"they are those of trial {copy.donor}, which it copied" if copy else "where they began is not kept"
         notes.append(f"iterations up to {begin} cannot be played again: {why}")
-    starts = sorted(points)
-    stretches = []
+    return Recorded(trial, _stretches(trial, points), wrong, notes)
+
+
+def _last_copy(experiment: Experiment, trial: Trial) -> Copy | None:
+    """The last copy that a trial made of another one; None if it made none."""
+    found = None
+    for exchange in experiment.exchanges:
+        for copy in exchange.copies:
+            if copy.trial == trial.number:
+                found = copy
+    return found
+
+
+def _stretches(trial: Trial, points: Mapping[int, Checkpoint | None]) -> list[Stretch]:
+    """A trial's rows from each point, by its iteration, to the next one, or from the last point on."""
+    found, starts = [], sorted(points)
     for start, last in zip(starts, [*starts[1:], trial.iterations], strict=False):
         rows = [row for row in trial.rows if start < row["training_iteration"] <= last]
         if rows:
-            stretches.append(Stretch(trial, points[start], start + 1, last, points.get(last), rows))
-    return Recorded(trial, stretches, wrong, notes)
+            found.append(Stretch(trial, points[start], start + 1, last, points.get(last), rows))
+    return found
 
 
 def _points(trial: Trial, copy: Copy | None) -> tuple[dict[int, Checkpoint | None], list[str], list[str]]:
@@ -118,11 +130,13 @@ def _contradiction(trial: Trial, checkpoint: Checkpoint) -> str | None:
         if other:
             return other
     row = next((row for row in trial.rows if row["training_iteration"] == state.iteration), None)
-    counts: dict[str, float] = {"timesteps_total": state.episodes.steps, "episodes_total": state.episodes.games}
-    if row and state.episodes.recent_returns and not row.get("diverged"):  # such a row has the worst return
-        counts[METRIC] = state.episodes.score
+    if row is None:
+        return None
+    counts: dict[str, float] = {**checkpoint.counters}
+    if state.episodes.recent_returns and not row.get("diverged"):  # such a row has the worst return
+        counts[METRIC] = checkpoint.score
     for name, value in counts.items():
-        if row and row.get(name) != value:
+        if row.get(name) != value:
             return f"has {name}={value} after iteration {state.iteration}, the row there {row.get(name)}"
     return None
 

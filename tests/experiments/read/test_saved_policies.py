@@ -10,7 +10,7 @@ from experiments.show.report import report
 from experiments.show.summary import play_command, whose_policy
 from tests.helpers.trials import edited_state
 from tests.helpers.written_experiments import forked_from, write_checkpoint, write_experiment
-from trainables.checkpoints import CheckpointError
+from trainables.checkpoints import FILM, CheckpointError
 from trainables.checks import ConfigError
 
 
@@ -53,7 +53,10 @@ def test_where_the_best_trial_has_no_checkpoint_no_other_trials_policy_takes_its
     first, second = two
     with pytest.raises(ConfigError, match=rf"{second.name}, has no whole checkpoint yet; .* name it: {first.name}$"):
         saved_policies.find(tmp_path, "two")
-    assert not play_command(read_experiment(tmp_path / "two"))
+    (first / "checkpoint_000001" / FILM).write_bytes(b"GIF89a")
+    experiment = read_experiment(tmp_path / "two")
+    assert not play_command(experiment)
+    assert FILM not in report([experiment]).pictures
     assert saved_policies.find(tmp_path, f"two/{first.name}").best.score == 15.0
 
 
