@@ -1,7 +1,5 @@
 """Train one configuration, through Tune: the same logs, checkpoints and resume as a sweep's trials."""
 
-import dataclasses
-import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,17 +8,18 @@ from pathlib import Path
 if (beside := str(Path(__file__).resolve().parents[1])) not in sys.path:
     sys.path.insert(0, beside)  # what stands beside this program runs, whatever is installed
 
-from experiments.ask.budget import Budget, duration
-from experiments.ask.command_line import clean_exit, first_word, parse, program, this_command
+from experiments.ask.budget import Budget
+from experiments.ask.command_line import clean_exit, first_word, parse, program
 from experiments.ask.flags import TrainFlags
 from experiments.ask.modes import EXTEND, RESUME, require_counted, typed
-from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.draws import require_fits, with_seeds
 from experiments.plan.learners import LEARNERS, Learner, learner_typed, typed_as
 from experiments.read.restored import RestoredTrial
-from experiments.record.spec import ExperimentSpec
-from experiments.run.task import Task, beginning, begun, changed, continuation, forked, resources_for
-from experiments.show.text import say
+from experiments.run.continuation import Continuation, begun, continuation
+from experiments.run.draft import NOWHERE, Draft, require_possible
+from experiments.run.forks import changed, forked
+from experiments.run.planning import show_run
+from experiments.run.preconditions import require_free, resources_for
 from trainables.checks import ConfigError, require_used
 from trainables.config import Config
 
@@ -58,21 +57,15 @@ class Arguments:
 def main() -> None:
     """Train from the command line, and end the program with its status."""
     lines = "\n".join(f"  {learner.name:6} {_summary(learner)}" for learner in LEARNERS.values())
-    task = prepare(learner_typed(first_word("learner", LEARNERS, DESCRIPTION.format(learners=lines))), sys.argv[2:])
-    if not (task.folder or task.origin):
-        config = task.learner.config_class.from_dict(task.spec.configs[0])
-        seconds = task.learner.seconds(config, task.spec.budget) / (config.num_workers * min(1, config.cpus_per_worker))
-        waves = math.ceil(len(task.spec.configs) / resources_for(task.run).trials([config] * len(task.spec.configs)))
-        task = dataclasses.replace(task, seconds=seconds * waves)
-        each = f"{count} seeds, each " if (count := len(task.spec.configs)) > 1 else ""
-        longer = "" if config.slots else "; games grow two- to fivefold as play improves"
-        say(f"{each}{task.spec.budget}, about {duration(seconds)} at an untrained policy's pace{longer}")
+    asked = prepare(learner_typed(first_word("learner", LEARNERS, DESCRIPTION.format(learners=lines))), sys.argv[2:])
+    if isinstance(asked, Draft) and not asked.origin:
+        show_run(asked)
     from experiments.run.lifecycle import perform  # Ray, which --help and a refusal do without
 
-    sys.exit(perform(task))
+    sys.exit(perform(asked))
 
 
-def prepare(learner: Learner, words: Sequence[str]) -> Task:
+def prepare(learner: Learner, words: Sequence[str]) -> Draft | Continuation:
     """What the ``words`` of a command line, after the learner's name, ask for.
 
     Raises ConfigError if it cannot be, or if one of the flags would be ignored.
@@ -91,27 +84,29 @@ def prepare(learner: Learner, words: Sequence[str]) -> Task:
     config, run = arguments.learning, arguments.storage
     if require_counted([run, config], words) in (RESUME, EXTEND):
         return continuation(learner, run, Budget(run.iterations, run.timesteps))
-    if task := begun(learner, run):
-        return task
+    if left := begun(learner, run):
+        return left
     require_used(config, typed(words, config.to_dict()))
-    require_fits(config, resources_for(run))
-    configs, configuration_of, _ = with_seeds([config], range(config.seed, config.seed + run.seeds))
+    resources = resources_for(run)
+    require_fits(config, resources)
+    require_free(run)
     if origin:
         configs, configuration_of = _changed(origin, config), [0] * len(origin)
-    spec = ExperimentSpec(
-        learner=learner.name,
-        command=this_command(),
-        iterations=run.budget.iterations,
-        timesteps=run.budget.timesteps,
-        swept=["seed"] if len(configs) > 1 else [],
-        configs=[each.to_dict() for each in configs],
-        checkpoint_frequency=run.checkpoint_frequency,
-        keep_checkpoints=run.kept,
-        interval=SCHEDULERS["fifo"].interval(run.budget),
-        storage_uri=run.uri,
-        configuration_of=configuration_of if len(configs) > 1 else None,
+    else:
+        configs, configuration_of, _ = with_seeds([config], range(config.seed, config.seed + run.seeds))
+    several = len(configs) > 1
+    draft = Draft(
+        learner,
+        run,
+        run.budget,
+        configs,
+        swept=["seed"] if several else [],
+        configuration_of=configuration_of if several else None,
+        origin=origin,
+        resources=NOWHERE if origin else resources,
     )
-    return beginning(learner, run, spec, origin)
+    require_possible(draft)
+    return draft
 
 
 def _summary(learner: Learner) -> str:

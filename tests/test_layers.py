@@ -54,7 +54,7 @@ LATE = {
     # files with imports within functions: one's own learners, Tune's domains, frames, Ray, figures, what plays
     *(f"experiments/plan/{name}.py" for name in ("learners", "ranges")),
     *(f"experiments/read/{name}.py" for name in ("__init__", "frame", "saved_policies", "trial_checkpoints")),
-    *(f"experiments/run/{name}.py" for name in ("ray_internals", "ray_session", "sweep_program", "task")),
+    *(f"experiments/run/{name}.py" for name in ("ray_internals", "ray_session", "preconditions", "sweep_program")),
     *(f"experiments/{name}.py" for name in ("subcommands/look", "subcommands/verify", "train", "watch")),
 }
 SOURCES = sorted(path.relative_to(ROOT).as_posix() for package in PACKAGES for path in (ROOT / package).rglob("*.py"))

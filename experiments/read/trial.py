@@ -11,7 +11,7 @@ import numpy as np
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.identity import ConfigurationKey, completed, decisive
 from experiments.plan.learners import config_class_of
-from experiments.read.forks import left_of
+from experiments.read.fork_history import left_of
 from experiments.read.rows import lines, read_rows
 from experiments.read.states import Facts, HasState, Records, Traces, facts_of
 from experiments.read.trial_checkpoints import of_trial

@@ -4,7 +4,6 @@ Evaluations during training are few, and of policies that went on learning; and 
 score to luck.
 """
 
-import itertools
 import sys
 import time
 from functools import partial
@@ -13,6 +12,7 @@ from pathlib import Path
 from experiments.ask.budget import duration
 from experiments.ask.command_line import neighbour
 from experiments.ask.flags import RunFlags
+from experiments.plan.learners import Learner
 from experiments.read import saved_policies
 from experiments.read.configurations import best_configurations, varied
 from experiments.read.experiments import Experiment, read_experiment
@@ -23,6 +23,7 @@ from experiments.record.decisions import WinnerGames, write_winner
 from experiments.record.folders import WINNER_FILM, display
 from experiments.record.mirror import Remote
 from experiments.record.spec import Confirm, ExperimentSpec
+from experiments.run.draft import Draft
 from experiments.run.ray_session import cluster_resources
 from experiments.show.tables import confirmation_table
 from experiments.show.text import print_table, say
@@ -93,16 +94,27 @@ def show_whether_everything_works(folder: Path, since: float) -> int:
     return 0
 
 
-def confirmation_flags(folder: Path, spec: ExperimentSpec, run: RunFlags) -> RunFlags:
-    """Flags that find what lies beside a sweep, on the Ray that ``run`` names."""
-    where = spec.storage_uri or str(folder.parent)
-    return RunFlags(storage_path=where, address=run.address, callback=run.callback, verbose=run.verbose)
+def confirmation_flags(folder: Path, spec: ExperimentSpec, run: RunFlags, began: bool) -> RunFlags:
+    """Flags of a sweep's confirmation, which lies beside the sweep, on the Ray that ``run`` names."""
+    name = folder.name + SUFFIX
+    return RunFlags(
+        name=None if began else name,
+        resume=name if began else None,
+        storage_path=spec.storage_uri or str(folder.parent),
+        checkpoint_frequency=spec.checkpoint_frequency,
+        keep_checkpoints=str(spec.keep_checkpoints or "all"),
+        address=run.address,
+        callback=run.callback,
+        verbose=run.verbose,
+    )
 
 
 def confirmation_began(folder: Path, spec: ExperimentSpec, run: RunFlags) -> bool:
     """Whether what has the name of a sweep's confirmation is one."""
-    flags, name = confirmation_flags(folder, spec, run), folder.name + SUFFIX
-    if not spec.confirm or not mirror.taken(flags, name):
+    if not spec.confirm:
+        return False
+    flags, name = confirmation_flags(folder, spec, run, began=True), folder.name + SUFFIX
+    if not mirror.taken(flags, name):
         return False
     try:
         return ExperimentSpec.read(mirror.find(flags, name, spec.learner)).confirms == folder.name
@@ -116,23 +128,30 @@ def confirmation_due(folder: Path, run: RunFlags) -> bool:
     return sweep.can_be_confirmed or (not sweep.spec.extended and confirmation_began(folder, sweep.spec, run))
 
 
-def fresh_seeds(sweep: Experiment, asked: Confirm) -> ExperimentSpec:
-    """What the confirmation is to do, untrained: all configurations meet the same seeds, new to all of them."""
-    first = 1 + max(sweep.spec.seeds)
-    seeds = range(first, first + asked.seeds)
+def fresh_seeds(learner: Learner, sweep: Experiment, asked: Confirm, run: RunFlags) -> Draft:
+    """What the confirmation is to do, untrained: all configurations meet the same seeds, new to all of them.
+
+    It has of the sweep what is named here, and nothing else. ``run`` are the flags of the confirmation.
+    """
+    first, spec = 1 + max(sweep.spec.seeds), sweep.spec
     chosen = best_configurations(sweep, asked.best)
-    return sweep.spec.but(
-        swept=[*varied(chosen), "seed"],
-        configs=[c.config | {"seed": seed} for c, seed in itertools.product(chosen, seeds)],
-        scheduler="fifo",
-        rungs=None,
-        time_budget_s=None,
-        confirm=None,
-        ended=None,
-        extended=[],
+    configs, configuration_of = [], []
+    for index, configuration in enumerate(chosen):
+        for seed in range(first, first + asked.seeds):
+            configs.append(learner.config_class.from_dict(configuration.config | {"seed": seed}))
+            configuration_of.append(index)
+    return Draft(
+        learner,
+        run,
+        spec.budget,
+        configs,
+        [*varied(chosen), "seed"],
+        configuration_of,
+        max_concurrent=spec.max_concurrent,
         confirms=sweep.name,
-        fork_of=None,
-        configuration_of=[index for index in range(len(chosen)) for _ in seeds],
+        space=spec.space or {},
+        preset=spec.preset,
+        command=spec.command,  # of the program that goes on with the sweep, and so with its confirmation
     )
 
 

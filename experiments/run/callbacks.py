@@ -15,8 +15,8 @@ from ray.tune.experiment import Trial
 from experiments.plan.own_files import reason
 from experiments.record.folders import RESULTS
 from experiments.record.mirror import Remote
+from experiments.run.preconditions import RESERVE_BYTES, factory
 from experiments.run.stopping import StopSignals
-from experiments.run.task import RESERVE_BYTES, factory
 from experiments.run.tune_trials import trial_folder
 from trainables.checks import ConfigError
 from trainables.files import flush

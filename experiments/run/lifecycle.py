@@ -1,7 +1,6 @@
 """An experiment from its start or its continuation to its end, for sweeps and single runs alike."""
 
 import contextlib
-import dataclasses
 import math
 import sys
 import time
@@ -10,7 +9,6 @@ from pathlib import Path
 
 from ray import tune
 
-from experiments.ask.budget import Budget
 from experiments.ask.command_line import installed
 from experiments.ask.flags import RunFlags
 from experiments.ask.schedulers import SCHEDULERS
@@ -22,7 +20,6 @@ from experiments.read.luck import SUFFIX
 from experiments.read.next_command import next_command, next_step, resume_command
 from experiments.read.restored import RestoredTrial, describe, restore
 from experiments.read.trial_checkpoints import copy_checkpoint
-from experiments.record import mirror
 from experiments.record.folders import RECORD, display
 from experiments.record.lock import exclusive
 from experiments.record.mirror import Remote
@@ -38,10 +35,12 @@ from experiments.run.after_sweep import (
     show_whether_everything_works,
 )
 from experiments.run.callbacks import made
+from experiments.run.continuation import Continuation, continuation
+from experiments.run.draft import Draft, require_possible
+from experiments.run.preconditions import require_free
 from experiments.run.ray_internals import require_internals
 from experiments.run.ray_session import require_shared, start_ray
 from experiments.run.stopping import StopSignals
-from experiments.run.task import Task, forked_from, require_possible, starting_points
 from experiments.run.tuner import fit
 from experiments.show.summary import summarise
 from trainables.checks import ConfigError
@@ -54,21 +53,24 @@ UNFINISHED = 3
 """Exit status of an experiment that ended before its trials did."""
 
 
-def perform(task: Task) -> int:
-    """Do what was asked for, and the confirmation that it promises; return the program's exit status."""
-    learner, run = task.learner, task.run
-    if task.folder and not task.more:
-        if task.spec.confirm != ExperimentSpec.read(task.folder).confirm:
-            _promise(task.folder, task.spec)
-        if confirmation_due(task.folder, run):
-            print(f"{display(task.folder)} has come to its end, and stays as it is.")
-            return _confirm(learner, task.folder, run)
-    if task.folder:
-        status, folder = go_on(learner, task.folder, run, task.more), task.folder
+def perform(asked: Draft | Continuation, smoke_test_since: float | None = None) -> int:
+    """Do what was asked for, and the confirmation that it promises; return the program's exit status.
+
+    A smoke test says when its program began, in seconds of ``time.monotonic``.
+    """
+    learner, run = asked.learner, asked.run
+    if isinstance(asked, Draft):
+        status, folder = start(asked)
     else:
-        status, folder = start(learner, task.spec, run, task.origin, task.seconds)
-    if task.smoke_test_since is not None and status == 0:
-        status = show_whether_everything_works(folder, task.smoke_test_since)
+        folder = asked.folder
+        if asked.confirm:
+            _promise(folder, asked.spec)
+        if not asked.more and confirmation_due(folder, run):
+            print(f"{display(folder)} has come to its end, and stays as it is.")
+            return _confirm(learner, folder, run)
+        status = go_on(asked)
+    if smoke_test_since is not None and status == 0:
+        status = show_whether_everything_works(folder, smoke_test_since)
     if status not in (0, 1):
         return status
     try:
@@ -96,35 +98,29 @@ def _confirm(learner: Learner, folder: Path, run: RunFlags) -> int:
     if not began and not sweep.can_be_confirmed:
         raise ConfigError("no trial has a result" if sweep.has_ended else "the sweep has not come to its end")
     print(f"\nThe best {asked.best} again, with fresh seeds: {display(again)}", flush=True)
-    flags = confirmation_flags(folder, sweep.spec, run)
+    flags = confirmation_flags(folder, sweep.spec, run, began)
     if began:
-        status, again = resume(learner, dataclasses.replace(flags, resume=again.name))
+        status = go_on(continuation(learner, flags))
     else:
-        status, again = start(learner, fresh_seeds(sweep, asked), dataclasses.replace(flags, name=again.name))
+        require_free(flags)
+        draft = fresh_seeds(learner, sweep, asked, flags)
+        require_possible(draft)
+        status, again = start(draft)
     if status in (0, 1):
         show_confirmation(sweep, read_experiment(again))
     return status
 
 
-def start(
-    learner: Learner,
-    spec: ExperimentSpec,
-    run: RunFlags,
-    origin: Sequence[RestoredTrial] = (),
-    planned_s: float | None = None,
-) -> tuple[int, Path]:
-    """Run a new experiment, whose trials start from the best checkpoints of those of ``origin``, if any.
+def start(draft: Draft) -> tuple[int, Path]:
+    """Run a new experiment; return the program's exit status and the experiment's folder.
 
-    Returns the program's exit status and the experiment's folder. Raises ConfigError if it cannot start.
+    Raises ConfigError if it cannot start.
     """
+    learner, run, spec = draft.learner, draft.run, draft.spec
     require_internals()
     if not run.address:
         require_room_for_ray()
-    require_possible(learner, spec, run)
     callbacks = made(run.callback)
-    starts = starting_points(spec, origin, run) if origin else []
-    if origin:
-        spec = spec.but(fork_of=forked_from(origin, starts))
     if run.uri or run.address:
         start_ray(run.address, run.verbose)
         require_shared(run.uri or str(run.folder.absolute()))
@@ -132,7 +128,7 @@ def start(
     spec = ExperimentSpec.read(folder)  # which says where it comes from, too
     with exclusive(folder):
         keep_source(folder, learner.source, spec.learner_sha256)
-        for index, start in enumerate(starts):
+        for index, start in enumerate(draft.starts):
             name = trial_name(number_of(index), spec.configs[index], spec.swept)
             copy_checkpoint(start.folder, folder / name / "checkpoint_000000")
             share = learner.config_class.from_dict(spec.configs[index]).decay(start.steps)
@@ -143,20 +139,15 @@ def start(
             home.publish()
         if not run.address:
             start_ray(None, run.verbose)
-        return _run(learner, folder, spec, callbacks, run, planned_s), folder
+        return _run(learner, folder, spec, callbacks, run, draft.seconds), folder
 
 
-def resume(learner: Learner, run: RunFlags, more: Budget | None = None) -> tuple[int, Path]:
-    """Continue the experiment that ``--resume`` or ``--extend`` names; return as ``start`` does."""
-    folder = mirror.find(run, run.resume or run.extend or "", learner.name)
-    return go_on(learner, folder, run, more if run.extend else None), folder
+def go_on(asked: Continuation) -> int:
+    """Continue an experiment, whose trials an extension gives larger limits. Returns the program's exit status.
 
-
-def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) -> int:
-    """Continue an experiment; with ``more``, its trials have larger limits. Returns the program's exit status.
-
-    Raises ConfigError if another program runs it, if its files do not fit together, or if ``more`` is of no avail.
+    Raises ConfigError if another program runs it, if its files do not fit together, or if an extension is of no avail.
     """
+    learner, folder, run, more = asked.learner, asked.folder, asked.run, asked.more
     require_internals()
     callbacks = made(run.callback)
     with exclusive(folder):

@@ -1,21 +1,16 @@
-"""The plan of a new sweep, and its words: what will run, where, and for how long."""
+"""The plan of a new experiment in words: what will run, where, and for how long."""
 
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from statistics import fmean
-from typing import Any
 
 from experiments.ask.budget import duration
-from experiments.ask.sweep_flags import SweepFlags
-from experiments.plan.capacity import FIRST_STEPS, Capacity, Round, Way, trials_of_round
-from experiments.plan.learners import Learner
-from experiments.plan.resources import ClusterResources
+from experiments.ask.schedulers import SCHEDULERS
+from experiments.plan import exchanges
+from experiments.plan.capacity import FIRST_STEPS, Round, trials_of_round
 from experiments.plan.trial_names import in_words, short
-from experiments.read.restored import RestoredTrial
-from experiments.record.spec import ExperimentSpec
-from experiments.run.task import Task, best_of_each
+from experiments.record.spec import Confirm, ExperimentSpec
+from experiments.run.draft import Draft
 from experiments.show.text import Rows, print_table, say
 from trainables.config import Config
 from trainables.sampling.console import agent_step
@@ -24,96 +19,61 @@ from trainables.texts import counted
 SHOWN = 27
 """Trials that are listed."""
 
-START_AND_END_S = 12.0
-"""Seconds before the first game, of which Ray and the compiled loops take most, and after the last one."""
-
 UNITS = {"timesteps": "agent steps", "iterations": "iterations"}
 """What a budget counts, in words."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What a new sweep runs, and where."""
-
-    sweep: SweepFlags  # with what they left open
-    resources: ClusterResources  # of the machine or cluster
-    configs: list[Config]
-    swept: list[str]
-    space: dict[str, str]  # from which they were drawn, in words
-    preset: dict[str, Any] | None  # settings of a preset in the space's file
-    notes: list[str]
-    configuration_of: list[int] | None = None  # each trial's configuration, where these have several seeds
-    origin: Sequence[RestoredTrial] = ()  # of a fork
-    capacity: Capacity | None = None  # by which halving was planned
-    rounds: Sequence[Round] = ()  # of halving, in the budget's unit
-
-    @property
-    def concurrent(self) -> int:
-        """How many trials run at once."""
-        count = self.resources.trials(self.configs)
-        return min(count, self.sweep.max_concurrent or count)
-
-    def seconds(self, learner: Learner) -> float:
-        """Time of all trials at the pace of an untrained policy's game, measured now on this machine."""
-        each = learner.seconds(self.configs[0], self.sweep.budget)
-        each_busy = max(config.num_workers * min(1, config.cpus_per_worker) for config in self.configs)
-        return len(self.configs) * each / min(self.resources.cpus, self.concurrent * each_busy)
-
-    def ways(self, learner: Learner) -> list[Way]:
-        """Each trial's way, in the unit of the budget."""
-        budget = self.sweep.budget
-        rows = [start.counters for start in best_of_each(self.origin)] or [{}] * len(self.configs)
-        found = []
-        for config, row in zip(self.configs, rows, strict=True):
-            length = learner.iteration_steps(config) if budget.unit == "timesteps" else 1
-            start, limit = row.get(budget.time_attr, 0), budget.limits[budget.time_attr]
-            iterations = (budget.iterations or math.inf) - row.get("training_iteration", 0)
-            to_limit = math.ceil(max(0, limit - start) / length - 1e-9)
-            found.append(Way(start, length, start + length * min(iterations, to_limit)))
-        return found
-
-
-def rounds(capacity: Capacity, spec: ExperimentSpec, ways: Sequence[Way]) -> list[Round]:
-    """The rounds of halving, in the unit of the budget; their seconds are of whole iterations."""
-    steps = capacity.iteration_steps if spec.budget.unit == "iterations" else 1
-    start, rungs = fmean(way.start for way in ways), spec.rungs or []
-    at = [start, *(fmean(way.reached(rung) for way in ways) for rung in rungs)]
-    found = capacity.rounds(len(spec.configurations), [each * steps for each in at])
-    begins = zip(found, [round(start), *rungs], rungs, strict=False)
-    last = round(max(way.end for way in ways))  # before the last rung if their other limit ends them
-    return [each._replace(begin=begin, end=min(end, last)) for each, begin, end in begins]
-
-
-def show(task: Task, plan: Plan) -> None:
-    """Print the plan."""
-    spec, sweep = task.spec, plan.sweep
-    if plan.rounds:
-        print(f"{_in_words(plan, spec)}: at most {spec.budget} a trial")
-        print_table(_round_table(plan.rounds, UNITS[spec.budget.unit]))
+def show(draft: Draft) -> None:
+    """Print the plan of a sweep."""
+    spec = draft.spec
+    if draft.rounds:
+        print(f"{_in_words(draft)}: at most {spec.budget} a trial")
+        print_table(_round_table(draft.rounds, UNITS[spec.budget.unit]))
         print()
     else:
         print(f"{_counted(spec)} of {spec.budget}")
-    rows = _trial_table(plan, spec)
+    rows = _trial_table(draft)
     print_table(rows[:SHOWN])
     if len(rows) > SHOWN:
         print(f"and {len(rows) - SHOWN} more")
     print()
+    _say_settings(draft)
+    for note in [*draft.notes, *_exchanges(draft), *_early(spec)]:
+        say(f"Note: {note}")
+    say(_time_of_rounds(draft) if draft.rounds else _time_of_all(draft))
+    if draft.confirm:
+        say(_confirmation(draft, draft.confirm))
+    where = f"{draft.run.storage_path}/{draft.run.name or f'{spec.learner}-DATE-TIME'}"
+    say(
+        f"Scheduler {spec.scheduler}; a checkpoint every {counted(spec.checkpoint_frequency, 'iteration')}, at most"
+        f" {draft.checkpoint_bytes / 1e6:,.0f} MB of them in {where}."
+    )
+
+
+def show_run(draft: Draft) -> None:
+    """Print how long the trials of one configuration train, and about how long that takes."""
+    config, trials = draft.configs[0], len(draft.configs)
+    each = f"{trials} seeds, each " if trials > 1 else ""
+    seconds = draft.core_seconds / (config.num_workers * min(1, config.cpus_per_worker))
+    say(f"{each}{draft.budget}, about {duration(seconds)} at an untrained policy's pace{_longer(config)}")
+
+
+def _say_settings(draft: Draft) -> None:
+    """Print from what settings were drawn, which are the same in all trials, and what an agent step is."""
+    spec = draft.spec
     if spec.space:
         say("Space: " + " ".join(f"{name}={words or '(of Python)'}" for name, words in spec.space.items()))
     fixed = {name: value for name, value in spec.configs[0].items() if name not in {*spec.swept, "seed"}}
     say("Same in all: " + ", ".join(f"{name}={json.dumps(value)}" for name, value in fixed.items()))
-    played = dict.fromkeys(config.env_id for config in plan.configs)
+    played = dict.fromkeys(config.env_id for config in draft.configs)
     say("An agent step is " + ", ".join(f"{agent_step(env_id)} in {env_id}" for env_id in played) + ".")
-    for note in [*plan.notes, *_early(spec)]:
-        say(f"Note: {note}")
-    say((_time_of_rounds if plan.rounds else _time_of_all)(plan, task.seconds or 0))
-    if sweep.confirm:
-        say(_confirmation(plan, task.learner, min(sweep.confirm, len(spec.configurations))))
-    where = f"{task.run.storage_path}/{task.run.name or f'{task.learner.name}-DATE-TIME'}"
-    say(
-        f"Scheduler {spec.scheduler}; a checkpoint every {counted(spec.checkpoint_frequency, 'iteration')}, at most"
-        f" {task.checkpoint_bytes / 1e6:,.0f} MB of them in {where}."
-    )
+
+
+def _exchanges(draft: Draft) -> list[str]:
+    """Who can copy whom, under a scheduler that changes settings of trials."""
+    if not SCHEDULERS[draft.scheduler].changes_settings:
+        return []
+    return exchanges.notes(draft.learner, draft.configs, draft.swept, draft.space)
 
 
 def _early(spec: ExperimentSpec) -> list[str]:
@@ -137,9 +97,10 @@ def _counted(spec: ExperimentSpec) -> str:
     return f"{counted(len(configurations), 'configuration')} of {of} ({counted(configs, 'trial')})"
 
 
-def _in_words(plan: Plan, spec: ExperimentSpec) -> str:
+def _in_words(draft: Draft) -> str:
     """``9 trials begin, 3 go on, 1 goes to the end``."""
-    _, *others = [trials_of_round(len(spec.configurations), index) for index in range(len(plan.rounds))]
+    spec = draft.spec
+    _, *others = [trials_of_round(len(spec.configurations), index) for index in range(len(draft.rounds))]
     if not others:
         return f"{_counted(spec)} to the end"
     *between, last = others
@@ -160,11 +121,11 @@ def _round_table(rounds: Sequence[Round], unit: str) -> Rows:
     ]
 
 
-def _trial_table(plan: Plan, spec: ExperimentSpec) -> Rows:
+def _trial_table(draft: Draft) -> Rows:
     """The configurations with what is swept, the CPUs that a trial of them reserves, and their trials' seeds."""
-    rows, several = [], bool(spec.configuration_of)
+    rows, spec, several = [], draft.spec, bool(draft.configuration_of)
     for trials in spec.configurations:
-        config, seeds = plan.configs[trials[0]], [plan.configs[trial].seed for trial in trials]
+        config, seeds = draft.configs[trials[0]], [draft.configs[trial].seed for trial in trials]
         settings = config.to_dict()
         swept = {name: short(settings[name]) for name in spec.swept if name != "seed" or not several}
         cpus = f"{config.num_workers * config.cpus_per_worker:g}"
@@ -173,34 +134,39 @@ def _trial_table(plan: Plan, spec: ExperimentSpec) -> Rows:
     return rows
 
 
-def _time_of_rounds(plan: Plan, seconds: float) -> str:
-    given = plan.sweep.time_budget_s
-    text = f"About {duration(seconds)} on {plan.resources}, by the speed of a game that was played now."
+def _time_of_rounds(draft: Draft) -> str:
+    given, seconds = draft.time_budget_s or math.inf, draft.seconds or 0
+    text = f"About {duration(seconds)} on {draft.resources}, by the speed of a game that was played now."
     if seconds > given:
         return f"{text} That is more than the {duration(given)} of --time-budget-s: --resume will go on."
-    several = "configurations" if plan.configuration_of else "trials"
+    several = "configurations" if draft.configuration_of else "trials"
     return (
         f"{text} A round of several {several} that would not fit into what is left of {duration(given)}"
         " (--time-budget-s) is not begun: the sweep then ends."
     )
 
 
-def _time_of_all(plan: Plan, seconds: float) -> str:
-    needs = sorted(config.num_workers * config.cpus_per_worker for config in plan.configs)  # small ones run first
-    idle = plan.resources.cpus - sum(needs[: plan.concurrent])
-    longer = "" if plan.configs[0].slots else "; games grow two- to fivefold as play improves"
+def _time_of_all(draft: Draft) -> str:
+    needs = sorted(config.num_workers * config.cpus_per_worker for config in draft.configs)  # small ones run first
+    idle = draft.resources.cpus - sum(needs[: draft.concurrent])
     return (
-        f"{plan.concurrent} at once on {plan.resources}, which leaves {idle:g} idle."
-        f" About {duration(seconds)} at an untrained policy's pace if no trial is stopped"
-        f" early{longer}."
-        f" Ends after {duration(plan.sweep.time_budget_s)} in any case (--time-budget-s)."
+        f"{draft.concurrent} at once on {draft.resources}, which leaves {idle:g} idle."
+        f" About {duration(draft.seconds or 0)} at an untrained policy's pace if no trial is stopped"
+        f" early{_longer(draft.configs[0])}."
+        f" Ends after {duration(draft.time_budget_s or math.inf)} in any case (--time-budget-s)."
     )
 
 
-def _confirmation(plan: Plan, learner: Learner, best: int) -> str:
-    seeds = plan.sweep.confirm_seeds
-    seconds = plan.seconds(learner) / len(plan.configs) * best * seeds
+def _longer(config: Config) -> str:
+    """Why trials of whole games take longer than an untrained policy's games do."""
+    return "" if config.slots else "; games grow two- to fivefold as play improves"
+
+
+def _confirmation(draft: Draft, asked: Confirm) -> str:
+    best = min(asked.best, len(draft.spec.configurations))
+    trials = best * asked.seeds
+    seconds = draft.playing_seconds / len(draft.configs) * trials
     return (
-        f"Then the best {best} again, {counted(seeds, 'fresh seed')} each: {counted(best * seeds, 'trial')} of"
-        f" {plan.sweep.budget}, about {duration(seconds)} more, beyond the time budget."
+        f"Then the best {best} again, {counted(asked.seeds, 'fresh seed')} each: {counted(trials, 'trial')} of"
+        f" {draft.budget}, about {duration(seconds)} more, beyond the time budget."
     )

@@ -13,6 +13,7 @@ from experiments.ask.flags import RunFlags, TrainFlags
 from experiments.ask.sweep_flags import SweepFlags
 from experiments.plan.learners import PG
 from experiments.run import sweep_program
+from experiments.run.draft import Draft
 from tests.helpers.programs import call, refused
 from tests.helpers.written_experiments import write_experiment, write_policies
 from trainables.checks import ConfigError
@@ -103,17 +104,18 @@ def storage(tmp_path, four_cpus):
     return tmp_path
 
 
-def facts(task):
+def facts(asked):
     """All that a program is going to do, as what it acts on says it."""
-    spec = task.spec.model_dump() | {"command": None}
-    starts = [(start.folder, start.counters) for trial in task.origin for start in trial.checkpoints.usable]
-    where = None if task.folder else (task.run.name, task.run.storage_path, task.run.resume_or_start)
-    return spec, task.folder, starts, where, task.run.address, task.run.callback, task.run.verbose
+    spec, run = asked.spec.model_dump() | {"command": None}, asked.run
+    new = isinstance(asked, Draft)
+    starts = [(start.folder, start.counters) for start in asked.starts] if new else []
+    what = (starts, run.name, run.storage_path, run.resume_or_start) if new else asked.folder
+    return spec, what, run.address, run.callback, run.verbose
 
 
 def sweep_plan(*flags):
     arguments = parse(sweep_program.Arguments(), args=flags)
-    return facts(sweep_program.prepare(PG, arguments, flags)[0]), arguments.search.dry_run
+    return facts(sweep_program.prepare(PG, arguments, flags)), arguments.search.dry_run
 
 
 def train_plan(*flags):

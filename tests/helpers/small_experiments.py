@@ -16,6 +16,7 @@ from experiments.read.restored import restore
 from experiments.record.decisions import read_decisions
 from experiments.record.folders import RECORD
 from experiments.record.spec import ExperimentSpec
+from experiments.run.draft import Draft
 from experiments.run.tuner import make_tuner
 from tests.helpers.trials import CARTPOLE, arrays_of, assert_same, untimed
 from trainables import checkpoints
@@ -39,6 +40,14 @@ def small_spec(learner, configs, **changes):
     return ExperimentSpec(
         learner=learner, command=["test"], configs=[config.to_dict() for config in configs], **options
     )
+
+
+def drafted(learner, spec, run, origin=()):
+    """A draft with this specification, whose rungs and interval can be ones that no program would plan."""
+    configs = [learner.config_class.from_dict(config) for config in spec.configs]
+    draft = Draft(learner, run, spec.budget, configs, origin=origin)
+    vars(draft)["spec"] = spec.but(fork_of=draft.spec.fork_of)
+    return draft
 
 
 def fit(learner, folder, spec, *callbacks):

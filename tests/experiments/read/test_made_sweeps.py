@@ -12,6 +12,8 @@ from collections import Counter
 
 import pytest
 
+from experiments.ask.flags import RunFlags
+from experiments.plan.learners import PG
 from experiments.read.comparison import compare
 from experiments.read.configurations import best_configurations, by_configuration
 from experiments.read.contradictions import contradictions
@@ -211,7 +213,7 @@ def check(rng, storage):
     command = best_command(sweep)[1]
     assert command["config"]["seed"] in {t.seed for t in best[0].arrived if t.last == max(best[0].scores)}
     assert (command["score"], sorted(command["seeds"])) == (best[0].score, sorted(best[0].seeds))
-    again = fresh_seeds(sweep, Confirm(best=2, seeds=2))
+    again = fresh_seeds(PG, sweep, Confirm(best=2, seeds=2), RunFlags()).spec
     assert not {config["seed"] for config in again.configs} & {trial.seed for trial in sweep.trials}
     assert [c["learning_rate"] for c in again.configs] == [
         c.config["learning_rate"] for c in best[:2] for _ in range(2)

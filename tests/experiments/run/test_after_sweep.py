@@ -6,12 +6,14 @@ import re
 import numpy as np
 import pytest
 
+from experiments.ask.flags import RunFlags
 from experiments.plan.draws import trial_seeds
+from experiments.plan.learners import PG
 from experiments.read.experiments import read_experiment
 from experiments.record.decisions import Decision, WinnerGames, read_winner, write_decisions, write_winner
 from experiments.record.spec import ExperimentSpec
 from experiments.run import after_sweep
-from experiments.run.after_sweep import fresh_seeds, play_winner
+from experiments.run.after_sweep import confirmation_flags, fresh_seeds, play_winner
 from tests.helpers.programs import ROOT, SWEEPS, begin, call, run
 from tests.helpers.small_experiments import iterations, rows, trial_folders
 from tests.helpers.trials import wait_until
@@ -106,9 +108,42 @@ def test_the_confirmation_of_a_fork_begins_untrained(tmp_path):
     folder = write_experiment(tmp_path, "fork", "pg", trials, fork_of=origin, confirm={"best": 1, "seeds": 2})
     spec = ExperimentSpec.read(folder)
     assert spec.fork_of == origin
-    again = fresh_seeds(read_experiment(folder), spec.confirm)
-    assert [config["seed"] for config in again.configs] == [3, 4]
-    assert again.fork_of is None
+    again = fresh_seeds(PG, read_experiment(folder), spec.confirm, RunFlags())
+    assert [config.seed for config in again.configs] == [3, 4]
+    assert again.spec.fork_of is None
+
+
+def test_a_confirmation_has_of_its_sweep_what_is_named_and_nothing_else(tmp_path):
+    trials = [({"gamma": gamma, "seed": seed}, [-20, -19], None) for gamma in (0.9, 0.95) for seed in (1, 2)]
+    everything = {
+        "timesteps": 10**6,
+        "checkpoint_frequency": 7,
+        "interval": 2,
+        "keep_checkpoints": 5,
+        "scheduler": "halving",
+        "rungs": [1000, 10**6],
+        "max_concurrent": 3,
+        "time_budget_s": 60.0,
+        "confirm": {"best": 1, "seeds": 2},
+        "confirms": "other",
+        "extended": [{"iterations": 9, "timesteps": None}],
+        "ended": "all done",
+        "storage_uri": tmp_path.as_uri(),
+        "learner_sha256": ["0" * 64],
+        "fork_of": forked_from("other", *[({}, 4)] * 4).model_dump(),
+        "configuration_of": [0, 0, 1, 1],
+        "drawn": 2,
+        "space": {"gamma": "0.9,0.95"},
+        "preset": {"slots": 2},
+    }
+    sweep = read_experiment(write_experiment(tmp_path, "sweep", "pg", trials, swept=["gamma", "seed"], **everything))
+    assert sweep.spec.model_fields_set == ExperimentSpec.model_fields.keys(), "each entry has a value here"
+    run = confirmation_flags(sweep.folder, sweep.spec, RunFlags(), began=False)
+    again = fresh_seeds(PG, sweep, sweep.spec.confirm, run).spec
+    same = {name for name in ExperimentSpec.model_fields if getattr(again, name) == getattr(sweep.spec, name)}
+    plan = {"learner", "command", "iterations", "timesteps", "space", "preset"}
+    assert same == plan | {"checkpoint_frequency", "keep_checkpoints", "max_concurrent", "storage_uri"}
+    assert (again.confirms, again.scheduler, again.configuration_of) == ("sweep", "fifo", [0, 0])
 
 
 @pytest.mark.slow

@@ -13,7 +13,8 @@ from experiments.read.experiments import read_experiment
 from experiments.read.recorded import Stretch, recorded
 from experiments.run import lifecycle
 from experiments.run.again import WantedGame, draw, replay, verify
-from tests.helpers.small_experiments import fit, flags, rows, small_spec, trial_folders
+from experiments.run.continuation import continuation
+from tests.helpers.small_experiments import drafted, fit, flags, rows, small_spec, trial_folders
 from tests.helpers.trials import CARTPOLE, SEGMENTS, arrays_of
 from tests.helpers.written_experiments import forked_from
 from trainables import checkpoints
@@ -149,14 +150,14 @@ def test_a_damaged_checkpoint_is_a_difference_and_one_that_was_cut_off_is_none(f
 def test_a_trial_that_diverged_is_the_same_and_is_not_to_be_extended(ray_cluster, home, tmp_path, capsys):
     diverging = PGConfig(**SEGMENTS, hidden_size=5, num_workers=1, eval_interval=0, learning_rate=1e30)
     spec = small_spec("pg", [diverging], checkpoint_frequency=1, iterations=4)
-    status, folder = lifecycle.start(PG, spec, flags(tmp_path, name="diverged"))
+    status, folder = lifecycle.start(drafted(PG, spec, flags(tmp_path, name="diverged")))
     (trial,) = (experiment := read_experiment(folder)).trials
     assert (status, trial.state, experiment.state) == (0, "diverged", "finished")
     out = capsys.readouterr().out
     assert "Nothing to extend: its trials diverged or were stopped early, and stay so" in out
     assert "Extend: " not in out
     with pytest.raises(ConfigError, match="--extend diverged: its trials diverged or were stopped early"):
-        lifecycle.go_on(PG, folder, flags(tmp_path, extend="diverged"), Budget(8))
+        lifecycle.go_on(continuation(PG, flags(tmp_path, extend="diverged"), Budget(8)))
     same, said = verified(folder, capsys)
     assert same, said
 

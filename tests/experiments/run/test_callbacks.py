@@ -12,8 +12,8 @@ from ray.train._internal import checkpoint_manager
 from experiments.plan.learners import TRPO
 from experiments.run import callbacks
 from experiments.run.callbacks import DiskGuard, Guarded, made
+from experiments.run.preconditions import RESERVE_BYTES
 from experiments.run.stopping import StopSignals
-from experiments.run.task import RESERVE_BYTES
 from tests.helpers.programs import done
 from tests.helpers.small_experiments import SIX_ITERATIONS, fit, iterations, trial_folders
 from trainables.checks import ConfigError

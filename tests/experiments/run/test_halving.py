@@ -16,8 +16,10 @@ from experiments.read.experiments import read_experiment
 from experiments.record.decisions import read_decisions
 from experiments.record.spec import ExperimentSpec
 from experiments.run import lifecycle
+from experiments.run.continuation import continuation
 from tests.helpers.small_experiments import (
     InterruptAt,
+    drafted,
     fit,
     flags,
     iterations,
@@ -107,7 +109,7 @@ def test_trials_inherit_a_process_and_one_for_which_that_fails_is_tried_again(ha
             return super().reset_config(new_config)
 
     learner = dataclasses.replace(TRPO, load=lambda: FailsOnce)
-    status, folder = lifecycle.start(learner, three(cpus_per_worker=4.0), flags(tmp_path, name="failed"))
+    status, folder = lifecycle.start(drafted(learner, three(cpus_per_worker=4.0), flags(tmp_path, name="failed")))
     assert status == 0
     assert "Ray Tune gave up: The process that was to go on with 00001" in capsys.readouterr().err
     assert len(processes(folder)) == 2, "all trials and rounds share one, but for the failure"
@@ -123,7 +125,7 @@ def six(**changes):
 @pytest.mark.slow
 def test_a_round_without_time_is_not_begun_and_resume_begins_it(ray_cluster, tmp_path, capsys):
     spec = six(iterations=100_000, rungs=[2, 100_000], time_budget_s=120.0)
-    status, folder = lifecycle.start(TRPO, spec, flags(tmp_path, name="short"))
+    status, folder = lifecycle.start(drafted(TRPO, spec, flags(tmp_path, name="short")))
     assert status == 0
     output = capsys.readouterr().out
     assert "The next round of 2 trials would take about" in output
@@ -134,7 +136,7 @@ def test_a_round_without_time_is_not_begun_and_resume_begins_it(ray_cluster, tmp
     assert ExperimentSpec.read(folder).ended == "time budget"
     record = json.loads((folder / "experiment.json").read_text())
     (folder / "experiment.json").write_text(json.dumps(record | {"iterations": 4, "rungs": [2, 4]}))
-    assert lifecycle.go_on(TRPO, folder, flags(tmp_path, resume="short"), None) == 0
+    assert lifecycle.go_on(continuation(TRPO, flags(tmp_path, resume="short"))) == 0
     assert read_decisions(folder) == [decision]
     assert [len(iterations(trial)) == 4 for trial in trial_folders(folder)] == [i in decision.kept for i in range(6)]
     assert ExperimentSpec.read(folder).ended == "all done"
@@ -145,10 +147,10 @@ def test_a_round_without_time_is_not_begun_and_resume_begins_it(ray_cluster, tmp
 
 @pytest.mark.slow
 def test_who_went_to_the_end_goes_further_and_nobody_else(ray_cluster, tmp_path):
-    status, folder = lifecycle.start(TRPO, three(), flags(tmp_path, name="three"))
+    status, folder = lifecycle.start(drafted(TRPO, three(), flags(tmp_path, name="three")))
     assert status == 0
     (decision,) = read_decisions(folder)
-    assert lifecycle.go_on(TRPO, folder, flags(tmp_path, extend="three"), Budget(6)) == 0
+    assert lifecycle.go_on(continuation(TRPO, flags(tmp_path, extend="three"), Budget(6))) == 0
     (winner,) = decision.kept
     assert [iterations(trial)[-1] for trial in trial_folders(folder)] == [6 if i == winner else 2 for i in range(3)]
     assert ExperimentSpec.read(folder).rungs == [2, 6]

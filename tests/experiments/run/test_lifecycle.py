@@ -20,13 +20,15 @@ from experiments.record.lock import exclusive
 from experiments.record.mirror import Remote
 from experiments.record.spec import ExperimentSpec, Limits
 from experiments.run import lifecycle, tuner
+from experiments.run.continuation import continuation
+from experiments.run.forks import changed, forked
 from experiments.run.loggers import JsonLogger
-from experiments.run.task import changed, forked
 from experiments.show.origins import origin
 from tests.helpers.small_experiments import (
     SIX_ITERATIONS,
     InterruptAt,
     assert_as_undisturbed,
+    drafted,
     fit,
     flags,
     iterations,
@@ -127,7 +129,7 @@ def test_an_extension_that_cannot_begin_is_not_recorded(what, tmp_path, monkeypa
     monkeypatch.setattr(lifecycle, "require_shared", lambda *of: None)
     monkeypatch.setattr(Remote, "publish", publish)
     with pytest.raises(ConfigError, match="out of reach"):
-        lifecycle.resume(PG, flags("results", extend="short"), Budget(20))
+        lifecycle.go_on(continuation(PG, flags("results", extend="short"), Budget(20)))
     assert (folder / RECORD).read_bytes() == before
 
 
@@ -167,7 +169,7 @@ def lose_tunes_state_and_the_newest_checkpoint_and_move(folder):
 )
 def test_an_interrupted_experiment_ends_as_if_it_had_never_been(damage, interrupted, undisturbed, tmp_path):
     folder = damage(interrupted)
-    lifecycle.resume(TRPO, flags(tmp_path / "nowhere", resume=str(folder)))
+    lifecycle.go_on(continuation(TRPO, flags(tmp_path / "nowhere", resume=str(folder))))
     assert_as_undisturbed(folder, undisturbed)
     assert not (interrupted / "executed").exists()
 
@@ -205,12 +207,12 @@ def change_a_setting(folder):
 def test_what_does_not_fit_together_is_refused_by_name(damage, complaint, interrupted):
     damage(interrupted)
     with pytest.raises(ConfigError, match=complaint):
-        lifecycle.resume(TRPO, flags(interrupted.parent, resume=interrupted.name))
+        lifecycle.go_on(continuation(TRPO, flags(interrupted.parent, resume=interrupted.name)))
 
 
 def test_a_second_program_is_refused(interrupted):
     with exclusive(interrupted), pytest.raises(ConfigError, match="in use by another program"):
-        lifecycle.resume(TRPO, flags(interrupted.parent, resume=interrupted.name))
+        lifecycle.go_on(continuation(TRPO, flags(interrupted.parent, resume=interrupted.name)))
 
 
 @pytest.mark.slow
@@ -227,7 +229,7 @@ def test_when_tune_gives_up_in_mid_run_the_experiment_goes_on_from_its_checkpoin
         write(self, iteration, trial, result)
 
     monkeypatch.setattr(JsonLogger, "log_trial_result", give_up_once)
-    status, folder = lifecycle.start(TRPO, SIX_ITERATIONS, flags(tmp_path, name="given-up"))
+    status, folder = lifecycle.start(drafted(TRPO, SIX_ITERATIONS, flags(tmp_path, name="given-up")))
     assert status == 0
     assert "Ray Tune gave up: RuntimeError: Caught unexpected exception" in capsys.readouterr().err
     assert_as_undisturbed(folder, undisturbed)
@@ -238,19 +240,18 @@ def test_trials_with_both_limits_are_extended_by_the_one_that_ended_them_without
     ray_cluster, undisturbed, tmp_path
 ):
     spec = SIX_ITERATIONS.but(iterations=3, timesteps=10**6)
-    _, folder = lifecycle.start(TRPO, spec, flags(tmp_path, name="short"))
+    _, folder = lifecycle.start(drafted(TRPO, spec, flags(tmp_path, name="short")))
     assert ExperimentSpec.read(folder).ended == "all done"
     with pytest.raises(ConfigError, match="its trials ended by their other limit; give more --iterations"):
-        lifecycle.resume(TRPO, flags(tmp_path, extend="short"), Budget(None, 2 * 10**6))
+        lifecycle.go_on(continuation(TRPO, flags(tmp_path, extend="short"), Budget(None, 2 * 10**6)))
     assert ExperimentSpec.read(folder).budget == Budget(3, 10**6)
-    status, _ = lifecycle.resume(TRPO, flags(tmp_path, extend="short"), Budget(6))
-    assert status == 0
+    assert lifecycle.go_on(continuation(TRPO, flags(tmp_path, extend="short"), Budget(6))) == 0
     assert_as_undisturbed(folder, undisturbed)
     assert ExperimentSpec.read(folder).earlier_budgets == [Budget(3, 10**6)]
     before, now = (f"1,000,000 agent steps or {iterations} iterations" for iterations in (3, 6))
     assert f"- Extended: to {now} a trial, after {before}\n" in origin(read_experiment(folder))
     with pytest.raises(ConfigError, match="have 6 already"):
-        lifecycle.resume(TRPO, flags(tmp_path, extend="short"), Budget(6))
+        lifecycle.go_on(continuation(TRPO, flags(tmp_path, extend="short"), Budget(6)))
 
 
 @pytest.mark.slow
@@ -258,11 +259,11 @@ def test_steps_are_a_budget_too_and_can_be_extended(ray_cluster, undisturbed, tm
     ends = [[row["timesteps_total"] for row in rows(trial)] for trial in trial_folders(undisturbed)]
     first, last = max(end[1] for end in ends), min(end[5] for end in ends)
     spec = SIX_ITERATIONS.but(iterations=None, timesteps=first)
-    _, folder = lifecycle.start(TRPO, spec, flags(tmp_path, name="steps"))
+    _, folder = lifecycle.start(drafted(TRPO, spec, flags(tmp_path, name="steps")))
     assert not plays_on(folder, spec)
     for trial, end in zip(trial_folders(folder), ends, strict=True):
         assert len(rows(trial)) == 1 + sum(steps < first for steps in end)
-    assert lifecycle.resume(TRPO, flags(tmp_path, extend="steps"), Budget(None, last)) == (0, folder)
+    assert lifecycle.go_on(continuation(TRPO, flags(tmp_path, extend="steps"), Budget(None, last))) == 0
     for trial, expected in zip(trial_folders(folder), trial_folders(undisturbed), strict=True):
         shown = rows(trial)
         assert shown[-2]["timesteps_total"] < last <= shown[-1]["timesteps_total"]
@@ -282,7 +283,7 @@ def test_a_fork_with_the_same_settings_ends_where_its_origin_would(interrupted, 
         for checkpoint in trial.checkpoints.usable[:-1]:
             shutil.rmtree(checkpoint.folder)
     spec, restored = forked(TRPO, run)
-    _, folder = lifecycle.start(TRPO, spec, run, restored)
+    _, folder = lifecycle.start(drafted(TRPO, spec, run, restored))
     starts = [trial.iteration for trial in restored]
     for trial, expected, start in zip(trial_folders(folder), trial_folders(undisturbed), starts, strict=True):
         assert iterations(trial) == list(range(start + 1, 7))

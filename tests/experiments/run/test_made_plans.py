@@ -53,12 +53,12 @@ def waits(spec, config, rung, steps=0, iterations=0):
 
 def check(rng, monkeypatch):
     words, (one, other) = flags(rng), rng.sample([1, 2, 3, 8, 64], 2)
-    (task, plan), (again, _) = (planned(words, cpus, monkeypatch) for cpus in (one, other))
-    spec = task.spec
+    draft, again = (planned(words, cpus, monkeypatch) for cpus in (one, other))
+    spec = draft.spec
     if "--num-samples" in words:
         assert trials_of(spec) == trials_of(again.spec), "cores decide no trial"
     assert len({*trials_of(spec)}) == len(spec.configs)
-    repeated, _ = planned(shlex.split(plan_command(spec))[2:], other, monkeypatch)
+    repeated = planned(shlex.split(plan_command(spec))[2:], other, monkeypatch)
     assert trials_of(repeated.spec) == trials_of(spec)
     assert (repeated.spec.rungs, repeated.spec.budget) == (spec.rungs, spec.budget)
     ends = [[waits(spec, config, rung) for config in spec.configs] for rung in spec.rungs]
@@ -69,8 +69,8 @@ def check(rng, monkeypatch):
         assert [waits(spec, c, rung) for c in spec.configs] == [waits(spec, c, next_one) for c in spec.configs]
     lengths = [c["slots"] * c["segment_length"] * c["updates_per_iteration"] for c in spec.configs]
     played = [n * (length if spec.timesteps else 1) for n, length in zip(ends[-1], lengths, strict=True)]
-    assert [each.end for each in plan.rounds] == [*spec.rungs[:-1], min(spec.rungs[-1], max(played))]
-    assert plan.rounds[0].trials == len(spec.configs)
+    assert [each.end for each in draft.rounds] == [*spec.rungs[:-1], min(spec.rungs[-1], max(played))]
+    assert draft.rounds[0].trials == len(spec.configs)
 
 
 def check_fork(rng, monkeypatch, storage):
@@ -83,12 +83,12 @@ def check_fork(rng, monkeypatch, storage):
     for trial in trial_folders(write_experiment(storage, "org", "pg", trials)):
         write_policies(trial, "pg", {rng.randint(1, 9): -20})
     words = ["--fork", "org", "--storage-path", str(storage), "--timesteps", str(rng.randint(10, 60) * 1000)]
-    task, plan = planned(words, cpus, monkeypatch)
-    spec = task.spec
-    starts = [trial.checkpoints.best.steps for trial in task.origin]
+    draft = planned(words, cpus, monkeypatch)
+    spec = draft.spec
+    starts = [trial.checkpoints.best.steps for trial in draft.origin]
     length = math.prod(spec.configs[0][name] for name in ("slots", "segment_length", "updates_per_iteration"))
-    capacity = Capacity.of(PG, plan.configs[0], ClusterResources((cpus,)))
-    for index, each in enumerate(plan.rounds):
+    capacity = Capacity.of(PG, draft.configs[0], ClusterResources((cpus,)))
+    for index, each in enumerate(draft.rounds):
         before = spec.rungs[index - 1] if index else 0
         ends = [
             [waits(spec, config, rung, start) for config, start in zip(spec.configs, starts, strict=True)]

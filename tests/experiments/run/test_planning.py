@@ -4,28 +4,30 @@ from types import SimpleNamespace
 
 import pytest
 
-from experiments.ask.sweep_flags import SweepFlags
-from experiments.plan.learners import Learner
+from experiments.ask.budget import Budget
+from experiments.ask.flags import RunFlags
+from experiments.plan.learners import PG, Learner
 from experiments.plan.resources import ClusterResources
-from experiments.run.planning import Plan
-from experiments.run.sweep_program import of_some
+from experiments.run.draft import Draft
+from experiments.run.forks import of_some
 from tests.helpers.programs import call
 from trainables.config import PGConfig
 
 
-def plan(configs, limit=None):
-    return Plan(SweepFlags(max_concurrent=limit), ClusterResources((4,)), configs, [], {}, None, [])
+def draft(configs, limit=None, learner=PG):
+    return Draft(learner, RunFlags(), Budget(4), configs, max_concurrent=limit, resources=ClusterResources((4,)))
 
 
 def test_trials_at_once_follow_from_what_they_reserve_and_from_the_flag():
     for workers, limit, expected in (([1, 1, 2, 2], None, 3), ([4, 4], None, 1), ([1, 1, 1], 2, 2)):
-        assert plan([PGConfig(num_workers=n) for n in workers], limit).concurrent == expected
+        assert draft([PGConfig(num_workers=n) for n in workers], limit).concurrent == expected
 
 
 @pytest.mark.parametrize(("cpus", "seconds"), [(0.5, 400), (1.0, 200), (2.0, 400)])
 def test_a_worker_is_as_fast_as_one_core_whatever_it_reserves(cpus, seconds):
     learner = SimpleNamespace(seconds=lambda *_: 200.0)
-    assert plan([PGConfig(num_workers=1, cpus_per_worker=cpus)] * 4).seconds(learner) == seconds
+    configs = [PGConfig(num_workers=1, cpus_per_worker=cpus)] * 4
+    assert draft(configs, learner=learner).playing_seconds == seconds
 
 
 def test_a_fork_of_some_trials_keeps_their_configurations():

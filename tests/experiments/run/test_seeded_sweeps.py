@@ -5,7 +5,9 @@ import subprocess
 
 import pytest
 
+from experiments.ask.flags import RunFlags
 from experiments.plan.draws import trial_seeds
+from experiments.plan.learners import PG
 from experiments.read.experiments import read_experiment
 from experiments.record.decisions import read_decisions
 from experiments.record.folders import checkpoint_folders
@@ -55,7 +57,7 @@ def test_seeds_of_the_best_mean_go_on_together_and_the_same_on_one_cpu_and_on_tw
     assert "3 configurations of 2 seeds each (6 trials) begin, 1 goes to the end" in output
     assert "Winner: " in output
 
-    confirm = fresh_seeds(read_experiment(two), Confirm(best=1, seeds=2))
+    confirm = fresh_seeds(PG, read_experiment(two), Confirm(best=1, seeds=2), RunFlags()).spec
     assert confirm.seeds == [first + 2, first + 3]
     assert confirm.configuration_of == [0, 0]
     fork = ["--fork", "two", "--iterations", 6, "--dry-run"]

@@ -13,12 +13,14 @@ from experiments.record.decisions import read_exchanges
 from experiments.record.mirror import Remote
 from experiments.run import lifecycle
 from experiments.run.callbacks import Uploads
-from experiments.run.task import forked
+from experiments.run.continuation import continuation
+from experiments.run.forks import forked
 from tests.helpers.small_experiments import (
     PAIR,
     SIX_ITERATIONS,
     InterruptAt,
     assert_as_undisturbed,
+    drafted,
     fit,
     flags,
     last_arrays,
@@ -58,26 +60,26 @@ def test_an_interrupted_experiment_goes_on_from_its_uri_on_another_machine(stora
     home.publish()
     fit(TRPO, folder, spec, Uploads(home), InterruptAt(5))
     lose_the_machine()
-    assert lifecycle.resume(TRPO, flags("results", resume=home.uri)) == (0, folder)
+    assert lifecycle.go_on(continuation(TRPO, flags("results", resume=home.uri))) == 0
     assert_as_undisturbed(folder, undisturbed)
 
 
 @pytest.mark.parametrize("storage", ["file"], indirect=True)
 def test_what_lies_there_is_extended_mirrored_and_forked(storage, undisturbed):
     spec = SIX_ITERATIONS.but(iterations=3, storage_uri=storage)
-    status, folder = lifecycle.start(TRPO, spec, flags(storage, name="short"))
+    status, folder = lifecycle.start(drafted(TRPO, spec, flags(storage, name="short")))
     assert (status, folder) == (0, Path("results/short").absolute())
     assert find(Path("results"), "short").iteration == 3
     with pytest.raises(ConfigError, match="exists already"):
-        lifecycle.start(TRPO, spec, flags(storage, name="short"))
+        lifecycle.start(drafted(TRPO, spec, flags(storage, name="short")))
     lose_the_machine()
     run = flags(storage, fork="short", name="fork")
     spec, restored = forked(TRPO, run)
-    status, forked_folder = lifecycle.start(TRPO, spec.but(iterations=6), run, restored)
+    status, forked_folder = lifecycle.start(drafted(TRPO, spec.but(iterations=6), run, restored))
     assert status == 0
     for trial, expected in zip(trial_folders(forked_folder), trial_folders(undisturbed), strict=True):
         assert_same(last_arrays(trial)[1], last_arrays(expected)[1])
-    assert lifecycle.resume(TRPO, flags("results", extend="short"), Budget(6)) == (0, folder)
+    assert lifecycle.go_on(continuation(TRPO, flags("results", extend="short"), Budget(6))) == 0
     assert_as_undisturbed(folder, undisturbed)
     here = {path: path.read_bytes() for path in sorted(folder.rglob("[!.]*")) if path.is_file()}
     lose_the_machine()
@@ -98,7 +100,7 @@ def test_a_population_exchanges_weights_there_also_if_a_copy_is_cut_off(storage,
         push_folder(self, source, target)
 
     monkeypatch.setattr(Remote, "push_folder", breaks)
-    status, folder = lifecycle.start(TRPO, PAIR.but(storage_uri=storage), flags(storage, name="there"))
+    status, folder = lifecycle.start(drafted(TRPO, PAIR.but(storage_uri=storage), flags(storage, name="there")))
     assert (status, len(cut)) == (0, 1)
     lose_the_machine()
     assert mirror.find(flags(storage), "there", "trpo") == folder

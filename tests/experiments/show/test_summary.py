@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from ray import tune
 
-from experiments.ask.flags import RunFlags
 from experiments.plan.draws import draw
 from experiments.plan.learners import LEARNERS, TRPO
 from experiments.plan.resources import ClusterResources
@@ -20,7 +19,7 @@ from experiments.record.lock import exclusive
 from experiments.run import lifecycle, tuner
 from experiments.show.summary import summarise
 from tests.helpers.faults import fail, faulty
-from tests.helpers.small_experiments import small_spec, trial_folders
+from tests.helpers.small_experiments import drafted, flags, small_spec, trial_folders
 from tests.helpers.trials import CARTPOLE, Trap
 from tests.helpers.written_experiments import write_checkpoint, write_experiment
 from trainables.config import TRPOConfig
@@ -105,7 +104,7 @@ def test_a_failed_trial_is_in_the_summary_beneath_a_uri_too_and_its_error_pkl_is
     learner = dataclasses.replace(TRPO, load=lambda: faulty(TRPO.trainable, fail, (1, 1), None))
     uri = f"file://{tmp_path}/bucket"
     spec = small_spec("trpo", [TRPOConfig(**CARTPOLE)], iterations=2, storage_uri=uri)
-    status, folder = lifecycle.start(learner, spec, RunFlags(storage_path=uri, address="auto", name="sweep"))
+    status, folder = lifecycle.start(drafted(learner, spec, flags(uri, name="sweep")))
     assert status == 1
     (trial,) = trial_folders(folder)
     output, errors = capsys.readouterr()

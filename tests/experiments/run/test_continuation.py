@@ -7,12 +7,12 @@ from ray.train._internal.checkpoint_manager import _CheckpointManager
 from ray.train._internal.session import _TrainingResult
 from ray.tune import Checkpoint
 
-from experiments.ask.budget import Budget
 from experiments.plan.learners import PG, TRPO
 from experiments.record.spec import Confirm, ExperimentSpec
 from experiments.run import lifecycle
+from experiments.run.continuation import continuation
 from experiments.run.lifecycle import perform
-from experiments.run.task import RESERVE_BYTES, checkpoint_bytes, continuation, require_possible
+from experiments.run.preconditions import RESERVE_BYTES, checkpoint_bytes, require_free, require_room
 from experiments.run.tuner import make_tuner
 from tests.helpers.small_experiments import flags, small_spec
 from tests.helpers.trials import CARTPOLE
@@ -28,13 +28,13 @@ ASKED = Confirm(best=1, seeds=2)
 def done(monkeypatch):
     """What would have run: new experiments by their names, others by their folders'; each is interrupted."""
     names = []
-    monkeypatch.setattr(lifecycle, "start", lambda learner, spec, run, *of: (names.append(run.name) or 130, None))
-    monkeypatch.setattr(lifecycle, "go_on", lambda learner, folder, *of: names.append(folder.name) or 130)
+    monkeypatch.setattr(lifecycle, "start", lambda draft: (names.append(draft.run.name) or 130, None))
+    monkeypatch.setattr(lifecycle, "go_on", lambda asked: names.append(asked.folder.name) or 130)
     return names
 
 
 def resumed(storage, name, asked=None):
-    return continuation(PG, flags(storage, resume=name), Budget(None), asked)
+    return continuation(PG, flags(storage, resume=name), confirm=asked)
 
 
 def test_a_confirmation_that_cannot_be_run_is_left_out_with_status_3(tmp_path, monkeypatch, capsys):
@@ -77,11 +77,11 @@ def test_a_confirmation_can_be_promised_when_the_sweep_is_over_but_only_one(done
 
 
 def test_a_name_that_the_confirmation_would_find_taken_is_refused_at_the_start(tmp_path):
-    spec, run = small_spec("pg", [PGConfig()], confirm=ASKED), flags(tmp_path, name="sweep")
-    require_possible(PG, spec, run)
+    run = flags(tmp_path, name="sweep")
+    require_free(run, confirms=True)
     write_experiment(tmp_path, "sweep-confirm", "pg", [({}, [-20], None)])
     with pytest.raises(ConfigError, match="'sweep-confirm', which exists already"):
-        require_possible(PG, spec, run)
+        require_free(run, confirms=True)
 
 
 @pytest.fixture
@@ -99,8 +99,8 @@ def test_an_experiment_whose_checkpoints_have_no_room_is_refused(free, tmp_path)
     assert checkpoint_bytes(PG, spec) == pytest.approx(4 * (2 + 3) * 4 * 6401 * 200, rel=1e-3)
     free += [RESERVE_BYTES + checkpoint_bytes(PG, spec) - 1, 10 * RESERVE_BYTES]
     with pytest.raises(ConfigError, match="checkpoints take up to 102 MB and 210 MB stay free, but 312 MB are left"):
-        require_possible(PG, spec, flags(tmp_path / "not" / "there" / "yet"))
-    assert require_possible(PG, spec, flags(tmp_path)) == checkpoint_bytes(PG, spec)
+        require_room(flags(tmp_path / "not" / "there" / "yet"), checkpoint_bytes(PG, spec))
+    require_room(flags(tmp_path), checkpoint_bytes(PG, spec))
 
 
 def test_as_many_checkpoints_are_reckoned_as_tune_keeps_at_most(tmp_path):
@@ -128,4 +128,4 @@ def test_an_experiment_that_keeps_all_checkpoints_is_reckoned_with_all_of_each_r
     assert checkpoint_bytes(TRPO, halved) == (begin + middle + end + 9 * 2) * size
     free += [RESERVE_BYTES + 16 * size]
     with pytest.raises(ConfigError, match="--keep-checkpoints best takes less"):
-        require_possible(TRPO, one, flags(tmp_path))
+        require_room(flags(tmp_path, keep_checkpoints="all"), checkpoint_bytes(TRPO, one))

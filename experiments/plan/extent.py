@@ -1,0 +1,71 @@
+"""How many configurations a sweep draws and how long a trial trains: as flags say, or as time allows."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from experiments.ask.budget import Budget
+from experiments.ask.schedulers import SCHEDULERS
+from experiments.ask.sweep_flags import SAMPLES, SweepFlags
+from experiments.plan.capacity import Capacity
+from experiments.plan.draws import most_choices, typical, undrawn
+from experiments.plan.learners import Learner
+from experiments.plan.resources import ClusterResources
+from experiments.plan.spaces import Space, grid
+from experiments.plan.trial_names import short
+from trainables.config import Config
+from trainables.texts import counted
+
+
+class Extent(NamedTuple):
+    """How many configurations are drawn, and how long a trial trains."""
+
+    configurations: int
+    budget: Budget
+    capacity: Capacity | None = None  # by which halving decided what flags left open
+    steps: int | None = None  # of the last trial, as far as flags say
+
+    def time_for(self, configurations: int) -> str:
+        """The flag that gives halving time for so many configurations, in two digits, rounded up."""
+        assert self.capacity
+        seconds = self.capacity.needed(configurations, self.steps)
+        digit = 10 ** max(0, len(str(int(seconds))) - 2)
+        return f"--time-budget-s {math.ceil(seconds / digit) * digit}"
+
+
+def extent_of(learner: Learner, space: Space, flags: SweepFlags, resources: ClusterResources) -> Extent:
+    """The extent of a sweep of a space. Halving measures how fast the machine plays, and fills the time budget.
+
+    Raises ConfigError for a grid of ranges, if there is no time for a trial, or if no game of it can be played.
+    """
+    count = len(grid(space.domains)) if flags.grid else flags.num_samples
+    if not SCHEDULERS[flags.scheduler].has_rungs:
+        return Extent(count or SAMPLES, flags.budget)
+    capacity = Capacity.of(learner, typical(learner, space), resources, flags.seeds, flags.max_concurrent)
+    asked = flags.timesteps
+    if flags.iterations and not asked:
+        asked = round(flags.iterations * capacity.iteration_steps)
+    named = most_choices(space) if space.own else 1
+    count, steps = capacity.choose(flags.time_budget_s, count, asked, named)
+    timesteps = flags.timesteps if flags.iterations else steps
+    return Extent(count, Budget(flags.iterations, timesteps), capacity, asked)
+
+
+def nothing_swept(preset: str, extent: Extent) -> str:
+    """Says that a single trial has a preset's settings, and what time a comparison needs."""
+    note = f"A single trial has the settings of {preset}: nothing is swept."
+    if not extent.capacity:
+        return note
+    return f"{note} Three take {extent.time_for(3)}."
+
+
+def left_out(space: Space, configs: Sequence[Config], extent: Extent) -> str:
+    """Says which choices of a space no configuration has, and what time one of each needs; empty if none is left."""
+    left = undrawn(space, configs)
+    if not left:
+        return ""
+    named = "; ".join(f"{name}={','.join(map(short, values))}" for name, values in left.items())
+    note = f"No trial has {named}: {counted(len(configs), 'configuration')} cannot have all."
+    if not extent.capacity:
+        return note
+    return f"{note} One of each takes {extent.time_for(most_choices(space))}."
