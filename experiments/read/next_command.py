@@ -30,14 +30,15 @@ SLOWER = 10
 
 
 def next_step(experiment: Experiment) -> str:
-    """What goes on with an experiment: RESUME, EXTEND or, while a program runs it or nothing can be played further, "".
+    """What can be done next with an experiment: RESUME, EXTEND or, if nothing goes further, an empty text.
 
     --resume plays trials that go on, or a confirmation that was promised. --extend plays on those that came to the end
-    of their budget: trials that diverged, or were stopped, stay so.
+    of their budget: trials that diverged, or were stopped, stay so. Nothing is to be typed while a program is at work.
     """
-    if experiment.running:
+    state = state_with_confirmation(experiment)
+    if state.is_at_work:
         return ""
-    if experiment.goes_on or state_with_confirmation(experiment) == ExperimentState.UNCONFIRMED:
+    if experiment.goes_on or state == ExperimentState.UNCONFIRMED:
         return RESUME
     if experiment.all_ended and any(trial.finished for trial in experiment.trials):
         return EXTEND

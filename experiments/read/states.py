@@ -30,6 +30,13 @@ class State(StrEnum):
     INTERRUPTED = "interrupted"  # a signal or a kill ended it
 
 
+def fell(state: str) -> Literal["diverged", "failed"] | None:
+    """What ended a trial of this state before its time; None if nothing did."""
+    if state == State.DIVERGED:
+        return "diverged"
+    return "failed" if state == State.FAILED else None
+
+
 class Facts(NamedTuple):
     """All that decides a trial's state."""
 
@@ -119,9 +126,7 @@ class HasState:
     @property
     def fell(self) -> Literal["diverged", "failed"] | None:
         """What ended it before its time; None if nothing did."""
-        if self.state == State.DIVERGED:
-            return "diverged"
-        return "failed" if self.failed else None
+        return fell(self.state)
 
 
 class Records(NamedTuple):
@@ -200,6 +205,11 @@ class ExperimentState(StrEnum):
     INTERRUPTED = "interrupted"
     UNCONFIRMED = "unconfirmed"  # it has ended, and the confirmation that it promised has not
     CONFIRMING = "confirming"  # it has ended, and a program runs the confirmation
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether a program runs it, or its confirmation."""
+        return self in (ExperimentState.RUNNING, ExperimentState.CONFIRMING)
 
     @property
     def has_ended(self) -> bool:

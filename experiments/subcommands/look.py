@@ -15,6 +15,7 @@ from experiments.read.comparison import compare
 from experiments.read.experiments import read_all, read_group
 from experiments.read.frame import Frames
 from experiments.read.next_command import RESUME, best_command, next_command, next_step, watch_command
+from experiments.read.states import fell
 from experiments.show.outputs import Format, put
 from experiments.show.tables import age, experiment_table
 from experiments.show.text import line, print_table
@@ -161,8 +162,8 @@ class Best(One):
             print(json.dumps({"learner": experiment.learner} | best | {"command": command}))
             return
         line(command)
-        if best["state"] in ("diverged", "failed"):
-            note(f"its best trial {best['state']} after iteration {best['iterations']}.")
+        if how := fell(best["state"]):
+            note(f"its best trial {how} after iteration {best['iterations']}.")
         if best["origin"]:
             scratch = " The command trains from scratch, which is another thing: the score is not its own."
             note(f"this is {best['origin']}.{scratch if best['from_scratch'] else ''}")

@@ -1,0 +1,152 @@
+"""What terminal, list and report propose to type next is accepted, and has something to do. Nothing is played here."""
+
+import json
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments.plan.resources import ClusterResources
+from experiments.read.configurations import by_configuration
+from experiments.read.experiments import read_experiment
+from experiments.read.next_command import next_command, next_step
+from experiments.record.decisions import Decision, write_decisions
+from experiments.record.lock import exclusive
+from experiments.run import lifecycle
+from experiments.show.answer import add_answer
+from experiments.show.page import Page
+from experiments.show.summary import winner_lines
+from tests.helpers.programs import ROOT, call, refused
+from tests.helpers.small_experiments import trial_folders
+from tests.helpers.written_experiments import write_experiment, write_policies
+
+ERROR = "RuntimeError: no luck"
+PROMISE = {"confirm": {"best": 1, "seeds": 2}}
+TIME_IS_UP = {"ended": "time budget", "time_budget_s": 90.0}
+HALVED = {"scheduler": "halving", "rungs": [1, 2], "swept": ["gamma"]}
+CASES = {
+    # name: (the trials' endings, the record, whether its confirmation has ended, the step that comes next)
+    "ended": ([None, None], {}, None, "Extend"),
+    "interrupted": ([None, "running"], {}, None, "Resume"),
+    "time is up": ([None, "running"], TIME_IS_UP, None, "Resume"),
+    "failed": ([None, ERROR], {}, None, "Resume"),
+    "diverged": (["diverged", "diverged"], {}, None, ""),
+    "failed, diverged": ([ERROR, "diverged"], {}, None, "Resume"),
+    "halved": ([None, "dropped"], HALVED, None, "Extend"),
+    "halved, the loser failed": ([None, "dropped, failed"], HALVED, None, "Extend"),
+    "halved, the winner diverged": (["diverged", "dropped"], HALVED, None, ""),
+    "halved, the winner failed": ([ERROR, "dropped"], HALVED, None, "Resume"),
+    "unconfirmed": ([None, None], PROMISE, None, "Resume"),
+    "unconfirmed, all diverged": (["diverged", "diverged"], PROMISE, None, "Resume"),
+    "unconfirmed, interrupted": ([None, "running"], PROMISE, None, "Resume"),
+    "unconfirmed, time is up": ([None, "running"], PROMISE | TIME_IS_UP, None, "Resume"),
+    "half confirmed": ([None, None], PROMISE, False, "Resume"),
+    "half confirmed, time is up": ([None, "running"], PROMISE | TIME_IS_UP, False, "Resume"),
+    "confirmed": ([None, None], PROMISE, True, "Extend"),
+    "confirmed, failed": ([None, ERROR], PROMISE, True, "Extend"),
+    "confirmed, all diverged": (["diverged", "diverged"], PROMISE, True, ""),
+    "confirmed, time is up": ([None, "running"], PROMISE | TIME_IS_UP, True, ""),
+}
+
+
+@pytest.fixture
+def played(tmp_path, monkeypatch):
+    """The names of the experiments that programs run, or would: all that comes before is what a user's program does."""
+    names = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(ROOT / "experiments" / "results.py"), "list"])
+    monkeypatch.setattr(lifecycle, "start_ray", lambda *of: ClusterResources((4,)))
+    monkeypatch.setattr(lifecycle, "_run", lambda learner, folder, *of: names.append(folder.name) or 130)
+    return names
+
+
+@pytest.fixture
+def make(tmp_path):
+    """Writes an experiment of a case, and what there is of its confirmation; returns its folder."""
+
+    def write(case):
+        endings, record, confirmed, _ = CASES[case]
+        trials = []
+        for seed, ending in enumerate(endings):
+            rows = 2 if ending in (None, "diverged", ERROR) else 1
+            on_disk = {"diverged": "running", "dropped": "running", "dropped, failed": ERROR}.get(ending, ending)
+            trials.append(({"seed": seed, "gamma": 0.9 + seed / 100}, [-20.0] * rows, on_disk))
+        folder = write_experiment(tmp_path / "results", "b", "pg", trials, iterations=2, **record)
+        for trial, ending in zip(trial_folders(folder), endings, strict=True):
+            if ending is None:
+                write_policies(trial, "pg", {2: -20.0})
+            if ending == "diverged":
+                text = (trial / "result.json").read_text(encoding="utf-8").splitlines()
+                last = json.dumps(json.loads(text[0]) | {"diverged": 1, "done": True})
+                (trial / "result.json").write_text(last + "\n", encoding="utf-8")
+        if record.get("scheduler") == "halving":
+            scores = [None if ending == "dropped, failed" else -20.0 for ending in endings]
+            write_decisions(folder, [Decision(at=1, scores=scores, kept=[0])])
+        if confirmed is not None:
+            fresh = [({"seed": 8}, [-20.0] * 2, None)]
+            record = {"planned": 1 if confirmed else 2, "iterations": 2, "confirms": "b"}
+            again = write_experiment(tmp_path / "results", "b-confirm", "pg", fresh, **record)
+            write_policies(trial_folders(again)[0], "pg", {2: -20.0})
+        return folder
+
+    return write
+
+
+def proposals(folder):
+    """What list, report and terminal propose to do next with an experiment."""
+    listed = dict(re.findall(r"^Resume (\S+):  (.*)$", call("results.py", "list")[1], re.MULTILINE))
+    experiment, page = read_experiment(folder), Page()
+    add_answer(page, [experiment], by_configuration([experiment]))
+    report = re.findall(r"^Go on: `(.*)`$", page.text, re.MULTILINE)
+    return listed.get("b", ""), "".join(report), next_command(experiment)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_next_command_is_the_same_everywhere_and_is_accepted(case, make, played):
+    folder = make(case)
+    step = CASES[case][-1]
+    listed, report, command = proposals(folder)
+    assert next_step(read_experiment(folder)) == step
+    assert report == command
+    assert listed == (command if step == "Resume" else ""), "what ended well needs no line in the list"
+    assert bool(command) == bool(step)
+    if not command:
+        return
+    assert f"--{step.lower()} results/b" in command
+    program, *words = shlex.split(command)[1:]
+    status, output, complaint = call(Path(program).name, *words)
+    assert (status, complaint) == (130, ""), output
+    assert played == ["b-confirm" if case.startswith(("unconfirmed", "half")) and "interr" not in case else "b"]
+    assert "Every trial has come to its end" not in output, "it has something to do"
+
+
+def test_nothing_is_proposed_while_a_program_is_at_work(make, played):
+    folder = make("half confirmed")
+    with exclusive(folder):
+        assert proposals(folder) == ("", "", "")
+    with exclusive(folder.with_name("b-confirm")):
+        assert proposals(folder) == ("", "", "")
+
+
+@pytest.mark.parametrize("case", ["diverged", "halved, the winner diverged"])
+def test_what_is_not_proposed_would_be_refused(case, make, played):
+    make(case)
+    line = refused("sweep_pong.py", "--extend", "results/b", "--iterations", 4)
+    assert "--extend b: its trials diverged or were stopped early, and stay so" in line
+    assert not played
+
+
+@pytest.mark.parametrize("promise", [{}, PROMISE], ids=["none", "promised"])
+def test_the_best_can_be_played_again_with_the_line_that_says_so(promise, make, played, monkeypatch):
+    monkeypatch.setitem(CASES, "case", ([None, "dropped"], HALVED | promise, None, ""))
+    folder = make("case")
+    text = " ".join(winner_lines(read_experiment(folder)))
+    command = text.partition("to play the best again with others: ")[2]
+    assert command == f"python {ROOT}/experiments/sweep_pong.py --resume results/b{'' if promise else ' --confirm 3'}"
+    program, *words = shlex.split(command)[1:]
+    assert call(Path(program).name, *words)[::2] == (130, "")
+    assert played == ["b-confirm"]
+    if promise:
+        assert "promises the best 1 already; leave it out" in refused("sweep_pong.py", *words, "--confirm", 3)
