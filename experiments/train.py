@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 if (beside := str(Path(__file__).resolve().parents[1])) not in sys.path:
@@ -11,7 +10,7 @@ if (beside := str(Path(__file__).resolve().parents[1])) not in sys.path:
 from experiments.ask.budget import Budget
 from experiments.ask.command_line import clean_exit, first_word, parse, program
 from experiments.ask.flags import TrainFlags
-from experiments.ask.modes import EXTEND, RESUME, require_counted, typed
+from experiments.ask.modes import require_counted, typed
 from experiments.plan.draws import require_fits, with_seeds
 from experiments.plan.learners import LEARNERS, Learner, learner_typed, typed_as
 from experiments.read.restored import RestoredTrial
@@ -45,14 +44,6 @@ Examples:
 """
 
 
-@dataclass(frozen=True)
-class Arguments:
-    """All flags of a training run."""
-
-    learning: Config
-    storage: TrainFlags
-
-
 @clean_exit()
 def main() -> None:
     """Train from the command line, and end the program with its status."""
@@ -75,14 +66,14 @@ def prepare(learner: Learner, words: Sequence[str]) -> Draft | Continuation:
     require_counted([run], words)
     origin = _origin(learner, run) if run.fork else []
     settings = origin[0].config if origin else learner.preset(run.preset)
-    arguments = parse(
-        Arguments(learner.config_class.from_dict(settings), TrainFlags()),
+    config, run = parse(
+        {"learning": learner.config_class.from_dict(settings), "storage": TrainFlags()},
         HELP.format(learner=typed_as(learner.name), doc=_summary(learner), presets=", ".join(learner.space.PRESETS)),
         prog=f"{program()} {typed_as(learner.name)}",
         args=words,
     )
-    config, run = arguments.learning, arguments.storage
-    if require_counted([run, config], words) in (RESUME, EXTEND):
+    require_counted([run, config], words)
+    if run.resume or run.extend:
         return continuation(learner, run, Budget(run.iterations, run.timesteps))
     if left := begun(learner, run):
         return left

@@ -27,7 +27,7 @@ def run_flags(command, home):
     python, program, *flags = shlex.split(command)
     assert python.endswith("python")
     assert (ROOT / program.removeprefix(home)).is_file()
-    return parse(sweep_program.Arguments(), args=flags).storage
+    return parse(sweep_program.FLAGS, args=flags)[1]
 
 
 def test_ray_up_accepts_the_cluster_file():

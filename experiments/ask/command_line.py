@@ -12,7 +12,7 @@ import shutil
 import signal
 import sys
 import typing
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -68,21 +68,21 @@ def _numbers(field: tyro.constructors.PrimitiveTypeInfo) -> tyro.constructors.Pr
 def parse(arguments: Any, description: str | None = None, settings: Collection[str] = (), **options: Any) -> Any:
     """Read ``sys.argv`` into a dataclass like the instance ``arguments``; ``options`` are those of ``tyro.cli``.
 
-    One whose fields are dataclasses has their fields as flags, in groups. ``--help`` begins with the description, or
-    without one with the dataclass's docstring. Wrong flags end the program; who types one of the ``settings`` as a flag
-    is told of ``--set``.
+    Of several, by name, the fields are flags in groups, and a list of as many is returned. ``--help`` begins with the
+    description, or without one with the dataclass's docstring. Wrong flags end the program; who types one of the
+    ``settings`` as a flag is told of ``--set``.
 
     Raises ConfigError where values are wrong.
     """
-    parts = vars(arguments) if dataclasses.is_dataclass(next(iter(vars(arguments).values()), None)) else {}
+    parts = arguments if isinstance(arguments, Mapping) else {"": arguments}
     config = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff)
     how: dict[str, Any] = {"prog": program(), "config": config, "registry": _REGISTRY, "description": ""} | options
     try:
         with held() as (output, complaint):
-            found = tyro.cli(in_groups(parts or {"": arguments}), **how)
+            found = tyro.cli(in_groups(parts), **how)
     except SystemExit as stop:
         if stop.code:
-            known = {name for part in parts.values() or [arguments] for name in vars(part)}
+            known = {name for part in parts.values() for name in vars(part)}
             fail(_one_line(complaint.getvalue(), known, settings))
         usage, _, flags_text = output.getvalue().partition("\n\n")
         text = as_typed(description or inspect.getdoc(arguments) or "")
@@ -90,8 +90,8 @@ def parse(arguments: Any, description: str | None = None, settings: Collection[s
         raise
     flags = vars(found[0] if options.get("return_unknown_args") else found)
     values = collections.ChainMap(*map(vars, filter(dataclasses.is_dataclass, flags.values())), flags)
-    made = {name: type(part)(**{each: values[each] for each in vars(part)}) for name, part in parts.items()}
-    return type(arguments)(**(made or flags))
+    made = [type(part)(**{name: values[name] for name in vars(part)}) for part in parts.values()]
+    return made if parts is arguments else made[0]
 
 
 def first_word(kind: str, known: Collection[str], description: str) -> str:

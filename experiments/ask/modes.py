@@ -6,7 +6,7 @@ A flag's type says it, by a ``Counts``; one without counts wherever an experimen
 import dataclasses
 import typing
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,31 +41,50 @@ class Counts:
     repeatable: bool = False
 
 
-def require_counted(flags: Sequence[Any], words: Sequence[str]) -> str:
-    """The mode that flags ask for. ``words`` are the command line from which the dataclasses ``flags`` were read.
+def require_counted(flags: Sequence[Any], words: Sequence[str]) -> None:
+    """Raise ConfigError for a flag of a command line that is empty, stands there twice, or would be ignored.
 
-    Raises ConfigError for a flag among the words that is empty, stands there twice, or would be ignored.
+    ``flags`` are the dataclasses that were read from the command line's ``words``.
     """
-    given = {field.name: getattr(each, field.name) for each in flags for field in dataclasses.fields(each)}
+    given: dict[str, Any] = {}
     hints: dict[str, Any] = {}
     for each in flags:
+        given |= {field.name: getattr(each, field.name) for field in dataclasses.fields(each)}
         hints |= typing.get_type_hints(type(each), include_extras=True)
-    mode = next((mode for mode in (RESUME, EXTEND, FORK, SMOKE_TEST) if given.get(mode) not in (None, False)), NEW)
     for name, times in typed(words, given).items():
-        flag, extras = "--" + name.replace("_", "-"), getattr(hints[name], "__metadata__", ())
-        rule = next((extra for extra in extras if isinstance(extra, Counts)), Counts())
-        if mode not in rule.modes:
-            raise ConfigError(f"{flag} does not count {WHERE[mode]}")
-        if given[name] == "":
-            raise ConfigError(f"{flag} is empty")
-        if times > 1 and not rule.repeatable:
-            raise ConfigError(f"{flag} stands there {times} times: once is accepted")
-        if rule.beside and not given[rule.beside]:
-            raise ConfigError(f"{flag} means nothing without --{rule.beside.replace('_', '-')}")
-        where = str(given.get(mode))
-        if name == "storage_path" and mode in (RESUME, EXTEND) and (is_uri(where) or where.startswith("/")):
-            raise ConfigError(f"{flag} does not count with --{mode} {where}, which says where it lies")
-    return mode
+        _require_counted(name, times, _rule(hints[name]), given)
+
+
+def _rule(hint: Any) -> Counts:
+    """Where a flag of this type counts."""
+    for extra in getattr(hint, "__metadata__", ()):
+        if isinstance(extra, Counts):
+            return extra
+    return Counts()
+
+
+def _mode(given: Mapping[str, Any]) -> str:
+    """The mode that flags ask for."""
+    for mode in (RESUME, EXTEND, FORK, SMOKE_TEST):
+        if given.get(mode) not in (None, False):
+            return mode
+    return NEW
+
+
+def _require_counted(name: str, times: int, rule: Counts, given: Mapping[str, Any]) -> None:
+    """Raise ConfigError unless a flag that stands in a command line so many times counts beside all that is given."""
+    flag, mode = "--" + name.replace("_", "-"), _mode(given)
+    if mode not in rule.modes:
+        raise ConfigError(f"{flag} does not count {WHERE[mode]}")
+    if given[name] == "":
+        raise ConfigError(f"{flag} is empty")
+    if times > 1 and not rule.repeatable:
+        raise ConfigError(f"{flag} stands there {times} times: once is accepted")
+    if rule.beside and not given[rule.beside]:
+        raise ConfigError(f"{flag} means nothing without --{rule.beside.replace('_', '-')}")
+    where = str(given.get(mode))
+    if name == "storage_path" and mode in (RESUME, EXTEND) and (is_uri(where) or where.startswith("/")):
+        raise ConfigError(f"{flag} does not count with --{mode} {where}, which says where it lies")
 
 
 def typed(words: Sequence[str], known: Collection[str]) -> Counter[str]:

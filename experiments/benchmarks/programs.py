@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from ray import tune
 
+from experiments.ask.budget import Budget
+from experiments.ask.flags import RunFlags
 from experiments.benchmarks.measure import FRAME_SKIP, REINFORCE, Spread, Table, alternate, bare_emulators, timed
 from experiments.benchmarks.questions import Sweep, Tune
 from experiments.plan.learners import PG
@@ -18,7 +20,8 @@ from experiments.plan.resources import local_cpus
 from experiments.read.experiments import read_experiment
 from experiments.read.frame import Frames
 from experiments.read.rows import read_rows
-from experiments.record.spec import ExperimentSpec, create
+from experiments.record.spec import create
+from experiments.run.draft import Draft
 from experiments.run.ray_session import start_ray
 from experiments.run.tuner import make_tuner
 from trainables.checks import ConfigError
@@ -71,15 +74,7 @@ class _Clock(tune.Callback):
 
 def _under_tune(iterations: int) -> float:
     """Seconds per iteration, from result to result."""
-    spec = ExperimentSpec(
-        learner="pg",
-        command=[],
-        iterations=iterations,
-        swept=[],
-        configs=[PGConfig.from_dict(SETTINGS).to_dict()],
-        checkpoint_frequency=5,
-        interval=1,
-    )
+    spec = Draft(PG, RunFlags(), Budget(iterations), [PGConfig.from_dict(SETTINGS)]).spec
     clock = _Clock()
     with tempfile.TemporaryDirectory() as storage:
         make_tuner(PG, create(Path(storage), "benchmark", spec), spec, {}, [clock]).fit()

@@ -6,8 +6,7 @@ Where configurations have several seeds, these go on together, and "trials" stan
 """
 
 import itertools
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
@@ -62,19 +61,6 @@ class Round(NamedTuple):
     seconds: float  # of all, about
 
 
-class Way(NamedTuple):
-    """A trial's way, in the budget's unit."""
-
-    start: int  # 0, or where its origin's checkpoint stands
-    iteration: float  # how long an iteration is, about
-    end: float  # where its budget ends it
-
-    def reached(self, rung: float) -> float:
-        """Where it stands as it waits at a rung: after whole iterations, and not beyond its end."""
-        iterations = math.ceil(max(0.0, rung - self.start) / self.iteration - 1e-9)
-        return min(self.start + iterations * self.iteration, self.end)
-
-
 def rungs(num_trials: int, limit: int, start: int = 0) -> list[int]:
     """The values of the budget's unit at which trials are compared, ascending; the last one is the ``limit``.
 
@@ -91,11 +77,15 @@ def _least_steps(configurations: int) -> int:
     return FIRST_STEPS * LAST_STEPS // rungs(configurations, LAST_STEPS)[0]
 
 
-def reachable(rungs: Sequence[int], ways: Sequence[Way]) -> list[int]:
-    """Of ascending rungs the last one, and those at which some trial waits with more to play before the next one."""
+def reachable(rungs: Sequence[int], standing: Callable[[int], Sequence[float]]) -> list[int]:
+    """Of ascending rungs the last one, and those at which some trial waits with more to play before the next one.
+
+    ``standing`` says where each trial stands as it waits at a rung.
+    """
     kept = [rungs[-1]]
     for rung in reversed(rungs[:-1]):
-        if any(way.reached(rung) < way.reached(kept[0]) for way in ways):
+        here_and_next = zip(standing(rung), standing(kept[0]), strict=True)
+        if any(here < next_one for here, next_one in here_and_next):
             kept.insert(0, rung)
     return kept
 

@@ -11,7 +11,7 @@ from experiments.ask.budget import Budget
 from experiments.ask.command_line import this_command
 from experiments.ask.flags import RunFlags
 from experiments.ask.schedulers import SCHEDULERS
-from experiments.plan.capacity import Capacity, Round, Way, reachable, rungs
+from experiments.plan.capacity import Capacity, Round, reachable, rungs, trials_of_round
 from experiments.plan.draws import require_one_environment
 from experiments.plan.exchanges import mutations
 from experiments.plan.learners import Learner
@@ -19,12 +19,18 @@ from experiments.plan.resources import ClusterResources
 from experiments.read.restored import RestoredTrial
 from experiments.record.spec import Confirm, ExperimentSpec, ForkOf, members
 from experiments.run.forks import fork_of, require_more, starts_of
-from experiments.run.preconditions import checkpoint_bytes, require_room
+from experiments.run.preconditions import require_room
+from trainables.checks import ConfigError
 from trainables.config import Config
 from trainables.saved import Checkpoint
 
 START_AND_END_S = 12.0
 """Seconds before the first game, of which Ray and the compiled loops take most, and after the last one."""
+
+BESIDE_KEPT = 2
+"""Checkpoints that a trial has beside the best ones while it saves: the latest, and the one that is being written.
+
+A fork has one more, with which it began."""
 
 NOWHERE = ClusterResources(())
 """The resources of an experiment whose time nobody estimates."""
@@ -68,7 +74,7 @@ class Draft:
             keep_checkpoints=self.run.kept,
             interval=SCHEDULERS[self.scheduler].interval(self.budget),
             scheduler=self.scheduler,
-            rungs=self._rungs,
+            rungs=self.rungs,
             max_concurrent=self.max_concurrent,
             time_budget_s=self.time_budget_s,
             storage_uri=self.run.uri,
@@ -85,54 +91,60 @@ class Draft:
     def _fork_of(self) -> ForkOf | None:
         return fork_of(self.origin, self.starts) if self.origin else None
 
-    @property
-    def _rungs(self) -> list[int] | None:
-        """Where halving compares trials. A fork's rungs lie beyond its furthest trial's start."""
-        if not SCHEDULERS[self.scheduler].has_rungs:
-            return None
-        limit = self.budget.limits[self.budget.time_attr]
-        start = min(max(way.start for way in self._ways), limit - 1)
-        configurations = len(members(self.configuration_of, len(self.configs)))
-        return reachable(rungs(configurations, limit, start), self._ways)
-
     @functools.cached_property
     def starts(self) -> list[Checkpoint]:
         """Of a fork, the checkpoint from which each trial starts."""
         return starts_of(self.origin)
 
-    @functools.cached_property
-    def _ways(self) -> list[Way]:
-        """Each trial's way, in the budget's unit."""
+    @property
+    def configurations(self) -> list[list[int]]:
+        """The trials of each configuration: its seeds, in order."""
+        return members(self.configuration_of, len(self.configs))
+
+    @property
+    def _limit(self) -> int:
+        """Where the budget ends a trial, in the budget's unit."""
+        return self.budget.limits[self.budget.time_attr]
+
+    def standing(self, rung: int) -> list[float]:
+        """Where each trial stands as it waits at a rung, in the budget's unit: after whole iterations."""
         budget, found = self.budget, []
         rows = [start.counters for start in self.starts] or [{}] * len(self.configs)
         for config, row in zip(self.configs, rows, strict=True):
             length = self.learner.iteration_steps(config) if budget.unit == "timesteps" else 1
-            start, limit = row.get(budget.time_attr, 0), budget.limits[budget.time_attr]
-            iterations = (budget.iterations or math.inf) - row.get("training_iteration", 0)
-            to_limit = math.ceil(max(0, limit - start) / length - 1e-9)
-            found.append(Way(start, length, start + length * min(iterations, to_limit)))
+            start = row.get(budget.time_attr, 0)
+            iterations = math.ceil(max(0, rung - start) / length - 1e-9)
+            if budget.iterations:
+                iterations = min(iterations, budget.iterations - row.get("training_iteration", 0))
+            found.append(start + iterations * length)
         return found
 
     @functools.cached_property
+    def rungs(self) -> list[int] | None:
+        """Where halving compares trials. A fork's rungs lie beyond its furthest trial's start."""
+        if not SCHEDULERS[self.scheduler].has_rungs:
+            return None
+        start = min(round(max(self.standing(0))), self._limit - 1)
+        return reachable(rungs(len(self.configurations), self._limit, start), self.standing)
+
+    @functools.cached_property
     def rounds(self) -> list[Round]:
-        """The rounds of halving, in the budget's unit; their seconds are of whole iterations. None without rungs."""
-        spec, ways = self.spec, self._ways
-        if not spec.rungs:
+        """The rounds of halving, in the budget's unit; their seconds are of whole iterations. Empty without rungs."""
+        if not self.rungs:
             return []
-        seeds = max(map(len, spec.configurations))
-        capacity = self.capacity or Capacity.of(
-            self.learner, self.configs[0], self.resources, seeds, self.max_concurrent
-        )
+        capacity = self.capacity
+        if not capacity:
+            seeds = max(map(len, self.configurations))
+            capacity = Capacity.of(self.learner, self.configs[0], self.resources, seeds, self.max_concurrent)
         steps = capacity.iteration_steps if self.budget.unit == "iterations" else 1
-        start = fmean(way.start for way in ways)
-        at = [start, *(fmean(way.reached(rung) for way in ways) for rung in spec.rungs)]
-        found = capacity.rounds(len(spec.configurations), [each * steps for each in at])
-        last = round(max(way.end for way in ways))  # before the last rung if their other limit ends them
-        begins = [round(start), *spec.rungs]
-        return [
-            each._replace(begin=begin, end=min(end, last))
-            for each, begin, end in zip(found, begins, spec.rungs, strict=False)
-        ]
+        at = [fmean(self.standing(rung)) for rung in [0, *self.rungs]]
+        played = capacity.rounds(len(self.configurations), [each * steps for each in at])
+        last = round(max(self.standing(self._limit)))  # before the last rung if the other limit ends all trials
+        begin, found = round(at[0]), []
+        for each, end in zip(played, self.rungs, strict=True):
+            found.append(each._replace(begin=begin, end=min(end, last)))
+            begin = end
+        return found
 
     @property
     def concurrent(self) -> int:
@@ -163,8 +175,39 @@ class Draft:
 
     @functools.cached_property
     def checkpoint_bytes(self) -> int:
-        """The most that the checkpoints of all trials take at once."""
-        return checkpoint_bytes(self.learner, self.spec)
+        """The most that the checkpoints of all trials take at once, with those that are being written.
+
+        Where all are kept, of each round of halving those of the trials that have most of them; games count as short.
+        Raises ConfigError for an environment of another form than the learner takes.
+        """
+        each = [self._bytes_of_one(config) for config in self.configs]
+        beside = BESIDE_KEPT + bool(self.origin)
+        if self.run.kept:
+            return sum(each) * (self.run.kept + beside)
+        total, begin = sum(each) * beside, 0
+        for index, end in enumerate(self.rungs or [self._limit]):
+            pairs = zip(each, self.configs, strict=True)
+            made = sorted((size * self._saved(config, end - begin) for size, config in pairs), reverse=True)
+            total += sum(made[: trials_of_round(len(made), index)])
+            begin = end
+        return total
+
+    def _bytes_of_one(self, config: Config) -> int:
+        try:
+            arrays = self.learner.trainable.untrained(config).checkpoint_arrays
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
+        return sum(array.nbytes for array in arrays.values())
+
+    def _saved(self, config: Config, span: int) -> int:
+        """Checkpoints that a trial makes at most in a span of the budget's unit."""
+        steps = self.learner.iteration_steps(config) if self.budget.unit == "timesteps" else 1
+        iterations = min(math.ceil(span / steps), self.budget.iterations or math.inf)
+        evaluated = iterations / config.eval_interval if config.eval_interval else 0
+        of, decided = SCHEDULERS[self.scheduler], 1.0
+        if of.saves_at_decisions:
+            decided = span / of.interval(self.budget)
+        return math.ceil(iterations / self.run.checkpoint_frequency) + math.ceil(evaluated) + math.ceil(decided)
 
 
 def require_possible(draft: Draft) -> None:

@@ -2,14 +2,13 @@
 
 import json
 import math
-from collections.abc import Sequence
 
 from experiments.ask.budget import duration
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan import exchanges
-from experiments.plan.capacity import FIRST_STEPS, Round, trials_of_round
+from experiments.plan.capacity import FIRST_STEPS, trials_of_round
 from experiments.plan.trial_names import in_words, short
-from experiments.record.spec import Confirm, ExperimentSpec
+from experiments.record.spec import Confirm
 from experiments.run.draft import Draft
 from experiments.show.text import Rows, print_table, say
 from trainables.config import Config
@@ -25,27 +24,27 @@ UNITS = {"timesteps": "agent steps", "iterations": "iterations"}
 
 def show(draft: Draft) -> None:
     """Print the plan of a sweep."""
-    spec = draft.spec
     if draft.rounds:
-        print(f"{_in_words(draft)}: at most {spec.budget} a trial")
-        print_table(_round_table(draft.rounds, UNITS[spec.budget.unit]))
+        print(f"{_in_words(draft)}: at most {draft.budget} a trial")
+        print_table(_round_table(draft))
         print()
     else:
-        print(f"{_counted(spec)} of {spec.budget}")
+        print(f"{_counted(draft)} of {draft.budget}")
     rows = _trial_table(draft)
     print_table(rows[:SHOWN])
     if len(rows) > SHOWN:
         print(f"and {len(rows) - SHOWN} more")
     print()
     _say_settings(draft)
-    for note in [*draft.notes, *_exchanges(draft), *_early(spec)]:
+    for note in [*draft.notes, *_exchanges(draft), *_early(draft)]:
         say(f"Note: {note}")
     say(_time_of_rounds(draft) if draft.rounds else _time_of_all(draft))
     if draft.confirm:
         say(_confirmation(draft, draft.confirm))
-    where = f"{draft.run.storage_path}/{draft.run.name or f'{spec.learner}-DATE-TIME'}"
+    where = f"{draft.run.storage_path}/{draft.run.name or f'{draft.learner.name}-DATE-TIME'}"
+    often = counted(draft.run.checkpoint_frequency, "iteration")
     say(
-        f"Scheduler {spec.scheduler}; a checkpoint every {counted(spec.checkpoint_frequency, 'iteration')}, at most"
+        f"Scheduler {draft.scheduler}; a checkpoint every {often}, at most"
         f" {draft.checkpoint_bytes / 1e6:,.0f} MB of them in {where}."
     )
 
@@ -60,11 +59,13 @@ def show_run(draft: Draft) -> None:
 
 def _say_settings(draft: Draft) -> None:
     """Print from what settings were drawn, which are the same in all trials, and what an agent step is."""
-    spec = draft.spec
-    if spec.space:
-        say("Space: " + " ".join(f"{name}={words or '(of Python)'}" for name, words in spec.space.items()))
-    fixed = {name: value for name, value in spec.configs[0].items() if name not in {*spec.swept, "seed"}}
-    say("Same in all: " + ", ".join(f"{name}={json.dumps(value)}" for name, value in fixed.items()))
+    if draft.space:
+        say("Space: " + " ".join(f"{name}={words or '(of Python)'}" for name, words in draft.space.items()))
+    fixed = []
+    for name, value in draft.configs[0].to_dict().items():
+        if name not in {*draft.swept, "seed"}:
+            fixed.append(f"{name}={json.dumps(value)}")
+    say(f"Same in all: {', '.join(fixed)}")
     played = dict.fromkeys(config.env_id for config in draft.configs)
     say("An agent step is " + ", ".join(f"{agent_step(env_id)} in {env_id}" for env_id in played) + ".")
 
@@ -76,9 +77,10 @@ def _exchanges(draft: Draft) -> list[str]:
     return exchanges.notes(draft.learner, draft.configs, draft.swept, draft.space)
 
 
-def _early(spec: ExperimentSpec) -> list[str]:
+def _early(draft: Draft) -> list[str]:
     """Whether trials are compared before their order says anything."""
-    if spec.budget.unit != "timesteps" or not (early := [at for at in (spec.rungs or [])[:-1] if at < FIRST_STEPS]):
+    early = [at for at in (draft.rungs or [])[:-1] if at < FIRST_STEPS]
+    if draft.budget.unit != "timesteps" or not early:
         return []
     at = " and ".join(f"{each:,}" for each in early)
     return [
@@ -87,10 +89,10 @@ def _early(spec: ExperimentSpec) -> list[str]:
     ]
 
 
-def _counted(spec: ExperimentSpec) -> str:
+def _counted(draft: Draft) -> str:
     """``9 trials``, or ``9 configurations of 3 seeds each (27 trials)``."""
-    configs, configurations = len(spec.configs), spec.configurations
-    if not spec.configuration_of:
+    configs, configurations = len(draft.configs), draft.configurations
+    if not draft.configuration_of:
         return counted(configs, "trial")
     least, most = min(map(len, configurations)), max(map(len, configurations))
     of = f"{most} seeds each" if least == most else f"{least} to {most} seeds"
@@ -99,35 +101,34 @@ def _counted(spec: ExperimentSpec) -> str:
 
 def _in_words(draft: Draft) -> str:
     """``9 trials begin, 3 go on, 1 goes to the end``."""
-    spec = draft.spec
-    _, *others = [trials_of_round(len(spec.configurations), index) for index in range(len(draft.rounds))]
+    _, *others = [trials_of_round(len(draft.configurations), index) for index in range(len(draft.rounds))]
     if not others:
-        return f"{_counted(spec)} to the end"
+        return f"{_counted(draft)} to the end"
     *between, last = others
-    words = [f"{_counted(spec)} begin", *(f"{count} go on" for count in between)]
+    words = [f"{_counted(draft)} begin", *(f"{count} go on" for count in between)]
     return ", ".join([*words, f"{last} {'goes' if last == 1 else 'go'} to the end"])
 
 
-def _round_table(rounds: Sequence[Round], unit: str) -> Rows:
+def _round_table(draft: Draft) -> Rows:
     """How many trials play in each round, from where to where, and how long that takes."""
     return [
         {
             "round": str(index),
             "trials": str(each.trials),
-            f"{unit} of each": f"{each.begin:,} to {each.end:,}",
+            f"{UNITS[draft.budget.unit]} of each": f"{each.begin:,} to {each.end:,}",
             "about": duration(each.seconds),
         }
-        for index, each in enumerate(rounds, 1)
+        for index, each in enumerate(draft.rounds, 1)
     ]
 
 
 def _trial_table(draft: Draft) -> Rows:
     """The configurations with what is swept, the CPUs that a trial of them reserves, and their trials' seeds."""
-    rows, spec, several = [], draft.spec, bool(draft.configuration_of)
-    for trials in spec.configurations:
+    rows, several = [], bool(draft.configuration_of)
+    for trials in draft.configurations:
         config, seeds = draft.configs[trials[0]], [draft.configs[trial].seed for trial in trials]
         settings = config.to_dict()
-        swept = {name: short(settings[name]) for name in spec.swept if name != "seed" or not several}
+        swept = {name: short(settings[name]) for name in draft.swept if name != "seed" or not several}
         cpus = f"{config.num_workers * config.cpus_per_worker:g}"
         row = {"trials" if several else "trial": in_words(trials), **swept, "CPUs of each" if several else "CPUs": cpus}
         rows.append(row | {"seeds" if several else "seed": ", ".join(map(str, seeds))})
@@ -163,7 +164,7 @@ def _longer(config: Config) -> str:
 
 
 def _confirmation(draft: Draft, asked: Confirm) -> str:
-    best = min(asked.best, len(draft.spec.configurations))
+    best = min(asked.best, len(draft.configurations))
     trials = best * asked.seeds
     seconds = draft.playing_seconds / len(draft.configs) * trials
     return (

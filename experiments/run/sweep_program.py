@@ -3,12 +3,11 @@
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from experiments.ask.budget import Budget
 from experiments.ask.command_line import clean_exit, parse
 from experiments.ask.flags import RunFlags
-from experiments.ask.modes import EXTEND, FORK, RESUME, require_counted
+from experiments.ask.modes import require_counted
 from experiments.ask.sweep_flags import SweepFlags
 from experiments.plan.draws import draw, require_fits, require_means, trial_seeds, with_seeds
 from experiments.plan.extent import extent_of, left_out, nothing_swept
@@ -23,45 +22,40 @@ from experiments.run.planning import show
 from experiments.run.preconditions import require_free, resources_for
 from trainables.checks import require_used
 
-
-@dataclass(frozen=True)
-class Arguments:
-    """All flags of a sweep."""
-
-    search: SweepFlags = field(default_factory=SweepFlags)
-    storage: RunFlags = field(default_factory=RunFlags)
+FLAGS = {"search": SweepFlags(), "storage": RunFlags()}
+"""All flags of a sweep."""
 
 
 @clean_exit()
 def main(learner: Learner, description: str, words: Sequence[str] | None = None) -> None:
     """Run a sweep from the command line, or what of it are ``words``, and end the program with its status."""
     began, words = time.monotonic(), sys.argv[1:] if words is None else words
-    arguments = parse(Arguments(), description, [*learner.config_class.from_dict({}).to_dict()], args=words)
-    asked = prepare(learner, arguments, words)
+    search, run = parse(FLAGS, description, [*learner.config_class.from_dict({}).to_dict()], args=words)
+    asked = prepare(learner, search, run, words)
     if isinstance(asked, Draft):
         show(asked)
-    if arguments.search.dry_run:
+    if search.dry_run:
         sys.exit(0)
     from experiments.run.lifecycle import perform  # Ray, which a refusal, --help and a plan do without
 
-    sys.exit(perform(asked, began if arguments.search.smoke_test else None))
+    sys.exit(perform(asked, began if search.smoke_test else None))
 
 
-def prepare(learner: Learner, arguments: Arguments, words: Sequence[str]) -> Draft | Continuation:
-    """What the ``words`` of a command line, read into ``arguments``, ask for.
+def prepare(learner: Learner, search: SweepFlags, run: RunFlags, words: Sequence[str]) -> Draft | Continuation:
+    """What the ``words`` of a command line, read into flags, ask for.
 
     Raises ConfigError if it cannot be, or if one of the flags would be ignored.
     """
-    search, run = arguments.search.settled, arguments.storage
-    mode = require_counted([run, arguments.search], words)
-    if mode in (RESUME, EXTEND):
+    require_counted([run, search], words)
+    search = search.settled
+    if run.resume or run.extend:
         return continuation(learner, run, Budget(search.iterations, search.timesteps), _confirm(search))
     if left := begun(learner, run):
         return left
     resources = resources_for(run)
     require_means(search.seeds, search.scheduler, search.settings)
     require_free(run, bool(search.confirm))
-    draft = (_fork if mode == FORK else _sweep)(learner, run, search, resources)
+    draft = (_fork if run.fork else _sweep)(learner, run, search, resources)
     for config in draft.configs:
         require_used(config, search.settings)
     require_possible(draft)
@@ -82,21 +76,20 @@ def _sweep(learner: Learner, run: RunFlags, search: SweepFlags, resources: Clust
     configuration_of = None
     if search.seeds > 1:
         (first,) = trial_seeds(search.seed, 1)
-        configs, configuration_of, twice = with_seeds(
-            configs, range(first, first + search.seeds)
-        )  # as train.py --seeds
+        seeds = range(first, first + search.seeds)  # as many as train.py --seeds would have from there
+        configs, configuration_of, twice = with_seeds(configs, seeds)
         swept, notes = [*swept, "seed"], [*notes, *twice]
     return Draft(
         learner,
         run,
         extent.budget,
         configs,
-        swept,
-        configuration_of,
-        search.scheduler,
-        search.max_concurrent,
-        search.time_budget_s,
-        _confirm(search),
+        swept=swept,
+        configuration_of=configuration_of,
+        scheduler=search.scheduler,
+        max_concurrent=search.max_concurrent,
+        time_budget_s=search.time_budget_s,
+        confirm=_confirm(search),
         drawn=extent.configurations,
         space=space.words,
         preset=space.preset,
@@ -132,12 +125,12 @@ def _fork(learner: Learner, run: RunFlags, search: SweepFlags, resources: Cluste
         run,
         search.budget,
         configs,
-        [name for name in before.swept if name not in settings],
-        configuration_of,
-        search.scheduler,
-        search.max_concurrent,
-        search.time_budget_s,
-        _confirm(search),
+        swept=[name for name in before.swept if name not in settings],
+        configuration_of=configuration_of,
+        scheduler=search.scheduler,
+        max_concurrent=search.max_concurrent,
+        time_budget_s=search.time_budget_s,
+        confirm=_confirm(search),
         origin=origin,
         space={name: words for name, words in (before.space or {}).items() if name not in settings},
         preset=before.preset,

@@ -10,7 +10,8 @@ import pytest
 from experiments import train
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
-from experiments.run import draft, sweep_program
+from experiments.run import sweep_program
+from experiments.run.draft import Draft
 from tests.helpers.programs import call, command
 from tests.helpers.surroundings import Nodes
 from tests.helpers.written_experiments import row, write_experiment
@@ -48,7 +49,7 @@ def four_cpus(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for program in (sweep_program, train):
         monkeypatch.setattr(program, "resources_for", lambda run: ClusterResources((4,)))
-    monkeypatch.setattr(draft, "checkpoint_bytes", lambda *of: 0)
+    monkeypatch.setattr(Draft, "checkpoint_bytes", 0)
     monkeypatch.setattr(Learner, "seconds", lambda *of: 2e-4)
 
 

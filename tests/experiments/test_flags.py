@@ -114,8 +114,8 @@ def facts(asked):
 
 
 def sweep_plan(*flags):
-    arguments = parse(sweep_program.Arguments(), args=flags)
-    return facts(sweep_program.prepare(PG, arguments, flags)), arguments.search.dry_run
+    search, run = parse(sweep_program.FLAGS, args=flags)
+    return facts(sweep_program.prepare(PG, search, run, flags)), search.dry_run
 
 
 def train_plan(*flags):

@@ -37,7 +37,7 @@ def files(tmp_path):
 
 def planned(flags, learner=PG):
     words = shlex.split(flags)
-    return sweep_program.prepare(learner, parse(sweep_program.Arguments(), args=words), words).spec
+    return sweep_program.prepare(learner, *parse(sweep_program.FLAGS, args=words), words).spec
 
 
 @pytest.mark.parametrize(

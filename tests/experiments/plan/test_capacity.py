@@ -10,7 +10,6 @@ from experiments.plan.capacity import (
     MOST_TRIALS,
     USED,
     Capacity,
-    Way,
     reachable,
     rungs,
     trials_of_round,
@@ -39,8 +38,9 @@ def test_rungs_at_which_nobody_waits_with_more_to_play_are_not_planned():
         (rungs(9, 13_000), 13_000, None, [4000, 13_000]),  # both rungs would be after one iteration
     ):
         end = 4000 * min(iterations or 100, -(-limit // 4000))
-        assert reachable(rung, [Way(0, 4000, end)] * 9) == left
-    assert reachable([1000, 4000, 13_000], [Way(0, 4000, 16_000), Way(2000, 500, 13_000)]) == [1000, 4000, 13_000]
+        assert reachable(rung, lambda at, end=end: [min(end, 4000 * -(-at // 4000))] * 9) == left
+    standing = {1000: [4000, 2000], 4000: [4000, 4000], 13_000: [16_000, 13_000]}
+    assert reachable([*standing], standing.__getitem__) == [*standing], "the second trial has shorter iterations"
 
 
 def test_each_round_costs_as_much_as_the_others():

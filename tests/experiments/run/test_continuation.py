@@ -7,12 +7,14 @@ from ray.train._internal.checkpoint_manager import _CheckpointManager
 from ray.train._internal.session import _TrainingResult
 from ray.tune import Checkpoint
 
+from experiments.ask.budget import Budget
 from experiments.plan.learners import PG, TRPO
 from experiments.record.spec import Confirm, ExperimentSpec
 from experiments.run import lifecycle
 from experiments.run.continuation import continuation
+from experiments.run.draft import Draft, require_possible
 from experiments.run.lifecycle import perform
-from experiments.run.preconditions import RESERVE_BYTES, checkpoint_bytes, require_free, require_room
+from experiments.run.preconditions import RESERVE_BYTES, require_free
 from experiments.run.tuner import make_tuner
 from tests.helpers.small_experiments import flags, small_spec
 from tests.helpers.trials import CARTPOLE
@@ -92,15 +94,21 @@ def free(monkeypatch):
     return looks
 
 
+def drafted(storage, learner, configs, iterations=4, scheduler="fifo", kept="best"):
+    run = flags(storage, checkpoint_frequency=2, keep_checkpoints=kept)
+    return Draft(learner, run, Budget(iterations), configs, scheduler=scheduler)
+
+
 def test_an_experiment_whose_checkpoints_have_no_room_is_refused(free, tmp_path):
     settings = {"method": "reinforce", "slots": 0, "games_per_update": 1}
-    spec = small_spec("pg", [PGConfig(**settings, optimiser=optimiser) for optimiser in ("rmsprop", "adam")])
+    configs = [PGConfig(**settings, optimiser=optimiser) for optimiser in ("rmsprop", "adam")]
+    deep, here = (drafted(folder, PG, configs) for folder in (tmp_path / "not" / "there" / "yet", tmp_path))
     # theta, RMSProp's mean square; theta, Adam's two moments, its counter. Two best, the latest, one being written
-    assert checkpoint_bytes(PG, spec) == pytest.approx(4 * (2 + 3) * 4 * 6401 * 200, rel=1e-3)
-    free += [RESERVE_BYTES + checkpoint_bytes(PG, spec) - 1, 10 * RESERVE_BYTES]
+    assert here.checkpoint_bytes == pytest.approx(4 * (2 + 3) * 4 * 6401 * 200, rel=1e-3)
+    free += [RESERVE_BYTES + here.checkpoint_bytes - 1, 10 * RESERVE_BYTES]
     with pytest.raises(ConfigError, match="checkpoints take up to 102 MB and 210 MB stay free, but 312 MB are left"):
-        require_room(flags(tmp_path / "not" / "there" / "yet"), checkpoint_bytes(PG, spec))
-    require_room(flags(tmp_path), checkpoint_bytes(PG, spec))
+        require_possible(deep)
+    require_possible(here)
 
 
 def test_as_many_checkpoints_are_reckoned_as_tune_keeps_at_most(tmp_path):
@@ -116,16 +124,19 @@ def test_as_many_checkpoints_are_reckoned_as_tune_keeps_at_most(tmp_path):
     assert found == 4
     state = TRPO.trainable.untrained(TRPOConfig(**CARTPOLE))
     state.save_checkpoint(str(folder))
-    assert checkpoint_bytes(TRPO, spec) == found * sum(array.nbytes for array in state.arrays.values())
+    draft = drafted(tmp_path, TRPO, [TRPOConfig(**CARTPOLE)])
+    assert draft.checkpoint_bytes == found * sum(array.nbytes for array in state.arrays.values())
 
 
 def test_an_experiment_that_keeps_all_checkpoints_is_reckoned_with_all_of_each_round(free, tmp_path):
-    one = small_spec("trpo", [TRPOConfig(**CARTPOLE | {"eval_interval": 5})], iterations=20, keep_checkpoints=0)
-    size = checkpoint_bytes(TRPO, one.but(keep_checkpoints=2)) // 4
-    assert checkpoint_bytes(TRPO, one) == (20 // 2 + 20 // 5 + 1 + 2) * size
-    halved = one.but(configs=one.configs * 9, scheduler="halving", rungs=[4, 10, 20])
-    begin, middle, end = 9 * (2 + 1 + 1), 3 * (3 + 2 + 1), 1 * (5 + 2 + 1)
-    assert checkpoint_bytes(TRPO, halved) == (begin + middle + end + 9 * 2) * size
+    configs = [TRPOConfig(**CARTPOLE | {"eval_interval": 5})]
+    size = drafted(tmp_path, TRPO, configs, 20).checkpoint_bytes // 4
+    one = drafted(tmp_path, TRPO, configs, 20, kept="all")
+    assert one.checkpoint_bytes == (20 // 2 + 20 // 5 + 1 + 2) * size
+    halved = drafted(tmp_path, TRPO, configs * 9, 20, "halving", "all")
+    assert halved.rungs == [2, 6, 20]
+    begin, middle, end = 9 * (1 + 1 + 1), 3 * (2 + 1 + 1), 1 * (7 + 3 + 1)
+    assert halved.checkpoint_bytes == (begin + middle + end + 9 * 2) * size
     free += [RESERVE_BYTES + 16 * size]
     with pytest.raises(ConfigError, match="--keep-checkpoints best takes less"):
-        require_room(flags(tmp_path, keep_checkpoints="all"), checkpoint_bytes(TRPO, one))
+        require_possible(one)

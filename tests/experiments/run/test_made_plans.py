@@ -23,7 +23,7 @@ from tests.helpers.written_experiments import write_experiment, write_policies
 def planned(words, cpus, monkeypatch):
     monkeypatch.setattr(sweep_program, "resources_for", lambda run: ClusterResources((cpus,)))
     monkeypatch.setattr("sys.argv", ["experiments/sweep_pong.py", *words])
-    return sweep_program.prepare(PG, parse(sweep_program.Arguments(), args=words), words)
+    return sweep_program.prepare(PG, *parse(sweep_program.FLAGS, args=words), words)
 
 
 def trials_of(spec):

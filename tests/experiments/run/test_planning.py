@@ -1,5 +1,7 @@
 """The plan of a sweep that has no rounds: how many trials run at once, and how long all of them take."""
 
+import ast
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +12,7 @@ from experiments.plan.learners import PG, Learner
 from experiments.plan.resources import ClusterResources
 from experiments.run.draft import Draft
 from experiments.run.forks import of_some
-from tests.helpers.programs import call
+from tests.helpers.programs import ROOT, call
 from trainables.config import PGConfig
 
 
@@ -70,3 +72,31 @@ def test_a_comparison_that_is_too_early_to_tell_is_said_to_be(notes):
     (early,) = [note for note in notes("--num-samples", 6, "--timesteps", 250_000) if "luck" in note]
     assert early.startswith("Trials are compared at 62,500 agent steps.")
     assert not [note for note in notes("--num-samples", 6, "--timesteps", 2_000_000) if "luck" in note]
+
+
+OTHER_WAYS = {"Continuation", "Confirm", "RestoredTrial", "ForkOf", "ExperimentSpec"}
+"""What only forks, confirmations, experiments that go on, and what is written have to know."""
+
+
+def test_the_way_to_a_plan_holds_the_concepts_that_the_architecture_names_and_these_are_few():
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    section = page.split("## From a command to a plan")[1].split("\n## ")[0]
+    told = re.findall(r"`[\w/]+\.py:([A-Z]\w+)`", section)
+    assert len(told) == len({*told}), "each is named once"
+    assert len({*told} - OTHER_WAYS) == 13
+    met = set()
+    for file in ("run/sweep_program", "run/draft", "run/planning", "plan/extent"):
+        for node in ast.parse((ROOT / "experiments" / f"{file}.py").read_text("utf-8")).body:
+            if isinstance(node, ast.ImportFrom) and node.module.startswith(("experiments", "trainables.config")):
+                met |= {name.name for name in node.names if re.match("[A-Z][a-z]", name.name)}
+    assert met - {"Rows"} <= {*told} | OTHER_WAYS
+
+
+def test_a_draft_is_what_an_experiments_specification_is_made_of_and_nothing_else():
+    calls = {
+        path.name
+        for path in (ROOT / "experiments").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "ExperimentSpec"
+    }
+    assert calls == {"draft.py"}
