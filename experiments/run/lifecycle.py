@@ -2,13 +2,9 @@
 
 import contextlib
 import dataclasses
-import math
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-
-from ray import tune
 
 from experiments.ask.budget import Budget
 from experiments.ask.command_line import installed
@@ -18,7 +14,7 @@ from experiments.plan.draws import require_fits
 from experiments.plan.learners import Learner
 from experiments.plan.trial_names import number_of, trial_name
 from experiments.read import saved_policies
-from experiments.read.experiments import read_experiment
+from experiments.read.experiments import Experiment, read_experiment
 from experiments.read.luck import SUFFIX, state_with_confirmation, wanted
 from experiments.read.next_command import next_command
 from experiments.read.restored import RestoredTrial, all_over, describe, restore
@@ -27,7 +23,7 @@ from experiments.record.folders import RECORD, display
 from experiments.record.lock import exclusive
 from experiments.record.mirror import Remote
 from experiments.record.provenance import changes_since, keep_source
-from experiments.record.spec import ALL_DONE, GAVE_UP, INTERRUPTED, TIME_BUDGET, ExperimentSpec, create
+from experiments.record.spec import ExperimentSpec, create
 from experiments.run.after_sweep import (
     confirmation_began,
     confirmation_due,
@@ -38,9 +34,10 @@ from experiments.run.after_sweep import (
     show_whether_everything_works,
 )
 from experiments.run.callbacks import made
+from experiments.run.ends import UNFINISHED, End, all_began, exit_status, unsent
 from experiments.run.ray_internals import require_internals
 from experiments.run.ray_session import require_shared, start_ray
-from experiments.run.stopping import StopSignals
+from experiments.run.session import Session
 from experiments.run.task import Task, forked_from, require_possible, starting_points
 from experiments.run.tuner import fit
 from experiments.show.summary import summarise
@@ -49,9 +46,6 @@ from trainables.surroundings import require_room_for_ray
 from trainables.texts import printable
 
 STAY_SO = "its trials diverged or were stopped early, and stay so; --fork starts anew from their best checkpoints"
-
-UNFINISHED = 3
-"""Exit status of an experiment that ended before its trials did."""
 
 
 def perform(task: Task) -> int:
@@ -143,7 +137,7 @@ def start(
             home.publish()
         if not run.address:
             start_ray(None, run.verbose)
-        return _run(learner, folder, spec, callbacks, run, planned_s), folder
+        return _run(Session.begin(learner, folder, spec, run, callbacks, planned_s)), folder
 
 
 def resume(learner: Learner, run: RunFlags, more: Budget | None = None) -> tuple[int, Path]:
@@ -189,7 +183,7 @@ def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) ->
             with contextlib.suppress(OSError):
                 before.write(folder)
             raise ConfigError(f"{folder / RECORD} cannot be changed: {error}") from None
-        return _run(learner, folder, spec, callbacks, run)
+        return _run(Session.begin(learner, folder, spec, run, callbacks))
 
 
 def _why_over(restored: Mapping[str, RestoredTrial], spec: ExperimentSpec) -> str:
@@ -206,44 +200,30 @@ def _write(spec: ExperimentSpec, folder: Path) -> None:
         home.push(folder / RECORD)
 
 
-def _run(
-    learner: Learner,
-    folder: Path,
-    spec: ExperimentSpec,
-    callbacks: Sequence[tune.Callback],
-    run: RunFlags,
-    planned_s: float | None = None,
-) -> int:
-    """Run to the end, note why it ended, and print what came out; return the program's exit status."""
-    print(f"Look:    {installed('tensorboard', '--logdir', display(folder))}\n", flush=True)
-    signals = StopSignals(next_command(folder, spec, False, run.again))
-    deadline = time.monotonic() + (spec.time_budget_s or math.inf)
-    whole = fit(deadline, learner, folder, spec, signals, callbacks, run.verbose, planned_s)
-    home = Remote.of(folder)
-    settled = not home or home.settle()  # first: Tune writes errors there
-    experiment = read_experiment(folder, running=False)  # this program holds the lock, but runs it no longer
-    if whole and not signals.received:
+def _run(session: Session) -> int:
+    """Run to the end, write down why it ended, and print what came out; return the program's exit status."""
+    print(f"Look:    {installed('tensorboard', '--logdir', display(session.folder))}\n", flush=True)
+    end, experiment = fit(session)
+    if end.winner_plays:
         play_winner(experiment)
-    left = experiment.left
-    all_begun = len(experiment.trials) == len(spec.configs)
-    over = all_begun and not left
-    all_done = all_begun and all(trial.state == "failed" for trial in left)
-    if signals.received:
-        ended = INTERRUPTED
-    elif not whole or not (all_done or spec.time_budget_s):  # also where a callback had Tune end it
-        ended = GAVE_UP
-    else:
-        ended = ALL_DONE if all_done else TIME_BUDGET
     try:
-        _write(spec.but(ended=ended), folder)
+        _write(session.spec.but(ended=end.ended), session.folder)
     except OSError as error:
-        print(f"{folder} cannot be sent: {error}. --resume sends it.", file=sys.stderr)
-        settled = False
-    experiment = read_experiment(folder, running=False)
-    status = summarise(experiment) if whole else UNFINISHED
-    over = over and state_with_confirmation(experiment) != "unconfirmed"
+        print(f"{session.folder} cannot be sent: {error}. --resume sends it.", file=sys.stderr)
+        end = unsent(end)
+    experiment = read_experiment(session.folder, running=False)  # with the winner's games, and why it ended
+    _say_end(end, experiment, session)
+    return exit_status(end, experiment, session.signals.received)
+
+
+def _say_end(end: End, experiment: Experiment, session: Session) -> None:
+    """Print what came out, unless Ray Tune's error has been printed; and which command goes on, or that none does."""
+    if not end.error:
+        summarise(experiment)
+    over = all_began(experiment) and not experiment.left and state_with_confirmation(experiment) != "unconfirmed"
     if over and not any(trial.state == "finished" for trial in experiment.trials):
         print(f"Nothing to extend: {STAY_SO}")
-    elif command := next_command(folder, spec, over, run.again):
+        return
+    command = next_command(session.folder, session.spec, over, session.run.again)
+    if command:
         print(f"{'Extend' if over else 'Resume'}:  {command}")
-    return signals.status or (status if settled and ended != GAVE_UP else UNFINISHED)

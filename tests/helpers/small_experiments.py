@@ -16,6 +16,7 @@ from experiments.read.restored import restore
 from experiments.record.decisions import read_decisions
 from experiments.record.folders import RECORD
 from experiments.record.spec import ExperimentSpec
+from experiments.run.session import Session
 from experiments.run.tuner import make_tuner
 from tests.helpers.trials import CARTPOLE, arrays_of, assert_same, untimed
 from trainables import checkpoints
@@ -46,7 +47,7 @@ def fit(learner, folder, spec, *callbacks):
     folder.mkdir(exist_ok=True)
     if not (folder / RECORD).exists():
         spec.write(folder)
-    return make_tuner(learner, folder, spec, restore(folder, spec), callbacks).fit()
+    return make_tuner(Session(learner, folder, spec, callbacks=callbacks), restore(folder, spec)).fit()
 
 
 def flags(storage_path, **changes):
