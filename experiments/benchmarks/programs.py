@@ -23,6 +23,7 @@ from experiments.read.rows import read_rows
 from experiments.record.spec import create
 from experiments.run.draft import Draft
 from experiments.run.ray_session import start_ray
+from experiments.run.session import Session
 from experiments.run.tuner import make_tuner
 from trainables.checks import ConfigError
 from trainables.config import PGConfig
@@ -77,7 +78,8 @@ def _under_tune(iterations: int) -> float:
     spec = Draft(PG, RunFlags(), Budget(iterations), [PGConfig.from_dict(SETTINGS)]).spec
     clock = _Clock()
     with tempfile.TemporaryDirectory() as storage:
-        make_tuner(PG, create(Path(storage), "benchmark", spec), spec, {}, [clock]).fit()
+        folder = create(Path(storage), "benchmark", spec)
+        make_tuner(Session(PG, folder, spec, callbacks=[clock]), {}).fit()
     return (clock.times[-1] - clock.times[0]) / (iterations - 1)
 
 

@@ -1,13 +1,9 @@
 """An experiment from its start or its continuation to its end, for sweeps and single runs alike."""
 
 import contextlib
-import math
 import sys
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-
-from ray import tune
 
 from experiments.ask.command_line import installed
 from experiments.ask.flags import RunFlags
@@ -15,16 +11,16 @@ from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.draws import require_fits
 from experiments.plan.learners import Learner
 from experiments.plan.trial_names import number_of, trial_name
-from experiments.read.experiments import more_to_play, read_experiment
+from experiments.read.experiments import Experiment, more_to_play, read_experiment
 from experiments.read.luck import SUFFIX
-from experiments.read.next_command import next_command, next_step, resume_command
+from experiments.read.next_command import next_command, next_step
 from experiments.read.restored import RestoredTrial, describe, restore
 from experiments.read.trial_checkpoints import copy_checkpoint
 from experiments.record.folders import RECORD, display
 from experiments.record.lock import exclusive
 from experiments.record.mirror import Remote
 from experiments.record.provenance import changes_since, keep_source
-from experiments.record.spec import ALL_DONE, GAVE_UP, INTERRUPTED, TIME_BUDGET, ExperimentSpec, create
+from experiments.record.spec import ExperimentSpec, create
 from experiments.run.after_sweep import (
     confirmation_began,
     confirmation_due,
@@ -37,10 +33,11 @@ from experiments.run.after_sweep import (
 from experiments.run.callbacks import made
 from experiments.run.continuation import Continuation, continuation
 from experiments.run.draft import Draft, require_possible
+from experiments.run.ends import UNFINISHED, End, exit_status, unsent
 from experiments.run.preconditions import require_free
 from experiments.run.ray_internals import require_internals
 from experiments.run.ray_session import require_shared, start_ray
-from experiments.run.stopping import StopSignals
+from experiments.run.session import Session
 from experiments.run.tuner import fit
 from experiments.show.summary import summarise
 from trainables.checks import ConfigError
@@ -48,9 +45,6 @@ from trainables.surroundings import require_room_for_ray
 from trainables.texts import printable
 
 STAY_SO = "its trials diverged or were stopped early, and stay so; --fork starts anew from their best checkpoints"
-
-UNFINISHED = 3
-"""Exit status of an experiment that ended before its trials did."""
 
 
 def perform(asked: Draft | Continuation, smoke_test_since: float | None = None) -> int:
@@ -139,7 +133,7 @@ def start(draft: Draft) -> tuple[int, Path]:
             home.publish()
         if not run.address:
             start_ray(None, run.verbose)
-        return _run(learner, folder, spec, callbacks, run, draft.seconds), folder
+        return _run(Session.begin(learner, folder, spec, run, callbacks, draft.seconds)), folder
 
 
 def go_on(asked: Continuation) -> int:
@@ -180,7 +174,7 @@ def go_on(asked: Continuation) -> int:
             with contextlib.suppress(OSError):
                 before.write(folder)
             raise ConfigError(f"{folder / RECORD} cannot be changed: {error}") from None
-        return _run(learner, folder, spec, callbacks, run)
+        return _run(Session.begin(learner, folder, spec, run, callbacks))
 
 
 def _why_over(restored: Mapping[str, RestoredTrial], spec: ExperimentSpec) -> str:
@@ -197,40 +191,28 @@ def _write(spec: ExperimentSpec, folder: Path) -> None:
         home.push(folder / RECORD)
 
 
-def _run(
-    learner: Learner,
-    folder: Path,
-    spec: ExperimentSpec,
-    callbacks: Sequence[tune.Callback],
-    run: RunFlags,
-    planned_s: float | None = None,
-) -> int:
-    """Run to the end, note why it ended, and print what came out; return the program's exit status."""
-    print(f"Look:    {installed('tensorboard', '--logdir', display(folder))}\n", flush=True)
-    signals = StopSignals(resume_command(folder, spec, run.again))
-    deadline = time.monotonic() + (spec.time_budget_s or math.inf)
-    whole = fit(deadline, learner, folder, spec, signals, callbacks, run.verbose, planned_s)
-    home = Remote.of(folder)
-    settled = not home or home.settle()  # first: Tune writes errors there
-    experiment = read_experiment(folder, running=False)  # this program holds the lock, but runs it no longer
-    if whole and not signals.received:
+def _run(session: Session) -> int:
+    """Run to the end, write down why it ended, and print what came out; return the program's exit status."""
+    print(f"Look:    {installed('tensorboard', '--logdir', display(session.folder))}\n", flush=True)
+    end, experiment = fit(session)
+    if end.winner_plays:
         play_winner(experiment)
-    if signals.received:
-        ended = INTERRUPTED
-    elif not whole or not (experiment.all_ended or spec.time_budget_s):  # also where a callback had Tune end it
-        ended = GAVE_UP
-    else:
-        ended = ALL_DONE if experiment.all_ended else TIME_BUDGET
     try:
-        _write(spec.but(ended=ended), folder)
+        _write(session.spec.but(ended=end.ended), session.folder)
     except OSError as error:
-        print(f"{folder} cannot be sent: {error}. --resume sends it.", file=sys.stderr)
-        settled = False
-    experiment = read_experiment(folder, running=False)
-    status = summarise(experiment) if whole else UNFINISHED
+        print(f"{session.folder} cannot be sent: {error}. --resume sends it.", file=sys.stderr)
+        end = unsent(end)
+    experiment = read_experiment(session.folder, running=False)  # with the winner's games, and why it ended
+    _say_end(end, experiment, session)
+    return exit_status(end, experiment, session.signals.received)
+
+
+def _say_end(end: End, experiment: Experiment, session: Session) -> None:
+    """Print what came out, unless Ray Tune's error has been printed; and which command goes on, or that none does."""
+    if not end.error:
+        summarise(experiment)
     step = next_step(experiment)
-    if command := next_command(experiment, run.again):
+    if command := next_command(experiment, session.run.again):
         print(f"{step}:  {command}")
     elif experiment.all_ended and not step:
         print(f"Nothing to extend: {STAY_SO}")
-    return signals.status or (status if settled and ended != GAVE_UP else UNFINISHED)

@@ -1,7 +1,6 @@
 """How an experiment stops before its trials end, by a signal or its time budget: at checkpoints, so that nothing that
 has a row is played again."""
 
-import math
 import os
 import signal
 import sys
@@ -22,6 +21,9 @@ WATCH_INTERVAL_S = 0.5
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 """Ctrl-C, the end that a batch system sets, a terminal that is closed, and the warning before such an end."""
+
+SIGNALLED = 128
+"""What shells add to a signal's number: the exit status of a program that the signal ended."""
 
 
 def handle_all(handler: Any) -> None:
@@ -57,10 +59,10 @@ class StopSignals(tune.Callback):
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.received:
             _say("Stopped at once.")
-            os._exit(128 + number)
+            os._exit(SIGNALLED + number)
         self.received = signal.Signals(number)
         _say(f"{self.received.name}: saving as iterations end. Once more, and it ends at once.")
-        threading.Thread(target=self._end_without_ray, args=[128 + number], daemon=True).start()
+        threading.Thread(target=self._end_without_ray, args=[SIGNALLED + number], daemon=True).start()
 
     def end_experiment(self) -> None:
         """Have Tune end the experiment, as its own handler of SIGINT does."""
@@ -79,15 +81,10 @@ class StopSignals(tune.Callback):
         """Nothing: Tune pickles callbacks, and its own handler cannot be."""
         return {}
 
-    @property
-    def status(self) -> int | None:
-        """The exit status of a program that was stopped, as shells have it; None if it was not."""
-        return self.received and 128 + self.received
-
 
 def _exit(number: int, frame: FrameType | None) -> None:
     _say(f"{signal.Signals(number).name}: stopped.")
-    os._exit(128 + number)  # whatever runs now, be it Ray's own end: its processes see that this one has gone
+    os._exit(SIGNALLED + number)  # whatever runs now, be it Ray's own end: its processes see that this one has gone
 
 
 def _say(text: str) -> None:
@@ -108,9 +105,9 @@ class Stop:
     that is under way at that moment is lost, and ends first if its trial's last one is on no checkpoint.
     """
 
-    def __init__(self, signals: StopSignals, seconds: float | None) -> None:
-        self._signals = signals
-        self.deadline = time.monotonic() + (seconds or math.inf)
+    def __init__(self, signals: StopSignals, deadline: float) -> None:
+        """``deadline`` is in seconds of ``time.monotonic``; without a time budget it is infinite."""
+        self._signals, self.deadline = signals, deadline
         self.began = False
 
     def due(self, seconds: float = 0.0) -> bool:

@@ -1,8 +1,8 @@
 """Ray Tune at work on an experiment: exactly its configurations, its scheduler, its callbacks, its folder."""
 
+import dataclasses
 import sys
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import ray
@@ -10,22 +10,22 @@ from ray import tune
 
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.ask.storage import locate
-from experiments.plan.learners import Learner
 from experiments.plan.trial_names import number_of
+from experiments.read.experiments import Experiment, read_experiment
 from experiments.read.restored import RestoredTrial, restore
 from experiments.record.folders import TUNE_STATES
 from experiments.record.mirror import Remote
-from experiments.record.spec import ExperimentSpec
 from experiments.run.callbacks import DiskGuard, Flush, Uploads
+from experiments.run.ends import End, end_of_error, end_of_trials, unsent
 from experiments.run.loggers import JsonLogger, TensorBoard
 from experiments.run.progress import Progress
 from experiments.run.ray_internals import ErrorText
 from experiments.run.ray_session import ship
 from experiments.run.rounds import Rounds
-from experiments.run.stopping import Stop, StopSignals, stoppable
+from experiments.run.session import Session
+from experiments.run.stopping import Stop, stoppable
 from experiments.run.tune_trials import PlannedTrials, TrialName
 from trainables.metrics import METRIC, MODE
-from trainables.versions import OtherSourcesError
 
 RESTARTS = 3
 """Times that an experiment goes on by itself after Tune gave up, as it does when Ray's memory monitor kills a trial."""
@@ -34,81 +34,78 @@ MAX_FAILURES = 3
 """Times that a trial goes on from its last checkpoint after an error: a killed actor does no lasting harm."""
 
 
-def fit(
-    deadline: float,
-    learner: Learner,
-    folder: Path,
-    spec: ExperimentSpec,
-    signals: StopSignals,
-    callbacks: Sequence[tune.Callback],
-    verbose: bool,
-    planned_s: float | None = None,
-) -> bool:
-    """Have Tune run the experiment; where it gives up, go on from the last checkpoints until the ``deadline``.
+def fit(session: Session) -> tuple[End, Experiment]:
+    """Have Tune run the experiment; return why it ended, and what then lies on disk, which is sent home first."""
+    gave_up = _run_tune(session)
+    home = Remote.of(session.folder)
+    sent = not home or home.settle()  # before anything is read: Tune writes errors at home
+    experiment = read_experiment(session.folder, running=False)  # this program holds the lock, but runs it no longer
+    end = gave_up or end_of_trials(experiment, session.spec, session.signals.received)
+    if not sent:
+        end = unsent(end)
+    return end, experiment
 
-    That is in seconds of ``time.monotonic``. Returns False if Tune gave up each time, or was stopped as it did.
+
+def _run_tune(session: Session) -> End | None:
+    """Have Tune run the experiment; where it gives up, go on from the last checkpoints until the deadline.
+
+    Returns how it gave up each time, or once for good; None if it came to an end, or was out of time.
     """
-    for restarts in range(RESTARTS + 1):
-        left = deadline - time.monotonic()
-        if restarts and left <= 0:
-            return True
-        if restarts:
-            print("Going on from the last checkpoints.", file=sys.stderr, flush=True)
-        try:
-            now = spec.but(time_budget_s=spec.time_budget_s and left)
-            fit_once(learner, folder, now, signals, callbacks, verbose, None if restarts else planned_s)
-            return True
-        except (RuntimeError, tune.TuneError, ray.exceptions.RayError) as error:
-            reason = str(error).strip().splitlines()[-1:] or [type(error).__name__]
-            print(f"Ray Tune gave up: {reason[0]}", file=sys.stderr, flush=True)
-            if signals.received or isinstance(error, OtherSourcesError):
-                break
-    return False
+    gave_up = _try(session)
+    for _ in range(RESTARTS):
+        if gave_up is None or not gave_up.restarts:
+            break
+        if session.seconds_left <= 0:
+            return None
+        print("Going on from the last checkpoints.", file=sys.stderr, flush=True)
+        gave_up = _try(session.restarted())
+    return gave_up
 
 
-def fit_once(
-    learner: Learner,
-    folder: Path,
-    spec: ExperimentSpec,
-    signals: StopSignals,
-    others: Sequence[tune.Callback],
-    verbose: bool,
-    planned_s: float | None = None,
-) -> None:
+def _try(session: Session) -> End | None:
+    """Have Tune run the experiment once; where it gives up, print its error and return what end that makes."""
+    try:
+        fit_once(session)
+        return None
+    except (RuntimeError, tune.TuneError, ray.exceptions.RayError) as error:
+        gave_up = end_of_error(error, session.signals.received)
+        reason = str(error).strip().splitlines()[-1:] or [type(error).__name__]
+        print(gave_up.error.format(error=reason[0]), file=sys.stderr, flush=True)
+        return gave_up
+
+
+def fit_once(session: Session) -> None:
     """Have Tune run the experiment once. Raises an error where it gives up."""
+    folder, spec, signals = session.folder, session.spec, session.signals
     restored = restore(folder, spec)
     for old in folder.glob(TUNE_STATES):
         old.unlink()  # of an earlier run: nobody reads it again
-    view = Progress(spec, planned_s)
-    callbacks = [signals, DiskGuard(folder, signals), view, *others]
-    stop = Stop(signals, spec.time_budget_s)
+    view = Progress(spec, session.planned_s)
+    callbacks = [signals, DiskGuard(folder, signals), view, *session.callbacks]
     if home := Remote.of(folder):
         callbacks.append(Uploads(home))
     try:
-        make_tuner(learner, folder, spec, restored, callbacks, verbose, stop).fit()
+        make_tuner(dataclasses.replace(session, callbacks=callbacks), restored, Stop(signals, session.deadline)).fit()
     finally:
         view.on_experiment_end([])  # which Tune leaves out where it gives up
         signals.release()
 
 
-def make_tuner(
-    learner: Learner,
-    folder: Path,
-    spec: ExperimentSpec,
-    restored: Mapping[str, RestoredTrial],
-    callbacks: Sequence[tune.Callback] = (),
-    verbose: bool = False,
-    stop: Stop | None = None,
-) -> tune.Tuner:
-    """A Tuner that runs exactly the configurations of ``spec``; those trials that were restored go on.
+def make_tuner(session: Session, restored: Mapping[str, RestoredTrial], stop: Stop | None = None) -> tune.Tuner:
+    """A Tuner that runs exactly the configurations of the session; those trials that were restored go on.
 
     Without ``stop`` no time budget ends it.
     """
+    learner, folder, spec = session.learner, session.folder, session.spec
     ship(learner)
-    numbered = [(number_of(index), config) for index, config in enumerate(spec.configs)]
-    points = [restored[number].config if number in restored else config for number, config in numbered]
+    points = []
+    for index, config in enumerate(spec.configs):
+        old = restored.get(number_of(index))
+        points.append(old.config if old else config)
     kind = SCHEDULERS[spec.scheduler].of_tune
-    scheduler = (stoppable(kind, stop) if stop else kind)(learner, folder, spec, restored)
+    if stop:
+        kind = stoppable(kind, stop)
+    scheduler = kind(learner, folder, spec, restored)
     in_rounds = isinstance(scheduler, Rounds)
     names = TrialName(spec.swept, {number: old.trial.name for number, old in restored.items()})
     return tune.Tuner(
@@ -124,19 +121,19 @@ def make_tuner(
             trial_dirname_creator=names,
             reuse_actors=in_rounds,
         ),
-        run_config=_run_config(folder, spec, callbacks, verbose),
+        run_config=_run_config(session),
     )
 
 
-def _run_config(
-    folder: Path, spec: ExperimentSpec, callbacks: Sequence[tune.Callback], verbose: bool
-) -> tune.RunConfig:
+def _run_config(session: Session) -> tune.RunConfig:
+    folder, spec = session.folder, session.spec
     storage_path, filesystem, kept = str(folder.parent), None, spec.keep_checkpoints
     if kept and spec.fork_of:
         kept += 1  # what it began with
     if spec.storage_uri:
         filesystem, root = locate(Remote(spec.storage_uri, folder).uri)
         storage_path = str(Path(root).parent)
+    ours = [JsonLogger(folder), TensorBoard(folder, spec.swept), Flush(folder), ErrorText()]
     return tune.RunConfig(
         name=folder.name,
         storage_path=storage_path,
@@ -150,6 +147,6 @@ def _run_config(
             checkpoint_score_order=MODE,
         ),
         failure_config=tune.FailureConfig(max_failures=MAX_FAILURES),
-        callbacks=[JsonLogger(folder), TensorBoard(folder, spec.swept), Flush(folder), ErrorText(), *callbacks],
-        verbose=1 if verbose else 0,
+        callbacks=[*ours, *session.callbacks],
+        verbose=int(session.run.verbose),
     )

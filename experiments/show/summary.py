@@ -178,11 +178,8 @@ def _certainty(found: Lead, experiment: Experiment, mark: Callable[[str], str]) 
     return f"{text} {mark(confirm_command(experiment.folder, experiment.spec))}"
 
 
-def summarise(experiment: Experiment) -> int:
-    """Print the table of trials, the best one, and the commands that look at them.
-
-    Returns the program's exit status: 1 if a trial failed, else 0.
-    """
+def summarise(experiment: Experiment) -> None:
+    """Print the table of trials, the best one, and the commands that look at them."""
     less = ("iterations",) if experiment.spec.timesteps else ()
     print_table(without(trial_table(experiment.trials), "experiment", *less, "steps/s", "best", "area"))
     line()
@@ -196,18 +193,29 @@ def summarise(experiment: Experiment) -> int:
         line()
         for text in filter(None, [*found, plan_line(experiment)]):
             say(text)
-    if best := experiment.best:
-        if not found:
-            if len(experiment.spec.rungs or []) > 1:
-                line("Not all trials came to the first rung, so they are not compared at equal steps yet.")
-            line(f"Best trial: {best.name}; {ending(best)}")
-        if newest := best.checkpoints.newest:
-            behind = newest.iteration < best.iterations
-            later = f", of iteration {newest.iteration}; later ones are on none" if behind else ""
-            line(f"Checkpoint: {display(newest.folder)}{later}")
-    failed = [trial for trial in experiment.trials if trial.failed]
-    for trial in failed:
-        print(printable(f"Failed: {trial.name}: {trial.error}"), file=sys.stderr)
+    if experiment.best:
+        _show_best(experiment.best, experiment, named=bool(found))
+    for trial in experiment.trials:
+        if trial.failed:
+            print(printable(f"Failed: {trial.name}: {trial.error}"), file=sys.stderr)
+    _show_commands(experiment)
+
+
+def _show_best(best: Trial, experiment: Experiment, named: bool) -> None:
+    """Print the best trial, unless it has been ``named`` as the winner or leader, and its newest checkpoint."""
+    if not named:
+        if len(experiment.spec.rungs or []) > 1:
+            line("Not all trials came to the first rung, so they are not compared at equal steps yet.")
+        line(f"Best trial: {best.name}; {ending(best)}")
+    if newest := best.checkpoints.newest:
+        later = ""
+        if newest.iteration < best.iterations:
+            later = f", of iteration {newest.iteration}; later ones are on none"
+        line(f"Checkpoint: {display(newest.folder)}{later}")
+
+
+def _show_commands(experiment: Experiment) -> None:
+    """Print the commands that look at an experiment, and where its film is."""
     where = display(experiment.folder)
     line()
     line(f"Look:    {installed('tensorboard', '--logdir', where)}")
@@ -218,7 +226,6 @@ def summarise(experiment: Experiment) -> int:
         say(text)
     if (film := experiment.folder / WINNER_FILM).is_file():
         line(f"Film:    {display(film)}")
-    return 1 if failed else 0
 
 
 def _show_seeds(experiment: Experiment, compared: bool) -> None:

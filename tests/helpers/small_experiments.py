@@ -17,6 +17,7 @@ from experiments.record.decisions import read_decisions
 from experiments.record.folders import RECORD
 from experiments.record.spec import ExperimentSpec
 from experiments.run.draft import Draft
+from experiments.run.session import Session
 from experiments.run.tuner import make_tuner
 from tests.helpers.trials import CARTPOLE, arrays_of, assert_same, untimed
 from trainables import checkpoints
@@ -55,7 +56,7 @@ def fit(learner, folder, spec, *callbacks):
     folder.mkdir(exist_ok=True)
     if not (folder / RECORD).exists():
         spec.write(folder)
-    return make_tuner(learner, folder, spec, restore(folder, spec), callbacks).fit()
+    return make_tuner(Session(learner, folder, spec, callbacks=callbacks), restore(folder, spec)).fit()
 
 
 def flags(storage_path, **changes):

@@ -15,6 +15,7 @@ from experiments.run.continuation import continuation
 from experiments.run.draft import Draft, require_possible
 from experiments.run.lifecycle import perform
 from experiments.run.preconditions import RESERVE_BYTES, require_free
+from experiments.run.session import Session
 from experiments.run.tuner import make_tuner
 from tests.helpers.small_experiments import flags, small_spec
 from tests.helpers.trials import CARTPOLE
@@ -114,7 +115,7 @@ def test_an_experiment_whose_checkpoints_have_no_room_is_refused(free, tmp_path)
 def test_as_many_checkpoints_are_reckoned_as_tune_keeps_at_most(tmp_path):
     """Tune's own bookkeeping, with falling scores: the latest is never among the best."""
     spec = small_spec("trpo", [TRPOConfig(**CARTPOLE)])
-    config = make_tuner(TRPO, tmp_path, spec, {})._local_tuner._run_config.checkpoint_config
+    config = make_tuner(Session(TRPO, tmp_path, spec), {})._local_tuner._run_config.checkpoint_config
     manager, found = _CheckpointManager(config), 0
     for index in range(10):
         folder = tmp_path / f"checkpoint_{index:06d}"

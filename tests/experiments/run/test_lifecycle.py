@@ -19,10 +19,11 @@ from experiments.record.folders import RECORD, TUNE_STATES
 from experiments.record.lock import exclusive
 from experiments.record.mirror import Remote
 from experiments.record.spec import ExperimentSpec, Limits
-from experiments.run import lifecycle, tuner
+from experiments.run import lifecycle, session, tuner
 from experiments.run.continuation import continuation
 from experiments.run.forks import changed, forked
 from experiments.run.loggers import JsonLogger
+from experiments.run.session import Session
 from experiments.show.origins import origin
 from tests.helpers.small_experiments import (
     SIX_ITERATIONS,
@@ -55,7 +56,7 @@ def begun(tmp_path, monkeypatch):
 def clock(monkeypatch):
     """A clock that a test sets."""
     now = [1000.0]
-    monkeypatch.setattr(lifecycle.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(session.time, "monotonic", lambda: now[0])
     return now
 
 
@@ -63,18 +64,19 @@ def test_restarts_share_the_time_budget(begun, clock, monkeypatch, capsys):
     folder, spec = begun
     given = []
 
-    def give_up(learner, folder, spec, *more):
-        given.append(spec.time_budget_s)
+    def give_up(session):
+        given.append(session.spec.time_budget_s)
         clock[0] += 40
         raise RuntimeError("Caught unexpected exception")
 
     monkeypatch.setattr(tuner, "fit_once", give_up)
-    lifecycle._run(PG, folder, spec, [], RunFlags())
+    lifecycle._run(Session.begin(PG, folder, spec, RunFlags(), []))
     assert given == [100, 60, 20]
     assert ExperimentSpec.read(folder).ended == "time budget"
     assert ExperimentSpec.read(folder).time_budget_s == 100, "a later --resume has a whole one"
     given.clear()
-    assert lifecycle._run(PG, folder, spec.but(time_budget_s=None), [], RunFlags()) == 3
+    endless = Session.begin(PG, folder, spec.but(time_budget_s=None), RunFlags(), [])
+    assert lifecycle._run(endless) == 3
     assert given == [None] * 4
     assert ExperimentSpec.read(folder).ended == "gave up"
     assert "Ray Tune gave up: Caught unexpected exception" in capsys.readouterr().err
@@ -98,12 +100,12 @@ def test_why_an_experiment_ended_is_noted(
     asked = {"planned": planned, "iterations": 20, "time_budget_s": seconds}
     folder = write_experiment(tmp_path / "r r", "sweep", "pg", trials, **asked)
 
-    def fit(learner, folder, spec, signals, *more):
-        signals.received = received
+    def fit(session):
+        session.signals.received = received
 
     monkeypatch.setattr(tuner, "fit_once", fit)
     spec = ExperimentSpec.read(folder)
-    assert lifecycle._run(PG, folder, spec, [], RunFlags()) == status
+    assert lifecycle._run(Session.begin(PG, folder, spec, RunFlags(), [])) == status
     assert ExperimentSpec.read(folder) == spec.but(ended=ended)
     assert capsys.readouterr().out.startswith("Look:    tensorboard --logdir 'r r/sweep'\n"), "it can be pasted"
 

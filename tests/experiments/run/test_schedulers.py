@@ -10,6 +10,7 @@ from experiments.ask.schedulers import SCHEDULERS, Scheduler
 from experiments.plan.learners import TRPO
 from experiments.read.restored import restore
 from experiments.run import sweep_program
+from experiments.run.session import Session
 from experiments.run.tune_trials import trial_number
 from experiments.run.tuner import make_tuner
 from tests.helpers.small_experiments import InterruptAt, iterations, small_spec, trial_folders
@@ -80,12 +81,12 @@ def test_ashas_rungs_are_after_a_resume_what_they_were_before(ray_cluster, tmp_p
     folder = tmp_path / "asha"
     folder.mkdir()
     spec.write(folder)
-    tuner = make_tuner(TRPO, folder, spec, {}, [InterruptAt(5)])
+    tuner = make_tuner(Session(TRPO, folder, spec, callbacks=[InterruptAt(5)]), {})
     tuner.fit()
     before = rungs(tuner)
     # Of the trial that came to 5 iterations; how far the other came, its speed decides.
     assert max(map(len, before.values())) >= 2
     capture = Capture()
-    capture.tuner = make_tuner(TRPO, folder, spec, restore(folder, spec), [capture])
+    capture.tuner = make_tuner(Session(TRPO, folder, spec, callbacks=[capture]), restore(folder, spec))
     capture.tuner.fit()
     assert {number: seen for number, seen in capture.seen.items() if seen} == before

@@ -1,5 +1,6 @@
 """A stop that is asked for, by a signal or a time budget, loses no iteration that has a row."""
 
+import math
 import signal
 import time
 
@@ -9,6 +10,7 @@ from ray import tune
 from experiments.plan.learners import TRPO
 from experiments.read.experiments import read_experiment
 from experiments.read.restored import describe, restore
+from experiments.run.session import Session
 from experiments.run.stopping import Stop, StopSignals
 from experiments.run.tuner import fit_once, make_tuner
 from experiments.show.summary import summarise
@@ -39,7 +41,7 @@ def interrupted(folder, spec, callback):
     folder.mkdir()
     spec.write(folder)
     try:
-        fit_once(TRPO, folder, spec, StopSignals(), [callback], False)
+        fit_once(Session(TRPO, folder, spec, callbacks=[callback]))
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -81,10 +83,10 @@ class TimeIsUpAt(tune.Callback):
 
 @pytest.mark.slow
 def test_the_end_of_the_time_budget_leaves_nothing_to_be_played_again(ray_cluster, tmp_path):
-    spec, folder, stop = endless(**RUNS["fifo"]), tmp_path / "spent", Stop(StopSignals(), 3600.0)
+    spec, folder, stop = endless(**RUNS["fifo"]), tmp_path / "spent", Stop(StopSignals(), math.inf)
     folder.mkdir()
     spec.but(ended="time budget").write(folder)
-    make_tuner(TRPO, folder, spec, {}, [TimeIsUpAt(5, stop)], stop=stop).fit()
+    make_tuner(Session(TRPO, folder, spec, callbacks=[TimeIsUpAt(5, stop)]), {}, stop).fit()
     experiment = read_experiment(folder, running=False)
     assert {trial.state for trial in experiment.trials} == {"time is up"}
     assert max(trial.iterations for trial in experiment.trials) >= 5

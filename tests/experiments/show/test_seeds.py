@@ -33,7 +33,7 @@ def test_the_best_configuration_is_best_by_its_mean_and_not_by_a_lucky_seed(fold
     assert best_configurations(experiment, 1)[0].trials == experiment.leader.trials
     assert [row["trial"][:5] for row in trial_table(experiment.trials)] == ["00002", "00003", "00000", "00001"]
     assert experiment_table([experiment], [])[0]["return"] == "-3.0"
-    assert summarise(read_experiment(folder, running=False)) == 0
+    summarise(read_experiment(folder, running=False))
     output = capsys.readouterr().out
     assert "Best configuration, by the mean of its seeds: g=0.8" in output
     assert "returned -4.0 with seed 0, -2.0 with seed 1: -3.0 on average (95% interval -15.7 to 9.7)" in output
