@@ -58,7 +58,7 @@ def played(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [str(ROOT / "experiments" / "results.py"), "list"])
     monkeypatch.setattr(lifecycle, "start_ray", lambda *of: ClusterResources((4,)))
-    monkeypatch.setattr(lifecycle, "_run", lambda learner, folder, *of: names.append(folder.name) or 130)
+    monkeypatch.setattr(lifecycle, "_run", lambda session: names.append(session.folder.name) or 130)
     return names
 
 
