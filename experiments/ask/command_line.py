@@ -82,7 +82,7 @@ def parse(arguments: Any, description: str | None = None, settings: Collection[s
             found = tyro.cli(in_groups(parts), **how)
     except SystemExit as stop:
         if stop.code:
-            known = {name for part in parts.values() for name in vars(part)}
+            known = set().union(*map(vars, parts.values()))
             fail(_one_line(complaint.getvalue(), known, settings))
         usage, _, flags_text = output.getvalue().partition("\n\n")
         text = as_typed(description or inspect.getdoc(arguments) or "")
