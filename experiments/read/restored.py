@@ -14,7 +14,7 @@ from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.exchanges import mutations
 from experiments.plan.learners import learner_named
 from experiments.plan.trial_names import number_of
-from experiments.read.experiments import read_experiment
+from experiments.read.experiments import read_experiment, trials_to_play
 from experiments.read.saved_policies import load, parameters
 from experiments.read.trial import Trial
 from experiments.record.folders import DECISIONS, PARAMS, RECORD, checkpoint_folders
@@ -108,6 +108,11 @@ def _row(rows: list[dict[str, Any]], state: State) -> dict[str, Any]:
     }
     score = state.episodes.score if state.episodes.recent_returns else WORST_RETURN
     return next((row for row in rows if row | counters == row), counters | {METRIC: score})
+
+
+def plays_on(restored: Mapping[str, RestoredTrial], spec: ExperimentSpec) -> bool:
+    """Whether ``--resume`` plays any trial further."""
+    return trials_to_play([old.trial for old in restored.values()], len(spec.configs)) > 0
 
 
 def describe(restored: Mapping[str, RestoredTrial], fork_of: ForkOf | None = None) -> list[str]:

@@ -18,10 +18,10 @@ from experiments.plan.draws import require_fits
 from experiments.plan.learners import Learner
 from experiments.plan.trial_names import number_of, trial_name
 from experiments.read import saved_policies
-from experiments.read.experiments import more_to_play, read_experiment
+from experiments.read.experiments import read_experiment
 from experiments.read.luck import SUFFIX
 from experiments.read.next_command import next_command, next_step, resume_command
-from experiments.read.restored import RestoredTrial, describe, restore
+from experiments.read.restored import RestoredTrial, describe, plays_on, restore
 from experiments.record import mirror
 from experiments.record.folders import RECORD, display
 from experiments.record.lock import exclusive
@@ -163,7 +163,7 @@ def go_on(learner: Learner, folder: Path, run: RunFlags, more: Budget | None) ->
         before = ExperimentSpec.read(folder)
         spec = before.with_more(more) if more else before
         restored = restore(folder, spec)
-        over = not more_to_play([old.trial for old in restored.values()], len(spec.configs))
+        over = not plays_on(restored, spec)
         if more and over:
             raise ConfigError(f"--extend {folder.name}: {_why_over(restored, spec)}")
         print(f"Going on with {display(folder)}, {spec.budget} a trial")

@@ -56,7 +56,7 @@ def time_is_up(experiment: Experiment) -> str:
     if experiment.state != ExperimentState.TIME_IS_UP:
         return ""
     spec = experiment.spec
-    left = len(spec.configs) - len(experiment.trials) + sum(trial.goes_on for trial in experiment.trials)
+    left = experiment.trials_to_play
     more = f"{counted(left, 'trial')} of {len(spec.configs)} {'has' if left == 1 else 'have'} more to play"
     games = ", and the winner's games are left out" if len(spec.rungs or []) > 1 and not experiment.winner else ""
     then = "; --resume goes on" if experiment.goes_on else ""
@@ -78,8 +78,11 @@ def plan_line(experiment: Experiment, mark: Callable[[str], str] = str) -> str:
 def seeds_in_words(trials: Sequence[Trial]) -> str:
     """How each seed of a configuration plays by its training games, and their mean with its interval."""
     seeds = arrived(trials)
-    each = ", ".join(f"{t.last:.1f} with seed {t.seed}{f' ({t.fell})' if t.fell else ''}" for t in seeds)
-    text = f"After {span([trial.steps for trial in seeds])} agent steps the latest games returned {each}"
+    each = []
+    for trial in seeds:
+        fell = f" ({trial.fell})" if trial.fell else ""
+        each.append(f"{trial.last:.1f} with seed {trial.seed}{fell}")
+    text = f"After {span([trial.steps for trial in seeds])} agent steps the latest games returned {', '.join(each)}"
     if len(seeds) < 2:
         return f"{text}."
     low, high = mean_interval(np.array([trial.last for trial in seeds]))
@@ -165,19 +168,32 @@ def summarise(experiment: Experiment) -> int:
         line()
         for text in filter(None, [*found, plan_line(experiment)]):
             say(text)
-    if best := experiment.best:
-        if not found:
-            if len(experiment.spec.rungs or []) > 1:
-                line("Not all trials came to the first rung, so they are not compared at equal steps yet.")
-            line(f"Best trial: {best.name}; {ending(best)}")
-        if checkpoints := saved_policies.of_trial(best.folder):
-            newest = checkpoints[-1]
-            behind = newest.iteration < best.iterations
-            later = f", of iteration {newest.iteration}; later ones are on none" if behind else ""
-            line(f"Checkpoint: {display(newest.folder)}{later}")
+    _show_best(experiment, compared=bool(found))
     failed = [trial for trial in experiment.trials if trial.failed]
     for trial in failed:
         print(printable(f"Failed: {trial.name}: {trial.error}"), file=sys.stderr)
+    _show_commands(experiment)
+    return 1 if failed else 0
+
+
+def _show_best(experiment: Experiment, compared: bool) -> None:
+    """Print which trial is best, unless they were ``compared`` at rungs, and its newest checkpoint."""
+    best = experiment.best
+    if not best:
+        return
+    if not compared:
+        if len(experiment.spec.rungs or []) > 1:
+            line("Not all trials came to the first rung, so they are not compared at equal steps yet.")
+        line(f"Best trial: {best.name}; {ending(best)}")
+    if checkpoints := saved_policies.of_trial(best.folder):
+        newest = checkpoints[-1]
+        behind = newest.iteration < best.iterations
+        later = f", of iteration {newest.iteration}; later ones are on none" if behind else ""
+        line(f"Checkpoint: {display(newest.folder)}{later}")
+
+
+def _show_commands(experiment: Experiment) -> None:
+    """Print the commands that look at the experiment, and where its film is."""
     where = display(experiment.folder)
     line()
     line(f"Look:    {installed('tensorboard', '--logdir', where)}")
@@ -186,7 +202,6 @@ def summarise(experiment: Experiment) -> int:
         line(f"Play:    {command}")
     if (film := experiment.folder / WINNER_FILM).is_file():
         line(f"Film:    {display(film)}")
-    return 1 if failed else 0
 
 
 def _show_seeds(experiment: Experiment, compared: bool) -> None:
