@@ -33,6 +33,14 @@ def contradictions(experiment: Experiment) -> list[str]:
 
 def _trials(experiment: Experiment) -> Iterator[str]:
     """Trials that are not there, that nobody planned, or that have more to do than the record says."""
+    yield from _strangers(experiment)
+    for trial in experiment.trials:
+        if experiment.spec.ended == ALL_DONE and not trial.has_ended:
+            yield f"{trial.name}: {RECORD} says that all is done, and it has more to play"
+
+
+def _strangers(experiment: Experiment) -> Iterator[str]:
+    """Trials that are not there although they have played, and those that nobody planned."""
     spec, have = experiment.spec, {trial.number: trial for trial in experiment.trials}
     planned = {*range(len(spec.configs))}
     compared = [each.scores for each in (experiment.decisions or experiment.exchanges)]
@@ -41,20 +49,12 @@ def _trials(experiment: Experiment) -> Iterator[str]:
         yield f"trial {number_of(number)} has no folder, and it has played"
     for number in sorted(have.keys() - planned):
         yield f"{have[number].name} is no trial of {RECORD}"
-    for trial in experiment.trials:
-        if spec.ended == ALL_DONE and not trial.has_ended:
-            yield f"{trial.name}: {RECORD} says that all is done, and it has more to play"
 
 
 def _rows(experiment: Experiment) -> Iterator[str]:
     """Rows that are missing, that stand there twice, or whose counters do not add up."""
     for trial in experiment.trials:
-        iterations = [row["training_iteration"] for row in trial.rows]
-        begin = iterations[0] if experiment.spec.fork_of and iterations else 1
-        end = trial.checkpoints.iteration if experiment.spec.ended and begin == 1 else 0
-        for last, after in itertools.pairwise([begin - 1, *iterations, max([end, *iterations]) + 1]):
-            if after - last > 1:
-                yield f"{trial.name}: {RESULTS} lacks iterations {last + 1} to {after - 1}"
+        yield from _gaps(experiment, trial)
         may_be_cut_off = not trial.has_ended and experiment.spec.ended != TIME_BUDGET
         if (others := len(lines(trial.folder / RESULTS)) - len(trial.rows)) > may_be_cut_off:
             yield f"{trial.name}: {RESULTS} has {others} lines that repeat an iteration, or are no row"
@@ -64,6 +64,16 @@ def _rows(experiment: Experiment) -> Iterator[str]:
             if follows and steps != before.get("timesteps_total", 0) + more:
                 where = f"iteration {row['training_iteration']}"
                 yield f"{trial.name}: {where} has timesteps_total={steps}, which does not add up"
+
+
+def _gaps(experiment: Experiment, trial: Trial) -> Iterator[str]:
+    """Iterations without a row: between two that have one, or up to the newest checkpoint of a program that ended."""
+    iterations = [row["training_iteration"] for row in trial.rows]
+    begin = iterations[0] if experiment.spec.fork_of and iterations else 1
+    end = trial.checkpoints.iteration if experiment.spec.ended and begin == 1 else 0
+    for last, after in itertools.pairwise([begin - 1, *iterations, max([end, *iterations]) + 1]):
+        if after - last > 1:
+            yield f"{trial.name}: {RESULTS} lacks iterations {last + 1} to {after - 1}"
 
 
 def _settings(experiment: Experiment) -> Iterator[str]:

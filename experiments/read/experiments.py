@@ -68,7 +68,12 @@ class Experiment:
     @property
     def goes_on(self) -> bool:
         """Whether ``--resume`` plays its trials further; if it promised a confirmation, that goes on instead."""
-        return more_to_play(self.trials, len(self.spec.configs)) and not self.can_be_confirmed
+        return self.trials_to_play > 0 and not self.can_be_confirmed
+
+    @property
+    def trials_to_play(self) -> int:
+        """How many trials have more to play: those that did not begin, and those that go on."""
+        return trials_to_play(self.trials, len(self.spec.configs))
 
     @property
     def joined(self) -> bool:
@@ -126,9 +131,9 @@ def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
     return Experiment(folder, spec, trials, running, records.decisions, records.exchanges, read_winner(folder))
 
 
-def more_to_play(trials: Sequence[Trial], planned: int) -> bool:
-    """Whether ``--resume`` plays on: a trial of those ``planned`` has not begun, or one of these goes on."""
-    return len(trials) < planned or any(trial.goes_on for trial in trials)
+def trials_to_play(trials: Sequence[Trial], planned: int) -> int:
+    """How many trials of those ``planned`` have more to play, where these have begun."""
+    return max(0, planned - len(trials)) + sum(trial.goes_on for trial in trials)
 
 
 def read_group(storage_path: Path, names: str) -> list[Experiment]:

@@ -15,7 +15,7 @@ from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.exchanges import mutations
 from experiments.plan.learners import learner_named
 from experiments.plan.trial_names import number_of
-from experiments.read.experiments import read_experiment
+from experiments.read.experiments import read_experiment, trials_to_play
 from experiments.read.trial import Trial
 from experiments.read.trial_checkpoints import parameters, to_go_on_from
 from experiments.record.folders import DECISIONS, PARAMS, RECORD
@@ -104,6 +104,11 @@ def _restore(trial: Trial, spec: ExperimentSpec, config: Mapping[str, Any], chan
     records, traces = trial.records._replace(spec=spec), trial.traces._replace(saved=found.iteration, running=False)
     trial = dataclasses.replace(trial, records=records, traces=traces)
     return RestoredTrial(trial, trial.config | {name: now[name] for name in changing}, found)
+
+
+def plays_on(restored: Mapping[str, RestoredTrial], spec: ExperimentSpec) -> bool:
+    """Whether ``--resume`` plays any trial further."""
+    return trials_to_play([old.trial for old in restored.values()], len(spec.configs)) > 0
 
 
 def describe(restored: Mapping[str, RestoredTrial], fork_of: ForkOf | None = None) -> list[str]:

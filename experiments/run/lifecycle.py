@@ -11,10 +11,10 @@ from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.draws import require_fits
 from experiments.plan.learners import Learner
 from experiments.plan.trial_names import number_of, trial_name
-from experiments.read.experiments import Experiment, more_to_play, read_experiment
+from experiments.read.experiments import Experiment, read_experiment
 from experiments.read.luck import SUFFIX
 from experiments.read.next_command import next_command, next_step
-from experiments.read.restored import RestoredTrial, describe, restore
+from experiments.read.restored import RestoredTrial, describe, plays_on, restore
 from experiments.read.trial_checkpoints import copy_checkpoint
 from experiments.record.folders import RECORD, display
 from experiments.record.lock import exclusive
@@ -148,7 +148,7 @@ def go_on(asked: Continuation) -> int:
         before = ExperimentSpec.read(folder)
         spec = before.with_more(more) if more else before
         restored = restore(folder, spec)
-        over = not more_to_play([old.trial for old in restored.values()], len(spec.configs))
+        over = not plays_on(restored, spec)
         if more and over:
             raise ConfigError(f"--extend {folder.name}: {_why_over(restored, spec)}")
         print(f"Going on with {display(folder)}, {spec.budget} a trial")

@@ -38,12 +38,16 @@ def comparable(trials: Sequence[Trial]) -> tuple[int, list[Trial], list[float]]:
     are low because they are early, whatever their settings. A trial that diverged before has its latest return.
     """
     trials = [trial for trial in trials if trial.rows]
-    ends = [trial.rows[-1]["timesteps_total"] for trial in trials if trial.ended_as_planned]
-    ends = ends or [trial.rows[-1]["timesteps_total"] for trial in trials]
-    steps = max(ends, key=lambda end: (sum(_has_score(trial, end) for trial in trials), end))
+    steps = max(_ends(trials), key=lambda end: (sum(_has_score(trial, end) for trial in trials), end))
     fair = [trial for trial in trials if trial.diverged or _has_score(trial, steps)]
     scores = [t.score_at("timesteps_total", steps) if _has_score(t, steps) else t.last for t in fair]
     return steps, fair, scores
+
+
+def _ends(trials: Sequence[Trial]) -> list[int]:
+    """The agent steps at which trials ended as planned; those that all of them have made if none did."""
+    ends = [trial.steps for trial in trials if trial.ended_as_planned]
+    return ends or [trial.steps for trial in trials]
 
 
 def at_first_rung(

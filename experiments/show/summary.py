@@ -62,7 +62,7 @@ def time_is_up(experiment: Experiment) -> str:
     if experiment.state != ExperimentState.TIME_IS_UP:
         return ""
     spec = experiment.spec
-    left = len(spec.configs) - len(experiment.trials) + sum(trial.goes_on for trial in experiment.trials)
+    left = experiment.trials_to_play
     more = f"{counted(left, 'trial')} of {len(spec.configs)} {'has' if left == 1 else 'have'} more to play"
     games = ", and the winner's games are left out" if len(spec.rungs or []) > 1 and not experiment.winner else ""
     then = "; --resume goes on" if experiment.goes_on else ""

@@ -5,8 +5,6 @@ import json
 import numpy as np
 
 from experiments.plan.learners import LEARNERS
-from experiments.read.experiments import more_to_play
-from experiments.read.restored import restore
 from experiments.record.spec import ExperimentSpec, ForkOf, create
 from trainables.checkpoints import State, load, save
 from trainables.metrics import EpisodeStats
@@ -40,11 +38,6 @@ def write_experiment(storage, name, learner, trials, planned=None, **record):
             )
         (trial / "result.json").write_text(text, encoding="utf-8")
     return folder
-
-
-def plays_on(folder, spec):
-    """Whether --resume plays any trial further that is to do what ``spec`` says."""
-    return more_to_play([old.trial for old in restore(folder, spec).values()], len(spec.configs))
 
 
 def forked_from(name, *starts):

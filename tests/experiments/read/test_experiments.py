@@ -8,12 +8,13 @@ import pytest
 
 from experiments.ask.budget import Budget
 from experiments.read.experiments import read_experiment
+from experiments.read.restored import plays_on, restore
 from experiments.record.decisions import Decision, write_decisions
 from experiments.record.folders import RECORD
 from experiments.record.lock import exclusive
 from experiments.record.spec import ExperimentSpec
 from tests.helpers.foreign_experiments import make_sound
-from tests.helpers.written_experiments import plays_on, write_checkpoint, write_experiment
+from tests.helpers.written_experiments import write_checkpoint, write_experiment
 
 
 @pytest.mark.parametrize(
@@ -125,7 +126,7 @@ def ended(original, tmp_path):
 def stays(folder):
     """Whether it is listed as finished, and whether --resume leaves it as it is."""
     spec = ExperimentSpec.read(folder)
-    return read_experiment(folder).state == "finished", not plays_on(folder, spec)
+    return read_experiment(folder).state == "finished", not plays_on(restore(folder, spec), spec)
 
 
 def test_what_is_listed_as_finished_is_what_does_not_go_on(ended):

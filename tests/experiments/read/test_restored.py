@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from experiments.plan.learners import LEARNERS
-from experiments.read.restored import describe, restore
+from experiments.read.restored import describe, plays_on, restore
 from experiments.record.spec import ExperimentSpec, Limits
 from tests.helpers.trials import CARTPOLE
-from tests.helpers.written_experiments import forked_from, plays_on, write_experiment
+from tests.helpers.written_experiments import forked_from, write_experiment
 from trainables.checks import ConfigError
 from trainables.config import TRPOConfig
 
@@ -36,10 +36,11 @@ def trained(tmp_path):
 def test_a_trial_that_ended_with_its_last_checkpoint_is_over(trained):
     folder, spec = trained(None)
     restored = restore(folder, spec)
-    assert not plays_on(folder, spec)
+    assert not plays_on(restored, spec)
     assert (restored["00000"].iteration, restored["00000"].checkpoints.newest_number) == (2, 1)
     assert not describe(restored)
-    assert plays_on(folder, spec.but(iterations=4, extended=[Limits(iterations=2)]))
+    extended = spec.but(iterations=4, extended=[Limits(iterations=2)])
+    assert plays_on(restore(folder, extended), extended)
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
@@ -56,7 +57,7 @@ def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_it_used(trained
     arrays = next(folder.glob("*/checkpoint_000001")) / "arrays.safetensors"
     arrays.write_bytes(arrays.read_bytes()[:-1])
     restored = restore(folder, spec)
-    assert plays_on(folder, spec)
+    assert plays_on(restored, spec)
     not_used, goes_on = describe(restored)
     assert "not used: " in not_used
     assert "arrays.safetensors is damaged" in not_used

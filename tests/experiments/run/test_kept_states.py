@@ -6,12 +6,13 @@ import pytest
 
 from experiments.plan.learners import TRPO
 from experiments.read.experiments import read_experiment
+from experiments.read.restored import plays_on, restore
 from experiments.record.decisions import Decision, write_decisions
 from experiments.record.spec import ExperimentSpec
 from experiments.run.tune_trials import state_now
 from tests.helpers.small_experiments import InterruptAt, fit, trial_folders
 from tests.helpers.trials import CARTPOLE
-from tests.helpers.written_experiments import plays_on, write_experiment, write_policies
+from tests.helpers.written_experiments import write_experiment, write_policies
 
 ERROR = "RuntimeError: no luck"
 SETTINGS = CARTPOLE | {"hidden_sizes": "8"}
@@ -45,15 +46,15 @@ def test_a_trial_that_stays_as_it_is_keeps_its_state_through_a_resume(ray_cluste
     before = read_experiment(folder)
     assert [trial.state for trial in before.trials] == states
     assert not before.goes_on
-    assert not plays_on(folder, spec)
-    for _ in range(2):
-        results = fit(TRPO, folder, spec)
-        after = read_experiment(folder, running=False)
-        assert [trial.state for trial in after.trials] == states
-        assert [trial.rows for trial in after.trials] == [trial.rows for trial in before.trials], "nothing was played"
-        live = [state_now(trial, spec.budget) for trial in results._experiment_analysis.trials]
-        assert live == states, "the table that follows the trials says the same"
+    assert not plays_on(restore(folder, spec), spec)
+    results = fit(TRPO, folder, spec)
+    after = read_experiment(folder)
+    assert [trial.state for trial in after.trials] == states
+    assert [trial.rows for trial in after.trials] == [trial.rows for trial in before.trials], "nothing was played"
     assert after.trials[4].error == ERROR
+    assert not plays_on(restore(folder, spec), spec)
+    live = [state_now(trial, spec.budget) for trial in results._experiment_analysis.trials]
+    assert live == states, "the table that follows the trials says the same"
 
 
 def test_a_trial_that_failed_is_tried_again_by_a_resume_and_then_has_not_failed(ray_cluster, tmp_path):
@@ -71,4 +72,4 @@ def test_what_an_interrupted_program_leaves_goes_on_whatever_tune_calls_it(ray_c
     spec = ExperimentSpec.read(folder)
     fit(TRPO, folder, spec, InterruptAt(2))
     assert [trial.state for trial in read_experiment(folder, running=False).trials] == ["interrupted"]
-    assert plays_on(folder, spec)
+    assert plays_on(restore(folder, spec), spec)

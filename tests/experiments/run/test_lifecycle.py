@@ -14,7 +14,7 @@ from experiments.ask.flags import RunFlags
 from experiments.plan.learners import PG, TRPO
 from experiments.plan.resources import ClusterResources
 from experiments.read.experiments import read_experiment
-from experiments.read.restored import describe, restore
+from experiments.read.restored import describe, plays_on, restore
 from experiments.record.folders import RECORD, TUNE_STATES
 from experiments.record.lock import exclusive
 from experiments.record.mirror import Remote
@@ -38,7 +38,7 @@ from tests.helpers.small_experiments import (
     trial_folders,
 )
 from tests.helpers.trials import assert_same
-from tests.helpers.written_experiments import plays_on, write_experiment
+from tests.helpers.written_experiments import write_experiment
 from trainables.checkpoints import load_state
 from trainables.checks import ConfigError
 from trainables.config import TRPOConfig
@@ -262,7 +262,7 @@ def test_steps_are_a_budget_too_and_can_be_extended(ray_cluster, undisturbed, tm
     first, last = max(end[1] for end in ends), min(end[5] for end in ends)
     spec = SIX_ITERATIONS.but(iterations=None, timesteps=first)
     _, folder = lifecycle.start(drafted(TRPO, spec, flags(tmp_path, name="steps")))
-    assert not plays_on(folder, spec)
+    assert not plays_on(restore(folder, spec), spec)
     for trial, end in zip(trial_folders(folder), ends, strict=True):
         assert len(rows(trial)) == 1 + sum(steps < first for steps in end)
     assert lifecycle.go_on(continuation(TRPO, flags(tmp_path, extend="steps"), Budget(None, last))) == 0
@@ -273,9 +273,9 @@ def test_steps_are_a_budget_too_and_can_be_extended(ray_cluster, undisturbed, tm
 
 
 def test_an_extension_that_was_cut_off_before_it_began_is_not_forgotten(undisturbed):
-    assert not plays_on(undisturbed, SIX_ITERATIONS)
+    assert not plays_on(restore(undisturbed, SIX_ITERATIONS), SIX_ITERATIONS)
     extended = SIX_ITERATIONS.but(iterations=9, extended=[Limits(iterations=6)])
-    assert plays_on(undisturbed, extended)
+    assert plays_on(restore(undisturbed, extended), extended)
 
 
 def test_a_fork_with_the_same_settings_ends_where_its_origin_would(interrupted, undisturbed, tmp_path):
