@@ -50,14 +50,14 @@ class Configuration:
         return by_latest(self.trials)
 
     @property
-    def arrived(self) -> list[Trial]:
+    def judged_by(self) -> list[Trial]:
         """The trials by which it is judged."""
-        return self.standing.seeds
+        return self.standing.judged_by
 
     @property
     def scores(self) -> np.ndarray:
         """The latest mean return of every seed that arrived (n,)."""
-        return np.array([trial.last for trial in self.arrived])
+        return np.array([trial.last for trial in self.judged_by])
 
     @property
     def score(self) -> float:
@@ -67,8 +67,8 @@ class Configuration:
     @property
     def remarks(self) -> str:
         """What its mean does not say of its trials: how many diverged, failed or have no results, were stopped."""
-        counts = {"diverged": sum(trial.diverged for trial in self.arrived)}
-        counts |= {"without": len(self.trials) - len(self.arrived), "stopped earlier": len(self.stopped)}
+        counts = {"diverged": sum(trial.diverged for trial in self.judged_by)}
+        counts |= {"without": len(self.trials) - len(self.judged_by), "stopped earlier": len(self.stopped)}
         return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
 
     def label(self, varied: Sequence[str]) -> str:
@@ -135,6 +135,14 @@ def varied(configurations: Iterable[Configuration]) -> list[str]:
         different.remove(ITERATION[-1])
     order = [*SHORT, *different]
     return sorted(different, key=order.index)
+
+
+def labelled(configurations: Iterable[Configuration], among: Sequence[Configuration]) -> list[str]:
+    """Their labels, by the settings in which the configurations of their learner ``among`` these differ."""
+    names = {}
+    for learner in {each.learner for each in among}:
+        names[learner] = varied([each for each in among if each.learner == learner])
+    return [each.label(names[each.learner]) for each in configurations]
 
 
 def _iterations_are_alike(configs: Iterable[Mapping[str, Any]]) -> bool:

@@ -81,9 +81,8 @@ def _settings(experiment: Experiment) -> Iterator[str]:
     configs = [{**config} for config in experiment.spec.configs]
     before: dict[int, dict[str, Any]] = {}
     for copy in (copy for exchange in experiment.exchanges for copy in exchange.copies):
-        before[copy.trial] = completed(
-            experiment.learner, configs[copy.trial]
-        )  # a kill may have prevented the last copy
+        # A kill may have prevented the last copy.
+        before[copy.trial] = completed(experiment.learner, configs[copy.trial])
         configs[copy.trial] |= copy.settings
     for trial in experiment.trials:
         if trial.number < len(configs) and trial.config != before.get(trial.number):
@@ -153,18 +152,27 @@ def _exchanges(experiment: Experiment) -> Iterator[str]:
 
 def _winner(experiment: Experiment) -> Iterator[str]:
     """Games of a winner that did not win, of an iteration that it did not make, or whose means are impossible."""
-    played, winner = experiment.played, experiment.winner
+    played = experiment.played
     if not played:
         return
-    if experiment.has_ended and winner and winner.number != played.trial:
+    winner = experiment.winner if experiment.has_ended else None
+    if winner and winner.number != played.trial:
         yield f"{WINNER} is of trial {number_of(played.trial)}, and the winner is {winner.name}"
-    elif experiment.has_ended and winner and winner.fell != played.ended:
+    elif winner and winner.fell != played.ended:
         yield f"{WINNER} has ended={played.ended!r}, and {winner.name} is {winner.state}"
-    rows = (row for trial in experiment.trials if trial.number == played.trial for row in trial.rows)
-    if all(row["training_iteration"] != played.iteration for row in rows):
+    if not _made(experiment, played.trial, played.iteration):
         yield f"{WINNER} is of iteration {played.iteration}, which trial {number_of(played.trial)} has no row of"
     for how in ("sampled", "greedy"):
-        keys = (f"eval/return_{how}_{key}" for key in ("ci95_low", "mean", "ci95_high"))
-        low, mean, high = (played.metrics.get(key, 0.0) for key in keys)
+        low = played.metrics.get(f"eval/return_{how}_ci95_low", 0.0)
+        mean = played.metrics.get(f"eval/return_{how}_mean", 0.0)
+        high = played.metrics.get(f"eval/return_{how}_ci95_high", 0.0)
         if not low <= mean <= high:
             yield f"{WINNER}: eval/return_{how}_mean={mean} is not between {low} and {high}"
+
+
+def _made(experiment: Experiment, number: int, iteration: int) -> bool:
+    """Whether a trial has a row of an iteration."""
+    for trial in experiment.trials:
+        if trial.number == number:
+            return any(row["training_iteration"] == iteration for row in trial.rows)
+    return False

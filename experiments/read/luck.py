@@ -136,7 +136,7 @@ def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
     for chosen in best_configurations(sweep, len(sweep.trials)):
         trials = [trial for trial in fresh.get(decisive(chosen.config), []) if trial.rows]
         end = min(limit, _end(chosen, time_attr))
-        before = _score(np.array([trial.score_at(time_attr, end) for trial in chosen.arrived]))
+        before = _score(np.array([trial.score_at(time_attr, end) for trial in chosen.judged_by]))
         after = _scores_there(trials, time_attr, end)
         if len(after) and math.isfinite(before):
             where = f"{millions(end)} steps" if time_attr == "timesteps_total" else counted(int(end), "iteration")
@@ -147,8 +147,8 @@ def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
 
 def _end(chosen: Configuration, time_attr: str) -> float:
     """Where the first of a configuration's trials ended that did not diverge, or if all did where the last one did."""
-    ends = [trial.rows[-1][time_attr] for trial in chosen.arrived if not trial.diverged]
-    return min(ends) if ends else max(trial.rows[-1][time_attr] for trial in chosen.arrived)
+    ends = [trial.rows[-1][time_attr] for trial in chosen.judged_by if not trial.diverged]
+    return min(ends) if ends else max(trial.rows[-1][time_attr] for trial in chosen.judged_by)
 
 
 def _scores_there(trials: Sequence[Trial], time_attr: str, end: float) -> np.ndarray:

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.exchanges import mutations
-from experiments.plan.learners import learner_named
+from experiments.plan.learners import Learner, learner_named
 from experiments.plan.trial_names import number_of
-from experiments.read.experiments import read_experiment, trials_to_play
+from experiments.read.experiments import Experiment, read_experiment, trials_to_play
 from experiments.read.trial import Trial
 from experiments.read.trial_checkpoints import parameters, to_go_on_from
 from experiments.record.folders import DECISIONS, PARAMS, RECORD
@@ -65,15 +65,11 @@ def restore(folder: Path, spec: ExperimentSpec) -> dict[str, RestoredTrial]:
     if a fork was cut off before all its checkpoints were there, or if a file of exchanges or decisions is damaged.
     """
     experiment = read_experiment(folder)
-    learner, decisions = learner_named(experiment.learner), experiment.decisions
-    for config in spec.configs:
-        try:
-            parameters(learner.name, learner.config_class.from_dict(config))
-        except ConfigError as error:
-            raise ConfigError(f"{folder / RECORD}: {error}") from None
-    changing = mutations(learner, spec.swept, spec.space) if SCHEDULERS[spec.scheduler].changes_settings else {}
-    if len(decisions) >= len(spec.rungs or [1]) or {len(each.scores) for each in decisions} - {len(spec.configs)}:
-        raise ConfigError(f"{folder / DECISIONS} is damaged: it does not fit {RECORD}")
+    learner = learner_named(experiment.learner)
+    _require_whole(experiment, spec, learner)
+    changing: Collection[str] = ()
+    if SCHEDULERS[spec.scheduler].changes_settings:
+        changing = mutations(learner, spec.swept, spec.space)
     restored = {}
     for trial in experiment.trials:
         if trial.number >= len(spec.configs):
@@ -84,6 +80,19 @@ def restore(folder: Path, spec: ExperimentSpec) -> dict[str, RestoredTrial]:
     if spec.fork_of and sum(bool(trial.checkpoints.newest) for trial in restored.values()) < len(spec.configs):
         raise ConfigError(f"{folder} lacks a checkpoint that it was forked from: delete it, and fork again")
     return restored
+
+
+def _require_whole(experiment: Experiment, spec: ExperimentSpec, learner: Learner) -> None:
+    """Raise ConfigError for settings that make no network, and for decisions about other trials or rungs."""
+    for config in spec.configs:
+        try:
+            parameters(learner.name, learner.config_class.from_dict(config))
+        except ConfigError as error:
+            raise ConfigError(f"{experiment.folder / RECORD}: {error}") from None
+    decisions = experiment.decisions
+    of_others = any(len(decision.scores) != len(spec.configs) for decision in decisions)
+    if of_others or len(decisions) >= len(spec.rungs or [1]):
+        raise ConfigError(f"{experiment.folder / DECISIONS} is damaged: it does not fit {RECORD}")
 
 
 def _require_same(config: Mapping[str, Any], trial: Trial) -> None:

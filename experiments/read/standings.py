@@ -32,7 +32,7 @@ class Standing(NamedTuple):
         return self.rung, any(trial.rows and not trial.failed for trial in self.trials), self.score
 
     @property
-    def seeds(self) -> list[Trial]:
+    def judged_by(self) -> list[Trial]:
         """The trials by which it is judged: those with results, and of these none that failed unless all did."""
         played = [trial for trial in self.trials if trial.rows]
         return [trial for trial in played if not trial.failed] or played
@@ -51,7 +51,7 @@ class Standing(NamedTuple):
 def by_latest(trials: Sequence[Trial]) -> Standing:
     """The standing of one configuration's trials by their latest results."""
     unscored = Standing([*trials], -math.inf)
-    score = over_seeds(trial.last for trial in unscored.seeds)
+    score = over_seeds(trial.last for trial in unscored.judged_by)
     return unscored if score is None else unscored._replace(score=score)
 
 

@@ -4,6 +4,7 @@ Evaluations during training are few, and of policies that went on learning; and 
 score to luck.
 """
 
+import dataclasses
 import sys
 import time
 from functools import partial
@@ -97,9 +98,8 @@ def show_whether_everything_works(folder: Path, since: float) -> int:
 def confirmation_flags(folder: Path, spec: ExperimentSpec, run: RunFlags, began: bool) -> RunFlags:
     """Flags of a sweep's confirmation, which lies beside the sweep, on the Ray that ``run`` names."""
     name = folder.name + SUFFIX
-    return RunFlags(
-        name=None if began else name,
-        resume=name if began else None,
+    flags = RunFlags(
+        name=name,
         storage_path=spec.storage_uri or str(folder.parent),
         checkpoint_frequency=spec.checkpoint_frequency,
         keep_checkpoints=str(spec.keep_checkpoints or "all"),
@@ -107,6 +107,9 @@ def confirmation_flags(folder: Path, spec: ExperimentSpec, run: RunFlags, began:
         callback=run.callback,
         verbose=run.verbose,
     )
+    if began:
+        return dataclasses.replace(flags, name=None, resume=name)
+    return flags
 
 
 def confirmation_began(folder: Path, spec: ExperimentSpec, run: RunFlags) -> bool:

@@ -157,24 +157,40 @@ def go_on(asked: Continuation) -> int:
             print(printable(f"Made by something else than runs here: {', '.join(changes)}"), file=sys.stderr)
         if over:
             print("Every trial has come to its end.")
-        home = Remote.of(folder)
-        resources = start_ray(run.address, run.verbose)
-        fewest = {"num_workers": 1} if SCHEDULERS[spec.scheduler].lends_cores else {}
-        for config in spec.configs:
-            require_fits(learner.config_class.from_dict(config | fewest), resources)
-        if run.address or home:
-            require_shared(home.uri if home else str(folder))
+        _attach(asked, spec)
         spec = spec.but(ended=None).with_source(learner.source)
-        try:  # only now that it can begin: a budget cannot be given twice
-            keep_source(folder, learner.source, spec.learner_sha256, before.learner_sha256)
-            spec.write(folder)
-            if home:
-                home.publish()
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                before.write(folder)
-            raise ConfigError(f"{folder / RECORD} cannot be changed: {error}") from None
+        _rewrite(learner, folder, before, spec)  # only now that it can begin: a budget cannot be given twice
         return _run(Session.begin(learner, folder, spec, run, callbacks))
+
+
+def _attach(asked: Continuation, spec: ExperimentSpec) -> None:
+    """Start Ray, or attach to it. Raises ConfigError if a trial does not fit it, or a node cannot reach the folder."""
+    home = Remote.of(asked.folder)
+    resources = start_ray(asked.run.address, asked.run.verbose)
+    fewest = {"num_workers": 1} if SCHEDULERS[spec.scheduler].lends_cores else {}
+    for config in spec.configs:
+        require_fits(asked.learner.config_class.from_dict(config | fewest), resources)
+    if home:
+        require_shared(home.uri)
+    elif asked.run.address:
+        require_shared(str(asked.folder))
+
+
+def _rewrite(learner: Learner, folder: Path, before: ExperimentSpec, spec: ExperimentSpec) -> None:
+    """Change the record of an experiment that goes on, also where it lives.
+
+    Raises ConfigError if that is out of reach; the record then stays what it was ``before``.
+    """
+    home = Remote.of(folder)
+    try:
+        keep_source(folder, learner.source, spec.learner_sha256, before.learner_sha256)
+        spec.write(folder)
+        if home:
+            home.publish()
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            before.write(folder)
+        raise ConfigError(f"{folder / RECORD} cannot be changed: {error}") from None
 
 
 def _why_over(restored: Mapping[str, RestoredTrial], spec: ExperimentSpec) -> str:

@@ -29,7 +29,9 @@ FLAGS = {"search": SweepFlags(), "storage": RunFlags()}
 @clean_exit()
 def main(learner: Learner, description: str, words: Sequence[str] | None = None) -> None:
     """Run a sweep from the command line, or what of it are ``words``, and end the program with its status."""
-    began, words = time.monotonic(), sys.argv[1:] if words is None else words
+    began = time.monotonic()
+    if words is None:
+        words = sys.argv[1:]
     search, run = parse(FLAGS, description, [*learner.config_class.from_dict({}).to_dict()], args=words)
     asked = prepare(learner, search, run, words)
     if isinstance(asked, Draft):

@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from experiments.ask.budget import duration
-from experiments.read.configurations import Configuration, varied
+from experiments.read.configurations import Configuration, labelled
 from experiments.read.experiments import Experiment
 from experiments.read.luck import confirmations, verdict
 from experiments.read.next_command import next_command
 from experiments.read.standings import by_latest
 from experiments.read.statistics import mean_interval
+from experiments.read.trial import Trial
 from experiments.record.folders import WINNER_FILM
 from experiments.show.page import Page
 from experiments.show.summary import how_it_plays, play_command, time_is_up, whose_policy, winner_lines
@@ -27,18 +28,9 @@ def add_answer(page: Page, experiments: Sequence[Experiment], configurations: Se
         page.add(f"Trials: {counts}. There are no results yet.")
         return
     best, experiment = _best(experiments, configurations)
-    ends = [number(float(end)) for end in mean_interval(best.scores)] if len(best.scores) > 1 else []
-    rows = [row for trial in trials for row in trial.rows]  # a fork's are without its origin's
-    steps, seconds = (sum(row.get(name, 0) for row in rows) for name in ("timesteps_this_iter", "time_this_iter_s"))
-    shown = {"mean return": number(best.score), "95% interval": " to ".join(ends), "its seeds": str(len(best.scores))}
-    shown |= {"trials": str(len(trials)), "agent steps": f"{steps / 1e6:.2f} M", "training": duration(seconds)}
-    page.add(to_markdown([{title: text for title, text in shown.items() if text}]))
+    page.add(to_markdown([_figures(best, trials)]))
     _add_film(page, experiment)
-    lines = winner_lines(experiment, code) or [
-        f"Best configuration{f' of {len(configurations)}' if configurations[1:] else ''}:"
-        f" {code(best.label(varied(configurations)))} ({best.learner}).",
-        how_it_plays(experiment, code),
-    ]
+    lines = winner_lines(experiment, code) or _best_lines(best, configurations, experiment)
     lines.append(time_is_up(experiment))
     lines += [verdict(found, code) for found in _confirmed(experiments)]
     if go_on := next_command(experiment):
@@ -47,7 +39,29 @@ def add_answer(page: Page, experiments: Sequence[Experiment], configurations: Se
         lines.append(f"See it play: {code(play)}")
     lines.append(whose_policy(experiment, code))
     lines.append(f"Trials: {counts}.")
-    page.add("\n\n".join(line for line in lines if line))
+    page.add("\n\n".join(filter(None, lines)))
+
+
+def _figures(best: Configuration, trials: Sequence[Trial]) -> dict[str, str]:
+    """The score of the best configuration, and what all trials have played; a fork's without what its origin did."""
+    shown = {"mean return": number(best.score)}
+    if len(best.scores) > 1:
+        shown["95% interval"] = " to ".join(number(float(end)) for end in mean_interval(best.scores))
+    steps, seconds = 0, 0.0
+    for trial in trials:
+        for row in trial.rows:
+            steps += row.get("timesteps_this_iter", 0)
+            seconds += row.get("time_this_iter_s", 0)
+    shown |= {"its seeds": str(len(best.scores)), "trials": str(len(trials))}
+    shown |= {"agent steps": f"{steps / 1e6:.2f} M", "training": duration(seconds)}
+    return {title: text for title, text in shown.items() if text}
+
+
+def _best_lines(best: Configuration, among: Sequence[Configuration], experiment: Experiment) -> list[str]:
+    """Which configuration is best, and how it plays, where no rungs compared them."""
+    of = f" of {len(among)}" if len(among) > 1 else ""
+    name = code(labelled([best], among)[0])
+    return [f"Best configuration{of}: {name} ({best.learner}).", how_it_plays(experiment, code)]
 
 
 def _best(

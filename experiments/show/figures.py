@@ -101,7 +101,7 @@ def learning_curves(
 
 def diagnostics_figures(configurations: Sequence[Configuration], labels: Sequence[str]) -> dict[str, Figure]:
     """What else was recorded, over agent steps, each figure by its name; colours are those of ``learning_curves``."""
-    recorded = {name for c in configurations for trial in c.arrived for name in trial.rows[-1]}
+    recorded = {name for c in configurations for trial in c.judged_by for name in trial.rows[-1]}
     learner = configurations[0].learner
     return {
         f"{learner}_{name.replace('/', '_')}": learning_curves(

@@ -9,7 +9,7 @@ from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.identity import SPEED_ONLY
 from experiments.plan.trial_names import SHORT
 from experiments.read.comparison import Side, arrivals, side
-from experiments.read.configurations import Configuration, by_configuration, varied
+from experiments.read.configurations import Configuration, by_configuration, labelled, varied
 from experiments.read.experiments import Experiment
 from experiments.read.luck import confirmations
 from experiments.read.statistics import importances
@@ -84,16 +84,29 @@ def _kinds(configurations: Sequence[Configuration]) -> dict[str, list[Configurat
     return kinds
 
 
-def _labels(configurations: Sequence[Configuration], among: Sequence[Configuration]) -> list[str]:
-    """Configurations by the settings in which those of their learner ``among`` them differ."""
-    names = {learner: varied(c for c in among if c.learner == learner) for learner in {c.learner for c in among}}
-    return [c.label(names[c.learner]) for c in configurations]
-
-
 def _curves(page: Page, kinds: dict[str, list[Configuration]]) -> None:
     configurations = [c for found in kinds.values() for c in found]
     page.add("## Learning curves")
-    if len(played := sorted({c.env_id for c in configurations})) > 1:
+    _add_best_curves(page, kinds, configurations)
+    for title, found in kinds.items():
+        if len(kinds) > 1:
+            page.add(f"### Learner {title}")
+        _show_curves(page, found[0].learner, found, labelled(found, found))
+    if names := {name for found in kinds.values() for name in varied(found)} & SHORT.keys():
+        page.add(f"Short names: {', '.join(f'{SHORT[name]} {name}' for name in SHORT if name in names)}.")
+    if any(len(c.scores) > 1 for c in configurations):
+        page.add(
+            "Bands are 95% intervals of the mean over seeds by Student's t, as far as all of the seeds got; thin lines"
+            " are the seeds, also those that a sweep stopped earlier, which are in no mean."
+        )
+
+
+def _add_best_curves(
+    page: Page, kinds: dict[str, list[Configuration]], configurations: Sequence[Configuration]
+) -> None:
+    """The best of several learners in one figure; of several environments, why they are in none."""
+    played = sorted({c.env_id for c in configurations})
+    if len(played) > 1:
         steps = ", ".join(f"{code(env_id)} (an agent step is {agent_step(env_id)})" for env_id in played)
         page.add(
             f"These runs play different environments: {steps}. Neither agent steps nor returns are the same there, so"
@@ -102,20 +115,9 @@ def _curves(page: Page, kinds: dict[str, list[Configuration]]) -> None:
     elif len(kinds) > 1:
         page.add("The best configuration of each learner:")
         best = [found[0] for found in kinds.values()]
-        named = zip(best, _labels(best, configurations), strict=True)
+        named = zip(best, labelled(best, configurations), strict=True)
         labels = [label if label.startswith(c.learner) else f"{c.learner}: {label}" for c, label in named]
         _show_curves(page, "learners", best, labels)
-    for title, found in kinds.items():
-        if len(kinds) > 1:
-            page.add(f"### Learner {title}")
-        _show_curves(page, found[0].learner, found, _labels(found, found))
-    if names := {name for found in kinds.values() for name in varied(found)} & SHORT.keys():
-        page.add(f"Short names: {', '.join(f'{SHORT[name]} {name}' for name in SHORT if name in names)}.")
-    if any(len(c.scores) > 1 for c in configurations):
-        page.add(
-            "Bands are 95% intervals of the mean over seeds by Student's t, as far as all of the seeds got; thin lines"
-            " are the seeds, also those that a sweep stopped earlier, which are in no mean."
-        )
 
 
 def _show_curves(page: Page, name: str, configurations: Sequence[Configuration], labels: Sequence[str]) -> None:
@@ -129,7 +131,7 @@ def _diagnostics(page: Page, kinds: dict[str, list[Configuration]]) -> None:
     for title, found in kinds.items():
         if len(kinds) > 1:
             page.add(f"### Of {title}")
-        page.show(**diagnostics_figures(found, _labels(found, found)))
+        page.show(**diagnostics_figures(found, labelled(found, found)))
 
 
 def _settings(
@@ -173,7 +175,7 @@ def _speeds(page: Page, title: str, trials: Sequence[Trial]) -> None:
 
 def _seeds(page: Page, configurations: Sequence[Configuration]) -> None:
     if several := [c for c in configurations if len(c.scores) > 1]:
-        labels = _labels(several, configurations)
+        labels = labelled(several, configurations)
         page.add("## Configurations with several seeds")
         page.add(to_markdown(tables.configuration_table(several, labels)))
         window = window_size([trial.rows for c in several for trial in c.trials if not trial.diverged])

@@ -64,7 +64,9 @@ def time_is_up(experiment: Experiment) -> str:
     spec = experiment.spec
     left = experiment.trials_to_play
     more = f"{counted(left, 'trial')} of {len(spec.configs)} {'has' if left == 1 else 'have'} more to play"
-    games = ", and the winner's games are left out" if len(spec.rungs or []) > 1 and not experiment.winner else ""
+    games = ""
+    if len(spec.rungs or []) > 1 and not experiment.winner:
+        games = ", and the winner's games are left out"
     then = "; --resume goes on" if experiment.goes_on else ""
     return f"Time is up (--time-budget-s {spec.time_budget_s:g}): {more}{games}{then}."
 
@@ -96,7 +98,7 @@ def plan_line(experiment: Experiment, mark: Callable[[str], str] = str) -> str:
 def seeds_in_words(trials: Sequence[Trial]) -> str:
     """How each seed of a configuration plays by its training games, and their mean with its interval."""
     standing = by_latest(trials)
-    seeds = standing.seeds
+    seeds = standing.judged_by
     each = ", ".join(f"{trial.last:.1f} with seed {trial.seed}{_remark(trial)}" for trial in seeds)
     text = f"After {span([trial.steps for trial in seeds])} agent steps the latest games returned {each}"
     if len(seeds) < 2:

@@ -62,8 +62,8 @@ def configuration_table(configurations: Sequence[Configuration], labels: Sequenc
         {
             "configuration": label,
             "learner": configuration.learner,
-            "random seeds": with_remarks(sorted(trial.seed for trial in configuration.arrived), configuration),
-            "steps": span([trial.steps for trial in configuration.arrived]),
+            "random seeds": with_remarks(sorted(trial.seed for trial in configuration.judged_by), configuration),
+            "steps": span([trial.steps for trial in configuration.judged_by]),
             "mean of last": number(configuration.score),
             "95% interval": _interval(configuration.scores),
         }

@@ -162,7 +162,8 @@ class Best(One):
             print(json.dumps({"learner": experiment.learner} | best | {"command": command}))
             return
         line(command)
-        if how := fell(best["state"]):
+        how = fell(best["state"])
+        if how:
             note(f"its best trial {how} after iteration {best['iterations']}.")
         if best["origin"]:
             scratch = " The command trains from scratch, which is another thing: the score is not its own."

@@ -194,7 +194,7 @@ def check(rng, storage):
         shown = configuration_table(found, [c.label([]) for c in found])
         ends = [[int(end.replace(",", "")) for end in row["steps"].split(" to ")] for row in shown]
         have = [
-            (round(c.score, 9), sorted(t.seed for t in c.arrived), sorted(t.seed for t in c.stopped), end[0], end[-1])
+            (round(c.score, 9), sorted(t.seed for t in c.judged_by), sorted(t.seed for t in c.stopped), end[0], end[-1])
             for c, end in zip(found, ends, strict=True)
         ]
         assert Counter(map(str, have)) == obvious([each.folder for each in several])
@@ -208,10 +208,10 @@ def check(rng, storage):
         return
     there = [c for c in best if any(trial.rung == sweep.leader.rung for trial in c.trials)]
     if sweep.leader.at is None:
-        alive = [c for c in there if any(trial.state != "failed" for trial in c.arrived)] or there
+        alive = [c for c in there if any(trial.state != "failed" for trial in c.judged_by)] or there
         assert best[0].score == max(c.score for c in alive), "of those that went furthest the best mean is best"
     command = best_command(sweep)[1]
-    assert command["config"]["seed"] in {t.seed for t in best[0].arrived if t.last == max(best[0].scores)}
+    assert command["config"]["seed"] in {t.seed for t in best[0].judged_by if t.last == max(best[0].scores)}
     assert (command["score"], sorted(command["seeds"])) == (best[0].score, sorted(best[0].seeds))
     again = fresh_seeds(PG, sweep, Confirm(best=2, seeds=2), RunFlags()).spec
     assert not {config["seed"] for config in again.configs} & {trial.seed for trial in sweep.trials}
@@ -228,7 +228,7 @@ def check_confirmation(rng, sweep, again, storage):
     record = {"iterations": 6, "confirms": sweep.name, "configuration_of": again.configuration_of}
     confirm = write_experiment(storage, f"{sweep.name}-confirm", "pg", trials, **record)
     for found in confirmations(sweep, read_experiment(confirm)):
-        rows = [rows_of(trial.folder) for trial in found.chosen.arrived]
+        rows = [rows_of(trial.folder) for trial in found.chosen.judged_by]
         lasts = [each[-1]["training_iteration"] for each in rows if "diverged" not in each[-1]]
         assert found.end == min(lasts, default=max(each[-1]["training_iteration"] for each in rows))
         before = [[row for row in each if row["training_iteration"] <= found.end] for each in rows]

@@ -159,6 +159,13 @@ def test_the_first_screen_is_of_the_best_with_fresh_seeds_and_says_how_to_go_on(
     assert f"watch.py {display(tmp_path / 'sweep-confirm')}`" in answer
 
 
+def test_the_best_of_two_learners_is_named_by_the_settings_in_which_its_own_learners_configurations_differ(tmp_path):
+    trials = [({"gamma": gamma}, [-20, last], None) for gamma, last in ((0.98, -15.0), (0.99, -12.0))]
+    folders = [write_experiment(tmp_path, learner, learner, trials) for learner in ("pg", "trpo")]
+    answer = report([read_experiment(folder) for folder in folders]).text.partition("## ")[0]
+    assert "Best configuration of 4: `g=0.99` (pg)." in answer
+
+
 def test_of_several_halved_sweeps_each_has_its_leader_and_how_sure_that_is_once(tmp_path):
     found = []
     for name, gamma, best in (("one", 0.9, -12.0), ("two", 0.97, -5.0)):
