@@ -25,6 +25,7 @@ class Decision(Model):
     at: Count  # the rung, in the budget's time_attr
     scores: list[float | None]  # of each trial there; None if it was stopped before, failed, or all its seeds diverged
     kept: list[Count]  # the trials that go on, the best first
+    rule: str | None = None  # by which they were chosen: RULE as it was then; None in files that are older than it
 
     @model_validator(mode="after")
     def _require_scores(self) -> Self:
@@ -54,6 +55,7 @@ class Exchange(Model):
     at: Count  # how far the trial that was least far had come, in the budget's time_attr
     scores: list[float | None]  # of each trial; None if it had come to its end before
     copies: list[Copy]
+    rule: str | None = None  # by which it was decided who copies whom; None in files that are older than rules' names
 
     @model_validator(mode="after")
     def _require_trials(self) -> Self:
@@ -122,6 +124,10 @@ def with_diverged(
             for trial in diverged.keys() & {*trials}:
                 found[trial] = diverged[trial]
     return found
+
+
+RULE = "mean"
+"""What the rule is called by which halving chooses who goes on: another rule has another name."""
 
 
 def mean(scores: Iterable[float | None]) -> float | None:

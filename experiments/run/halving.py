@@ -20,7 +20,7 @@ from experiments.ask.budget import duration
 from experiments.plan.capacity import trials_of_round
 from experiments.plan.learners import Learner
 from experiments.read.restored import RestoredTrial
-from experiments.record.decisions import Decision, best, dropped, read_decisions, with_diverged, write_decisions
+from experiments.record.decisions import RULE, Decision, best, dropped, read_decisions, with_diverged, write_decisions
 from experiments.record.spec import ExperimentSpec
 from experiments.run.lending import Lending
 from experiments.run.ray_session import cluster_resources
@@ -81,7 +81,7 @@ class Halving(Rounds):
         scores = self._scores(trials)
         go_on = best(scores, configurations, trials_of_round(len(configurations), len(self._decisions) + 1))
         kept = [*itertools.chain(*go_on)]
-        decision = Decision(at=self._rungs[len(self._decisions)], scores=scores, kept=kept)
+        decision = Decision(at=self._rungs[len(self._decisions)], scores=scores, kept=kept, rule=RULE)
         self._decisions.append(decision)
         self.write_down(write_decisions, self._decisions)
         steps = (self._rungs[len(self._decisions)] - decision.at) * len({*kept} & {*waiting})
