@@ -21,6 +21,10 @@ RESAMPLE, FACTORS = 0.25, (0.8, 1.2)
 QUANTILE = 0.25
 """Share of a group, rounded up and at most a half, that copies; and of the best, which are copied."""
 
+EXCHANGE_RULE = "best quarter"
+"""What the rule is called by which it is decided who copies whom, and what becomes of settings; see ``losers`` and
+``drawn``. Another rule has another name."""
+
 STREAM = 2**32 - 2
 """Spawn key of the generators that draw exchanges; trials' own streams have other ones."""
 

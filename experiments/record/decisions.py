@@ -25,6 +25,7 @@ class Decision(Model):
     at: Count  # the rung, in the budget's time_attr
     scores: list[float | None]  # of each trial there; None if it was stopped before, failed, or all its seeds diverged
     kept: list[Count]  # the trials that go on, the best first
+    rule: str | None = None  # by which they were chosen: RULE as it was then; None in files that are older than it
 
     @model_validator(mode="after")
     def _require_scores(self) -> Self:
@@ -60,6 +61,7 @@ class Exchange(Model):
     at: Count  # how far the trial that was least far had come, in the budget's time_attr
     scores: list[float | None]  # of each trial; None if it had come to its end before
     copies: list[Copy]
+    rule: str | None = None  # by which it was decided who copies whom; None in files that are older than rules' names
 
     @model_validator(mode="after")
     def _require_trials(self) -> Self:
@@ -131,7 +133,8 @@ def with_diverged(
 
 
 RULE = "mean"
-"""How the scores of a configuration's seeds become its own; ``over_seeds`` is the one place that does it."""
+"""How the scores of a configuration's seeds become its own, in one word, which decisions name and texts say;
+``over_seeds`` is the one place that does it."""
 
 
 def over_seeds(scores: Iterable[float | None]) -> float | None:
@@ -170,7 +173,7 @@ def decide(at: int, scores: Sequence[float | None], configurations: Sequence[Seq
     kept = []
     for each in ranking(scored(scores), configurations)[:count]:
         kept += each.trials
-    return Decision(at=at, scores=[*scores], kept=kept)
+    return Decision(at=at, scores=[*scores], kept=kept, rule=RULE)
 
 
 def went_on(decision: Decision, configurations: Iterable[Sequence[int]]) -> list[Ranked]:

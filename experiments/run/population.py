@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ray.tune.experiment import Trial
 
-from experiments.plan.exchanges import drawn, groups, losers, mutations
+from experiments.plan.exchanges import EXCHANGE_RULE, drawn, groups, losers, mutations
 from experiments.plan.learners import Learner
 from experiments.read.restored import RestoredTrial
 from experiments.read.rows import read_rows
@@ -59,7 +59,7 @@ class Population(Rounds):
         scores = [results[index][METRIC] if index in results else None for index in range(len(self.spec.configs))]
         copies = [self._planned(waiting, index, best) for index, best in losers(scores, self._groups)]
         least = min(result[self.time_attr] for result in results.values())
-        self._exchanges.append(Exchange(at=least, scores=scores, copies=copies))
+        self._exchanges.append(Exchange(at=least, scores=scores, copies=copies, rule=EXCHANGE_RULE))
         self._exchange(waiting)
 
     def _planned(self, trials: Mapping[int, Trial], index: int, best: Sequence[int]) -> Copy:

@@ -9,6 +9,7 @@ import tyro
 
 from experiments.plan.resources import local_cpus
 from experiments.plan.trial_names import number_of
+from experiments.read.contradictions import unchecked
 from experiments.read.experiments import Experiment
 from experiments.read.trial import Trial
 from experiments.record.folders import display
@@ -63,6 +64,8 @@ class Verify(Again):
         experiment = self.read()
         from experiments.run.again import verify  # loads Ray, which --help and a wrong name have no use for
 
+        for text in unchecked(experiment):
+            line(f"Not verified: {text}")
         if not verify(experiment, self.iterations, self.seed, self.num_workers):
             raise SystemExit(1)
 

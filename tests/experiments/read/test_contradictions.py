@@ -5,11 +5,12 @@ import shutil
 
 import pytest
 
-from experiments.plan.exchanges import drawn, mutations
+from experiments.plan.exchanges import EXCHANGE_RULE, drawn, mutations
 from experiments.plan.learners import TRPO
-from experiments.read.contradictions import contradictions
+from experiments.read.contradictions import contradictions, unchecked
 from experiments.read.experiments import read_experiment
 from experiments.record.decisions import (
+    RULE,
     Copy,
     Decision,
     Exchange,
@@ -31,7 +32,7 @@ def halved(tmp_path_factory):
     trials = [({"seed": i}, curve, None if i == 1 else "running") for i, curve in enumerate(curves)]
     record = {"iterations": 4, "rungs": [2, 4], "scheduler": "halving", "ended": "all done"}
     folder = write_experiment(tmp_path_factory.mktemp("storage"), "halved", "pg", trials, **record)
-    write_decisions(folder, [Decision(at=2, scores=[-19.0, -18.0, -20.0], kept=[1])])
+    write_decisions(folder, [Decision(at=2, scores=[-19.0, -18.0, -20.0], kept=[1], rule=RULE)])
     write_winner(folder, WinnerGames(trial=1, iteration=4, games=10, metrics=PLAYED))
     write_policies(trial_folders(folder)[1], "pg", {4: -16})
     return folder
@@ -48,7 +49,7 @@ def population(tmp_path_factory):
     donor, settings = drawn(0, 0, 0, {1: {"max_kl": 0.02}}, domains)
     before = dict.fromkeys(settings, 0.02)
     copy = Copy(trial=0, donor=donor, source=1, target=2, before=before, settings=settings)
-    write_exchanges(folder, [Exchange(at=2, scores=[20.0, 21.0], copies=[copy])])
+    write_exchanges(folder, [Exchange(at=2, scores=[20.0, 21.0], copies=[copy], rule=EXCHANGE_RULE)])
     return folder
 
 
@@ -152,7 +153,8 @@ def found_after(damage, whole, folder):
 
 def test_an_experiment_that_nobody_touched_has_no_contradictions(halved, population):
     for folder in (halved, population):
-        assert contradictions(read_experiment(folder, running=False)) == []
+        experiment = read_experiment(folder, running=False)
+        assert (contradictions(experiment), unchecked(experiment)) == ([], [])
 
 
 @pytest.mark.parametrize("what", [*DAMAGES])
@@ -177,3 +179,25 @@ def test_an_exchange_is_that_of_its_scores_and_the_sweeps_seed(entries, line, po
         change(folder / "exchanges.json", lambda exchanges: exchanges[0].update(entries))
 
     assert line in found_after(damage, population, tmp_path / "altered")
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"), [("median", "by the rule 'median'"), (None, "by a rule that it does not name")]
+)
+def test_decisions_by_another_rule_are_no_contradiction_and_said_to_be_unchecked(
+    rule, said, halved, population, tmp_path
+):
+    """Their scores are those of the rows still; who went on, and who copied whom, is not what would be decided now."""
+    others = {
+        "rungs.json": (halved, {"kept": [0]}, RULE),
+        "exchanges.json": (population, {"copies": []}, EXCHANGE_RULE),
+    }
+    for name, (whole, entries, now) in others.items():
+        folder = tmp_path / name
+
+        def damage(folder, trials, name=name, entries=entries):
+            change(folder / name, lambda decisions: decisions[0].update(entries, rule=rule))
+
+        found = [text for text in found_after(damage, whole, folder) if text.startswith(name)]
+        noted = [f"{name} has decisions {said}, and the present one is {now!r}"]
+        assert (found, unchecked(read_experiment(folder, running=False))) == ([], noted)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from experiments.record.decisions import (
+    RULE,
     Copy,
     Decision,
     Exchange,
@@ -29,10 +30,10 @@ from trainables.metrics import METRIC, score_of
 
 TWO = [
     Decision(at=2, scores=[1.0, 3.0, None, 2.0], kept=[1, 3]),
-    Decision(at=8, scores=[None, 3.0, None, 4.0], kept=[3]),
+    Decision(at=8, scores=[None, 3.0, None, 4.0], kept=[3], rule=RULE),
 ]
 COPY = {"trial": 0, "donor": 2, "source": 3, "target": 4, "before": {"gamma": 0.98}, "settings": {"gamma": 0.99}}
-EXCHANGED = [Exchange(at=100, scores=[-20.5, None, -18.0], copies=[Copy(**COPY)])]
+EXCHANGED = [Exchange(at=100, scores=[-20.5, None, -18.0], copies=[Copy(**COPY)], rule="best quarter")]
 GAMES = WinnerGames(trial=3, iteration=120, games=10, metrics={"eval/return_greedy_mean": 18.5})
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from ray.tune.experiment import Trial
 
+from experiments.plan.exchanges import EXCHANGE_RULE
 from experiments.plan.learners import TRPO
 from experiments.read.contradictions import contradictions
 from experiments.read.experiments import read_experiment
@@ -35,7 +36,7 @@ def test_trials_meet_at_the_next_multiple_of_the_interval_beyond_the_one_that_wa
 def test_who_copies_keeps_its_workers_and_its_seed(pair):
     (exchange,) = read_exchanges(pair)
     (copy,) = exchange.copies
-    assert (exchange.at, copy.trial, copy.donor) == (2, 0, 1)
+    assert (exchange.at, copy.trial, copy.donor, exchange.rule) == (2, 0, 1, EXCHANGE_RULE)
     trial, donor = trial_folders(pair)
     assert {"num_workers", "seed"} <= {*hyperparameters(trial)}, "TensorBoard's table has them, as they are swept"
     arrays, state = checkpoints.load(trial / checkpoints.folder_name(copy.target), "trpo")
