@@ -62,8 +62,8 @@ class SweepFlags:
     --seeds N all configurations have the same N."""
 
     seeds: Annotated[int, Counts((NEW,)), Bounds(1)] = 1
-    """Seeds of each configuration, which begins as so many trials: halving decides on their mean, and lets all of them
-    go on or none; fifo runs them all; asha and pbt take one."""
+    """Seeds of each configuration, which begins as so many trials: halving compares it by all of them, and lets all of
+    them go on or none; fifo runs them all; asha and pbt take one."""
 
     set: Annotated[Repeated, Counts(repeatable=True), shown("KEY=VALUE", "repeatable")] = ()
     """Fix any setting of the learner's configuration in all trials."""

@@ -66,7 +66,7 @@ class Configuration:
 
     @property
     def remarks(self) -> str:
-        """What its mean does not say of its trials: how many diverged, failed or have no results, were stopped."""
+        """What its score does not say of its trials: how many diverged, failed or have no results, were stopped."""
         counts = {"diverged": sum(trial.diverged for trial in self.judged_by)}
         counts |= {"without": len(self.trials) - len(self.judged_by), "stopped earlier": len(self.stopped)}
         return ", ".join(f"{count} {what}" for what, count in counts.items() if count)

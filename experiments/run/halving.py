@@ -1,6 +1,6 @@
 """Successive halving: at each rung the best third goes on, decided once all trials are there.
 
-Seeds of one configuration go on together, or are stopped together, by their mean.
+Seeds of one configuration go on together, or are stopped together, by its score over them.
 
 Tune's ASHA promotes whoever comes first, so who wins depends on the cores. Here a decision depends on nothing but the
 results at the rung and the trials' order, and holds from the moment at which it is written down.

@@ -17,6 +17,7 @@ from experiments.read.standings import by_latest
 from experiments.read.states import ExperimentState
 from experiments.read.statistics import mean_interval
 from experiments.read.trial import Trial
+from experiments.record.decisions import RULE
 from experiments.record.folders import WINNER_FILM, display
 from experiments.show.tables import configuration_table, rung_table, span, trial_table, unit
 from experiments.show.text import line, number, print_table, say, without
@@ -96,7 +97,7 @@ def plan_line(experiment: Experiment, mark: Callable[[str], str] = str) -> str:
 
 
 def seeds_in_words(trials: Sequence[Trial]) -> str:
-    """How each seed of a configuration plays by its training games, and their mean with its interval."""
+    """How each seed of a configuration plays by its training games, and its score over them with an interval."""
     standing = by_latest(trials)
     seeds = standing.judged_by
     each = ", ".join(f"{trial.last:.1f} with seed {trial.seed}{_remark(trial)}" for trial in seeds)
@@ -104,7 +105,7 @@ def seeds_in_words(trials: Sequence[Trial]) -> str:
     if len(seeds) < 2:
         return f"{text}."
     low, high = mean_interval(np.array([trial.last for trial in seeds]))
-    return f"{text}: {standing.score:.1f} on average (95% interval {low:.1f} to {high:.1f})."
+    return f"{text}; their {RULE} is {standing.score:.1f} (95% interval {low:.1f} to {high:.1f})."
 
 
 def _remark(trial: Trial) -> str:
@@ -231,14 +232,14 @@ def _show_commands(experiment: Experiment) -> None:
 
 
 def _show_seeds(experiment: Experiment, compared: bool) -> None:
-    """Print each configuration's mean over its seeds; and the best one, unless they were ``compared`` at rungs."""
+    """Print each configuration's score over its seeds; and the best one, unless they were ``compared`` at rungs."""
     found = best_configurations(experiment, len(experiment.trials))
     labels = [configuration.label(varied(found)) for configuration in found]
     print_table(without(configuration_table(found, labels), "learner"))
     line()
     if found and not compared:
         if len(found) > 1:
-            line(f"Best configuration, by the mean of its seeds: {labels[0]}")
+            line(f"Best configuration, by the {RULE} of its seeds: {labels[0]}")
         say(seeds_in_words(found[0].trials))
 
 

@@ -21,7 +21,7 @@ from experiments.read.standings import by_latest, together
 from experiments.read.statistics import mean_interval
 from experiments.read.trial import Trial
 from experiments.read.windows import Arrivals
-from experiments.record.decisions import ranking, went_on
+from experiments.record.decisions import RULE, ranking, went_on
 from experiments.record.folders import RECORD
 from experiments.show.text import Rows, number
 
@@ -30,7 +30,7 @@ MAX_NAMED = 6
 
 
 def trial_table(trials: Sequence[Trial]) -> Rows:
-    """Every trial, the best latest return first; seeds of one configuration stand together, in order of their mean."""
+    """Every trial, the best latest return first; seeds of one configuration stand together, by its score."""
     rows: list[dict[str, str]] = []
     for seeds in sorted(together(trials), key=_latest_order, reverse=True):
         rows += map(_trial_row, seeds)
@@ -57,14 +57,14 @@ def _trial_row(trial: Trial) -> dict[str, str]:
 
 
 def configuration_table(configurations: Sequence[Configuration], labels: Sequence[str]) -> Rows:
-    """Configurations by their seeds: the mean of the latest returns, with Student's interval where two have results."""
+    """Configurations with their scores over the latest ones of their seeds, with Student's interval of several."""
     return [
         {
             "configuration": label,
             "learner": configuration.learner,
             "random seeds": with_remarks(sorted(trial.seed for trial in configuration.judged_by), configuration),
             "steps": span([trial.steps for trial in configuration.judged_by]),
-            "mean of last": number(configuration.score),
+            f"{RULE} of last": number(configuration.score),
             "95% interval": _interval(configuration.scores),
         }
         for configuration, label in zip(configurations, labels, strict=True)
@@ -76,7 +76,7 @@ def _interval(scores: np.ndarray) -> str:
 
 
 def with_remarks(seeds: Iterable[int], configuration: Configuration) -> str:
-    """The seeds that have results, and what the mean over them does not say."""
+    """The seeds that have results, and what the score over them does not say."""
     return ", ".join(map(str, seeds)) + (f" ({configuration.remarks})" if configuration.remarks else "")
 
 
@@ -204,7 +204,7 @@ def speed_table(found: Sequence[Speed]) -> Rows:
 
 
 def experiment_table(experiments: Sequence[Experiment], damaged: Iterable[str]) -> Rows:
-    """State, trials that came to their end, best latest return (a mean over seeds), size and age of every experiment.
+    """State, trials that came to their end, best latest return (over seeds), size and age of every experiment.
 
     Those that are ``damaged`` come last, by name alone.
     """

@@ -146,7 +146,7 @@ class Table(Several):
 
 @dataclass(frozen=True)
 class Best(One):
-    """Print the command that trains the configuration with the best latest return (mean over its seeds).
+    """Print the command that trains the configuration with the best latest return (over its seeds).
 
     Example: python experiments/results.py best first --json
     """

@@ -73,7 +73,7 @@ def test_seeds_of_train_are_those_of_single_runs_bit_for_bit_and_are_extended_an
     output = done("train.py", *words, "--seed", 4, "--seeds", 2, "--name", "both")
     both = tmp_path / "results" / "both"
     assert "with seed 4" in output
-    assert " on average (95% interval " in output
+    assert "; their mean is " in output
     assert [trial.name for trial in trial_folders(both)] == ["00000_seed=4", "00001_seed=5"]
     done("train.py", *words, "--seed", 5, "--name", "only")
     (alone,), (_, trial) = trial_folders(tmp_path / "results" / "only"), trial_folders(both)

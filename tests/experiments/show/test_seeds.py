@@ -36,7 +36,7 @@ def test_the_best_configuration_is_best_by_its_mean_and_not_by_a_lucky_seed(fold
     summarise(read_experiment(folder, running=False))
     output = capsys.readouterr().out
     assert "Best configuration, by the mean of its seeds: g=0.8" in output
-    assert "returned -4.0 with seed 0, -2.0 with seed 1: -3.0 on average (95% interval -15.7 to 9.7)" in output
+    assert "returned -4.0 with seed 0, -2.0 with seed 1; their mean is -3.0 (95% interval -15.7 to 9.7)" in output
 
 
 def test_best_prints_the_command_that_trains_all_its_seeds(folder, run_results):
@@ -69,7 +69,7 @@ def test_the_end_of_a_sweep_speaks_of_configurations(halved):
     experiment = read_experiment(halved)
     name, play, sure, *_ = winner_lines(experiment)
     assert name == "Winner: 00002, 00003 with gamma=0.8."
-    assert "returned -9.0 with seed 0, -8.0 with seed 1: -8.5 on average (95% interval" in play
+    assert "returned -9.0 with seed 0, -8.0 with seed 1; their mean is -8.5 (95% interval" in play
     assert "3 configurations were last compared, at 2 iterations, it led 00000, 00001 by 2.0 points" in sure
     assert "By their seeds that is 2.0 to 2.0 with 95%" in sure
     assert lead(experiment).seeds.value == 2.0
@@ -78,7 +78,10 @@ def test_the_end_of_a_sweep_speaks_of_configurations(halved):
     (result,) = halved.glob("00003_*/result.json")
     first, second, _ = result.read_text().splitlines()
     result.write_text(first + "\n" + second.replace('"done": false', '"diverged": 1, "done": true'))
-    assert "-9.0 with seed 0, -21.0 with seed 1 (diverged): -15.0" in winner_lines(read_experiment(halved))[1]
+    assert (
+        "-9.0 with seed 0, -21.0 with seed 1 (diverged); their mean is -15.0"
+        in winner_lines(read_experiment(halved))[1]
+    )
 
 
 def test_best_gives_no_command_of_a_seed_that_failed(tmp_path):
