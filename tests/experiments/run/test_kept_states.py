@@ -14,6 +14,8 @@ from tests.helpers.small_experiments import InterruptAt, fit, trial_folders
 from tests.helpers.trials import CARTPOLE
 from tests.helpers.written_experiments import write_experiment, write_policies
 
+pytestmark = [pytest.mark.slow, pytest.mark.ray]
+
 ERROR = "RuntimeError: no luck"
 SETTINGS = CARTPOLE | {"hidden_sizes": "8"}
 
