@@ -177,9 +177,10 @@ def verdict(found: Sequence[Confirmation], mark: Callable[[str], str] = str) -> 
         return ""
     best, next_best = sorted(found, key=lambda c: c.final_score, reverse=True)[:2]
     names = varied(c.chosen for c in found)
-    ahead = difference(next_best.final, best.final, paired=False)
+    points = best.final_score - next_best.final_score
+    ahead = difference(next_best.final, best.final, paired=False)  # of their means, for the interval
     text = (
-        f"By the end of its fresh seeds {mark(best.chosen.label(names))} is best: by {ahead.value:.1f} points over"
+        f"By the end of its fresh seeds {mark(best.chosen.label(names))} is best: by {points:.1f} points over"
         f" {mark(next_best.chosen.label(names))}"
     )
     if math.isnan(ahead.low):
