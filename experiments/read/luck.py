@@ -30,7 +30,7 @@ class Lead(NamedTuple):
     best: Standing
     next: Standing  # the best of the others, which can be ahead of one that came further
     games: float  # half the 95% interval of their difference by the luck of the games alone; NaN if unknown
-    seeds: Estimate | None  # the difference with its 95% interval by their seeds, where both have several
+    seeds: Estimate | None  # difference of the means over their seeds, with its 95% interval, where both have several
 
     @property
     def points(self) -> float:
@@ -54,7 +54,7 @@ def lead(experiment: Experiment) -> Lead | None:
 
 
 def _by_seeds(experiment: Experiment, best: Standing, second: Standing) -> Estimate:
-    """The difference of two configurations' scores, by their seeds' there; paired where these are the same seeds."""
+    """The difference of two configurations' means over their seeds there; paired where these are the same seeds."""
     ours, theirs = (_scores_by_seed(experiment, standing) for standing in (best, second))
     return difference(np.array([*theirs.values()]), np.array([*ours.values()]), paired=[*ours] == [*theirs])
 

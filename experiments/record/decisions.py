@@ -138,7 +138,10 @@ RULE = "mean"
 
 
 def over_seeds(scores: Iterable[float | None]) -> float | None:
-    """A configuration's score by the ``RULE``, over the seeds that have one; None where none has."""
+    """A configuration's score by the ``RULE``, over the seeds that have one; None where none has.
+
+    NaN if one of the scores is NaN: a seed that has not come so far.
+    """
     known = [score for score in scores if score is not None]
     return math.fsum(known) / len(known) if known else None
 
