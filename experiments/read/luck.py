@@ -136,12 +136,12 @@ def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
     for chosen in best_configurations(sweep, len(sweep.trials)):
         trials = [trial for trial in fresh.get(decisive(chosen.config), []) if trial.rows]
         end = min(limit, _end(chosen, time_attr))
-        before = _score(np.array([trial.score_at(time_attr, end) for trial in chosen.judged_by]))
+        before = np.array([trial.score_at(time_attr, end) for trial in chosen.judged_by])
         after = _scores_there(trials, time_attr, end)
-        if len(after) and math.isfinite(before):
+        if len(after) and np.isfinite(before).all():
             where = f"{millions(end)} steps" if time_attr == "timesteps_total" else counted(int(end), "iteration")
             final = _final(trials) if confirm.has_ended else np.array([math.nan])
-            found.append(Confirmation(chosen, int(end), where, before, after, final))
+            found.append(Confirmation(chosen, int(end), where, _score(before), after, final))
     return found
 
 
@@ -185,8 +185,8 @@ def verdict(found: Sequence[Confirmation], mark: Callable[[str], str] = str) -> 
     )
     if math.isnan(ahead.low):
         return f"{text}, and one seed does not say how much of that is luck."
-    told = "which is more than luck" if ahead.excludes(0) else "so the two cannot be told apart"
-    return f"{text} (95% interval {ahead.low:.1f} to {ahead.high:.1f}), {told}."
+    told = "which is more than luck" if ahead.low > 0 else "so the two cannot be told apart"
+    return f"{text} (95% interval of the means' difference {ahead.low:.1f} to {ahead.high:.1f}), {told}."
 
 
 def state_with_confirmation(experiment: Experiment) -> ExperimentState:

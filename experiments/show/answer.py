@@ -44,9 +44,9 @@ def add_answer(page: Page, experiments: Sequence[Experiment], configurations: Se
 
 def _figures(best: Configuration, trials: Sequence[Trial]) -> dict[str, str]:
     """The score of the best configuration, and what all trials have played; a fork's without what its origin did."""
-    shown = {"mean return": number(best.score)}
+    shown = {"score": number(best.score)}
     if len(best.scores) > 1:
-        shown["95% interval"] = " to ".join(number(float(end)) for end in mean_interval(best.scores))
+        shown["95% interval of mean"] = " to ".join(number(float(end)) for end in mean_interval(best.scores))
     steps, seconds = 0, 0.0
     for trial in trials:
         for row in trial.rows:

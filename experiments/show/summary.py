@@ -105,7 +105,7 @@ def seeds_in_words(trials: Sequence[Trial]) -> str:
     if len(seeds) < 2:
         return f"{text}."
     low, high = mean_interval(np.array([trial.last for trial in seeds]))
-    return f"{text}; their {RULE} is {standing.score:.1f} (95% interval {low:.1f} to {high:.1f})."
+    return f"{text}; their {RULE} is {standing.score:.1f} (95% interval of the mean {low:.1f} to {high:.1f})."
 
 
 def _remark(trial: Trial) -> str:
@@ -170,7 +170,7 @@ def _certainty(found: Lead, experiment: Experiment, mark: Callable[[str], str]) 
         return f"{compared} was {-found.points:.1f} points behind {mark(other)}, which has come to no later result."
     text = f"{compared} led {mark(other)} by {found.points:.1f} points."
     if found.seeds:
-        text += f" By their seeds that is {found.seeds.low:.1f} to {found.seeds.high:.1f} with 95%."
+        text += f" The means over their seeds differ by {found.seeds.low:.1f} to {found.seeds.high:.1f} with 95%."
     elif luck := number(found.games):
         than = "more" if found.points > found.games else "no more"
         text += f" That is {than} than the luck of the games alone, up to {luck} with 95%."

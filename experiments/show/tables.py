@@ -65,7 +65,7 @@ def configuration_table(configurations: Sequence[Configuration], labels: Sequenc
             "random seeds": with_remarks(sorted(trial.seed for trial in configuration.judged_by), configuration),
             "steps": span([trial.steps for trial in configuration.judged_by]),
             f"{RULE} of last": number(configuration.score),
-            "95% interval": _interval(configuration.scores),
+            "95% interval of mean": _interval(configuration.scores),
         }
         for configuration, label in zip(configurations, labels, strict=True)
     ]
@@ -103,7 +103,7 @@ def confirmation_table(found: Sequence[Confirmation]) -> Rows:
             "after": c.where,
             "sweep": number(c.sweep),
             "fresh seeds": number(c.fresh_score),
-            "95% interval": _interval(c.fresh),
+            "95% interval of mean": _interval(c.fresh),
             "drop": f"{c.drop:+.1f}",
             "at the end": number(c.final_score),
         }
