@@ -27,9 +27,10 @@ def test_a_drop_is_counted_at_the_iteration_where_the_sweeps_trial_ended(tmp_pat
     assert verdict([first]) == ""
     equal = verdict([first, second])  # of two seeds each: -13 and -11, so t = 4.303, standard error 2 ** 0.5
     assert equal.startswith("By the end of its fresh seeds g=")
-    assert equal.endswith("(95% interval -6.1 to 6.1), so the two cannot be told apart.")
+    assert equal.endswith("(95% interval of the means' difference -6.1 to 6.1), so the two cannot be told apart.")
     better = verdict([first, second._replace(final=second.final + 7)])
-    assert better.endswith("is best: by 7.0 points over g=0.9 (95% interval 0.9 to 13.1), which is more than luck.")
+    assert "is best: by 7.0 points over g=0.9 (95% interval of the means' difference 0.9 to 13.1), which" in better
+    assert better.endswith("which is more than luck.")
     assert "one seed does not say" in verdict([first._replace(final=first.final[:1]), second])
 
 

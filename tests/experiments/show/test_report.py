@@ -89,7 +89,7 @@ def test_what_a_forks_origin_had_is_no_part_of_its_cost_and_its_area_says_where_
     path = next(write_experiment(tmp_path, "fork", "pg", [({}, [-9.0, -8.0, -6.0], None)]).glob("0*")) / "result.json"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
     markdown = report([read_experiment(tmp_path / "fork")]).text
-    (summary,), (trial,) = table(markdown, "mean return"), table(markdown, "trial")
+    (summary,), (trial,) = table(markdown, "score"), table(markdown, "trial")
     assert (summary["training"], summary["agent steps"]) == ("4 s", "0.00 M")
     assert (trial["steps"], trial["time"], trial["area"]) == ("3000", "6 s", "-7.0 (from 1000)")
 
@@ -103,7 +103,7 @@ def test_the_report_joins_seeds_and_says_how_sure_their_mean_is(store, run_resul
     for shown, last in zip(configurations, expected, strict=True):
         assert shown["random seeds"] == "0 1 2"
         assert float(shown["mean of last"]) == pytest.approx(statistics.mean(last), abs=0.051)
-        low, high = map(float, shown["95% interval"].split(" to "))
+        low, high = map(float, shown["95% interval of mean"].split(" to "))
         half = 4.3027 * statistics.stdev(last) / 3**0.5  # by tables of Student's t
         assert (low, high) == pytest.approx((statistics.mean(last) - half, statistics.mean(last) + half), abs=0.051)
     # By hand: the workers' steps per second are 1000 times the square root of their number.
@@ -152,8 +152,8 @@ def test_the_first_screen_is_of_the_best_with_fresh_seeds_and_says_how_to_go_on(
     confirm = write_experiment(tmp_path, "sweep-confirm", "pg", again, **record)
     write_checkpoint(next(confirm.glob("00001*")), "pg", 2, 0.0, 0)
     answer = report([read_experiment(tmp_path / name) for name in ("sweep", "sweep-confirm")]).text.partition("## ")[0]
-    (numbers,) = table(answer, "mean return")
-    assert (numbers["mean return"], numbers["its seeds"], numbers["trials"]) == ("-0.5", "2", "6")
+    (numbers,) = table(answer, "score")
+    assert (numbers["score"], numbers["its seeds"], numbers["trials"]) == ("-0.5", "2", "6")
     assert "Best configuration of 4: `g=0.9 (fresh seeds)` (pg)." in answer
     assert "so the two cannot be told apart" in answer
     assert f"watch.py {display(tmp_path / 'sweep-confirm')}`" in answer

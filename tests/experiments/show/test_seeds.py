@@ -36,7 +36,10 @@ def test_the_best_configuration_is_best_by_its_mean_and_not_by_a_lucky_seed(fold
     summarise(read_experiment(folder, running=False))
     output = capsys.readouterr().out
     assert "Best configuration, by the mean of its seeds: g=0.8" in output
-    assert "returned -4.0 with seed 0, -2.0 with seed 1; their mean is -3.0 (95% interval -15.7 to 9.7)" in output
+    assert (
+        "returned -4.0 with seed 0, -2.0 with seed 1; their mean is -3.0 (95% interval of the mean -15.7 to 9.7)"
+        in output
+    )
 
 
 def test_best_prints_the_command_that_trains_all_its_seeds(folder, run_results):
@@ -50,7 +53,7 @@ def test_a_seed_that_failed_is_left_out_of_the_mean_and_said_to_be(tmp_path):
     experiment = read_experiment(write_experiment(tmp_path, "failed", "pg", trials, **RECORD))
     assert experiment.leader.numbers == [0, 1]
     first, second = configuration_table(best_configurations(experiment, 2), ["lucky", "steady"])
-    assert (first["random seeds"], first["mean of last"], first["95% interval"]) == ("0 (1 without)", "5.0", "")
+    assert (first["random seeds"], first["mean of last"], first["95% interval of mean"]) == ("0 (1 without)", "5.0", "")
     assert (second["random seeds"], second["steps"]) == ("0, 1", "2,000")
 
 
@@ -69,9 +72,9 @@ def test_the_end_of_a_sweep_speaks_of_configurations(halved):
     experiment = read_experiment(halved)
     name, play, sure, *_ = winner_lines(experiment)
     assert name == "Winner: 00002, 00003 with gamma=0.8."
-    assert "returned -9.0 with seed 0, -8.0 with seed 1; their mean is -8.5 (95% interval" in play
+    assert "returned -9.0 with seed 0, -8.0 with seed 1; their mean is -8.5 (95% interval of the mean" in play
     assert "3 configurations were last compared, at 2 iterations, it led 00000, 00001 by 2.0 points" in sure
-    assert "By their seeds that is 2.0 to 2.0 with 95%" in sure
+    assert "The means over their seeds differ by 2.0 to 2.0 with 95%" in sure
     assert lead(experiment).seeds.value == 2.0
     (row,) = rung_table(experiment)
     assert list(row.values()) == ["2", "1 of 3", "-17.5", "-17.5", "-19.5", "00002, 00003"]
