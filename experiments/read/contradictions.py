@@ -107,10 +107,15 @@ def _settings(experiment: Experiment) -> Iterator[str]:
 def _row_at(trial: Trial, time_attr: str, at: float) -> dict[str, Any] | None:
     """The row with which a trial came to a rung, or at which its end was before; None if it did not, or began there."""
     rows = trial.rows
-    step = 1 if time_attr == "training_iteration" else rows[0].get("timesteps_this_iter", 0) if rows else 0
-    if not rows or rows[0][time_attr] - step >= at:
+    if not rows:
         return None
-    return next((row for row in rows if row[time_attr] >= at), rows[-1] if rows[-1].get("done") else None)
+    step = 1 if time_attr == "training_iteration" else rows[0].get("timesteps_this_iter", 0)
+    if rows[0][time_attr] - step >= at:
+        return None
+    for row in rows:
+        if row[time_attr] >= at:
+            return row
+    return rows[-1] if trial.has_ended else None
 
 
 def _rungs(experiment: Experiment) -> Iterator[str]:
@@ -125,7 +130,7 @@ def _rungs(experiment: Experiment) -> Iterator[str]:
             score, row = decision.scored.get(trial.number), _row_at(trial, spec.budget.time_attr, at)
             if row is None or dropped(decisions[:index], trial.number):
                 continue
-            without = score is None and (row.get("diverged") or trial.failed)
+            without = score is None and (row.get("diverged") or trial.facts.broke)
             if score != score_of(row) and not without:
                 yield f"{trial.name}: {DECISIONS} has a score of {score} at {at}, {RESULTS} {score_of(row)}"
 

@@ -90,6 +90,13 @@ class Experiment:
         """The standings where several configurations were last compared, the best first; empty if they never were."""
         return last_compared(self.standings, self.trials, self.spec, self.decisions) if self.standings else []
 
+    def decision_at(self, at: int | None) -> Decision | None:
+        """What was decided at a rung; None if nothing was decided there."""
+        for decision in self.decisions:
+            if decision.at == at:
+                return decision
+        return None
+
     @property
     def leader(self) -> Standing | None:
         """The best configuration; None without results."""
@@ -126,7 +133,7 @@ def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
     records = Records(spec, read_decisions(folder), read_exchanges(folder))
     trials = []
     for index, (key, path) in enumerate(folders.trial_folders(folder).items()):
-        number = int(key) if spec.command else index
+        number = int(key) if spec.is_ours else index
         trials.append(read_trial(path, number, records, statuses.get(key), running))
     return Experiment(folder, spec, trials, running, records.decisions, records.exchanges, read_winner(folder))
 

@@ -12,13 +12,12 @@ from experiments.read.configurations import Configuration, best_configurations, 
 from experiments.read.experiments import Experiment, read_experiment
 from experiments.read.standings import Standing
 from experiments.read.states import ExperimentState
-from experiments.read.statistics import Estimate, difference
+from experiments.read.statistics import Estimate, difference, welch_half
 from experiments.read.trial import Trial
 from experiments.read.windows import millions
-from experiments.record.decisions import over_seeds
+from experiments.record.decisions import Spread, over_seeds, spread
 from experiments.record.folders import RECORD
 from trainables.checks import ConfigError
-from trainables.saved import Checkpoint
 from trainables.texts import counted
 
 SUFFIX = "-confirm"  # what the confirmation's name adds to its sweep's
@@ -61,7 +60,7 @@ def _by_seeds(experiment: Experiment, best: Standing, second: Standing) -> Estim
 
 def _scores_by_seed(experiment: Experiment, standing: Standing) -> dict[int, float]:
     """The scores by which a configuration was compared, by random seed."""
-    decision = next((each for each in experiment.decisions if each.at == standing.at), None)
+    decision = experiment.decision_at(standing.at)
     found = {}
     for trial in sorted(standing.trials, key=lambda trial: trial.seed):
         found[trial.seed] = decision.scored[trial.number] if decision else trial.last
@@ -70,23 +69,23 @@ def _scores_by_seed(experiment: Experiment, standing: Standing) -> dict[int, flo
 
 def _by_games(experiment: Experiment, best: Standing, second: Standing) -> float:
     """Half of Welch's interval of the difference of two trials' mean returns, by the games of each; NaN if unknown."""
-    time_attr = experiment.spec.budget.time_attr
-    ours, theirs = (_returns(standing, time_attr) for standing in (best, second))
-    if min(len(ours), len(theirs)) < 2:
+    ours, theirs = _spread(experiment, best), _spread(experiment, second)
+    if not ours or not theirs or min(ours.games, theirs.games) < 2:
         return math.nan
-    found = difference(theirs, ours, paired=False)
-    return (found.high - found.low) / 2 or math.nan  # games that all return the same say nothing of luck
+    return welch_half(ours, theirs) or math.nan  # games that all return the same say nothing of luck
 
 
-def _returns(standing: Standing, time_attr: str) -> np.ndarray:
-    """Returns of the games behind a trial's score (n,): those of its kept checkpoint that is nearest to there."""
+def _spread(experiment: Experiment, standing: Standing) -> Spread | None:
+    """How much the games behind a trial's score differ: as the rung's decision says, or the trial's newest checkpoint.
+
+    None if neither is known.
+    """
     (trial,) = standing.trials[:1]
-
-    def distance(checkpoint: Checkpoint) -> float:
-        return abs(checkpoint.counters[time_attr] - (standing.at or 0))
-
-    nearest = min(trial.checkpoints.usable, key=distance, default=None)
-    return np.array(nearest.state.episodes.scored_returns if nearest else [])
+    decision = experiment.decision_at(standing.at)
+    if decision:
+        return decision.spread_of(trial.number)
+    newest = trial.checkpoints.newest
+    return spread(newest.state.episodes.scored_returns) if newest else None
 
 
 class Confirmation(NamedTuple):

@@ -152,7 +152,7 @@ def _other_setting(trial: Trial, state: State) -> str | None:
 
 def _missing(trial: Trial, have: set[int], every: int) -> list[str]:
     """The first checkpoint that should be there, where all are kept; a trial may have ended before its last one."""
-    last = trial.iterations if trial.finished else trial.iterations - 1
+    last = trial.iterations if trial.facts.used_up else trial.iterations - 1
     first = min((row["training_iteration"] for row in trial.rows), default=1)
     due = range(-(-first // every) * every, last + 1, every) if every else ()
     lacking = [iteration for iteration in due if iteration not in have]

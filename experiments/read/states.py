@@ -38,17 +38,26 @@ def fell(state: str) -> Literal["diverged", "failed"] | None:
 
 
 class Facts(NamedTuple):
-    """All that decides a trial's state."""
+    """All that decides a trial's state: what happened, of which the table makes a verdict.
 
-    broke: bool  # an error ended it, and it has not gone on since
+    So who asks what happened (whether there can be a last checkpoint, or why a score is missing) asks the facts, and
+    whoever asks what that is worth asks the state.
+    """
+
+    broke: bool  # an error ended it, and it has not gone on since; the verdict on that is ``failed``
     over: bool  # it came to an end, be it that of its budget or an earlier one
     diverged: bool  # by its last result
-    share: float  # of its budget that it has used up; 1 for all
+    share: float  # of its budget that it has used up, 1 for all; see ``tunes_own`` for what stands for a foreign one's
     dropped: bool  # others went on at a rung, and it did not
     running: bool  # a program runs the experiment
     status: str | None  # what Tune calls the trial, or called it last
     began: bool  # it has results
     time_is_up: bool  # the sweep's time budget ended the experiment
+
+    @property
+    def used_up(self) -> bool:
+        """Whether its whole budget is used up, and its last policy saved."""
+        return self.over and self.share == 1
 
 
 def state_of(facts: Facts) -> State:
@@ -56,7 +65,7 @@ def state_of(facts: Facts) -> State:
     cases = (
         (State.FAILED, facts.broke),
         (State.DIVERGED, facts.over and facts.diverged),
-        (State.FINISHED, facts.over and facts.share == 1),
+        (State.FINISHED, facts.used_up),
         (State.STOPPED, facts.over or facts.dropped),
         (State.WAITING, facts.running and facts.status == PENDING and not facts.began),
         (State.WAITING, facts.running and facts.status == PAUSED and not facts.began),
@@ -71,7 +80,7 @@ def state_of(facts: Facts) -> State:
 
 
 class HasState:
-    """What its state says of a trial."""
+    """What its state says of a trial. ``SAYS`` in tests/experiments/read/test_states.py has all of it as a table."""
 
     @property
     def facts(self) -> Facts:
@@ -167,7 +176,8 @@ def facts_of(number: int, rows: Sequence[Mapping[str, Any]], records: Records, t
 def _broke(last: Mapping[str, Any], traces: Traces, dropped: bool, score: float | None) -> bool:
     """Whether an error ended the trial: ``error.txt`` stays where a trial failed once and then went on.
 
-    At the rung where it was ``dropped`` a trial that had failed has no score.
+    At the rung where it was ``dropped`` a trial that had failed has no score. One whose seeds all diverged has none
+    either, and its last row says that it is done.
     """
     if not traces.error or last.get("done"):
         return False
@@ -184,7 +194,7 @@ def _over(rows: Sequence[Mapping[str, Any]], spec: ExperimentSpec, traces: Trace
     last row. A trial that diverged ends anyway. Tune's word counts for a Tuner of somebody's own alone: of our trials
     Tune calls those "terminated", too, that a time budget ended, with which --resume goes on.
     """
-    if not spec.command:
+    if not spec.is_ours:
         return traces.status in (TERMINATED, ERROR)
     if not rows or not rows[-1].get("done"):
         return False

@@ -24,6 +24,7 @@ import scipy  # whose parts are loaded as they are first named
 
 from experiments.read.configurations import Configuration
 from experiments.read.trial import Trial
+from experiments.record.decisions import Spread
 
 CONFIDENCE = 0.95
 POWER = 0.8  # probability with which as many seeds as ``seeds_to_tell`` says would show a difference that is there
@@ -72,6 +73,19 @@ def difference(
             test = scipy.stats.ttest_ind(second, first, equal_var=False, trim=trim)
             found = test.confidence_interval(confidence)
     return Estimate(value, value, value) if math.isnan(found.low) else Estimate(value, *map(float, found))
+
+
+def welch_half(first: Spread, second: Spread, confidence: float = CONFIDENCE) -> float:
+    """Half of Welch's (1947) interval of the difference of two means, each of two games or more.
+
+    With v = deviation^2 / games of each it is t sqrt(v_1 + v_2), where t has (v_1 + v_2)^2 / (v_1^2 / (games_1 - 1) +
+    v_2^2 / (games_2 - 1)) degrees of freedom. 0 if neither deviates.
+    """
+    v_1, v_2 = first.deviation**2 / first.games, second.deviation**2 / second.games
+    if v_1 + v_2 == 0:
+        return 0.0
+    freedom = (v_1 + v_2) ** 2 / (v_1**2 / (first.games - 1) + v_2**2 / (second.games - 1))
+    return float(scipy.stats.t.ppf((1 + confidence) / 2, freedom) * math.sqrt(v_1 + v_2))
 
 
 def _require_scores(first: np.ndarray, second: np.ndarray) -> None:

@@ -177,7 +177,7 @@ def _config(folder: Path, spec: ExperimentSpec, number: int) -> dict[str, Any]:
     Empty where it is damaged, and nobody planned the trial. Raises ConfigError for impossible settings.
     """
     try:
-        config = spec.configs[number] if not spec.command else read_model(folder / PARAMS, Settings)
+        config = spec.configs[number] if not spec.is_ours else read_model(folder / PARAMS, Settings)
     except ConfigError:
         if number >= len(spec.configs):
             return {}

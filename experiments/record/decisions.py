@@ -7,6 +7,7 @@ population based training (``exchanges.json``), and how the winner played (``win
 import itertools
 import json
 import math
+import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,18 @@ from experiments.record.models import Count, Model, read_model
 from trainables.files import replace_text
 
 
+class Spread(Model):
+    """How much the games behind a score differ, from which the luck of the games follows."""
+
+    games: Count
+    deviation: float  # standard deviation of their returns, in points; 0 of a single one
+
+
+def spread(returns: Sequence[float]) -> Spread:
+    """That of some games' returns (n,)."""
+    return Spread(games=len(returns), deviation=statistics.stdev(returns) if len(returns) > 1 else 0.0)
+
+
 class Decision(Model):
     """What was decided at a rung of successive halving."""
 
@@ -26,9 +39,12 @@ class Decision(Model):
     scores: list[float | None]  # of each trial there; None if it was stopped before, failed, or all its seeds diverged
     kept: list[Count]  # the trials that go on, the best first
     rule: str | None = None  # by which they were chosen: RULE as it was then; None in files that are older than it
+    spreads: list[Spread | None] | None = None  # of each trial's games; None in older files, or where it is not known
 
     @model_validator(mode="after")
     def _require_scores(self) -> Self:
+        if self.spreads is not None and len(self.spreads) != len(self.scores):
+            raise ValueError(f"{len(self.spreads)} spreads stand beside {len(self.scores)} scores")
         if not self.kept or any(number >= len(self.scores) or self.scores[number] is None for number in self.kept):
             raise ValueError(f"kept={self.kept} are no trials with a score")
         return self
@@ -37,6 +53,10 @@ class Decision(Model):
     def scored(self) -> dict[int, float]:
         """The scores of the trials that have one, by number."""
         return scored(self.scores)
+
+    def spread_of(self, number: int) -> Spread | None:
+        """How much the games behind a trial's score differ; None if that is not known."""
+        return self.spreads[number] if self.spreads else None
 
 
 def scored(scores: Sequence[float | None]) -> dict[int, float]:
@@ -168,15 +188,21 @@ def ranking(scores: Mapping[int, float], configurations: Iterable[Sequence[int]]
     return sorted(found, key=lambda each: each.score, reverse=True)
 
 
-def decide(at: int, scores: Sequence[float | None], configurations: Sequence[Sequence[int]], count: int) -> Decision:
+def decide(
+    at: int,
+    scores: Sequence[float | None],
+    configurations: Sequence[Sequence[int]],
+    count: int,
+    spreads: Sequence[Spread | None] | None = None,
+) -> Decision:
     """What a rung decides: the best ``count`` of the configurations go on, with those of their seeds that have a score.
 
-    Raises ValueError if no trial has one.
+    ``spreads`` are written down beside the scores, and decide nothing. Raises ValueError if no trial has a score.
     """
     kept = []
     for each in ranking(scored(scores), configurations)[:count]:
         kept += each.trials
-    return Decision(at=at, scores=[*scores], kept=kept, rule=RULE)
+    return Decision(at=at, scores=[*scores], kept=kept, rule=RULE, spreads=[*spreads] if spreads else None)
 
 
 def went_on(decision: Decision, configurations: Iterable[Sequence[int]]) -> list[Ranked]:

@@ -60,7 +60,7 @@ class ExperimentSpec(Model):
     """``experiment.json``."""
 
     learner: str
-    command: list[str]  # the program's file name and its arguments as typed
+    command: list[str]  # the program's file name and its arguments as typed; empty where a foreign Tuner began it
     iterations: Count | None = None  # of a trial that is not stopped early; None if steps alone are counted
     timesteps: Count | None = None  # agent steps of such a trial; None if iterations are counted
     swept: list[str]  # settings that differ between trials, and so appear in their names
@@ -135,6 +135,11 @@ class ExperimentSpec(Model):
         if source and ran_with[-1:] != [sha256 := sha256_of(source)]:
             changes["learner_sha256"] = [*ran_with, sha256]
         return self.but(**changes)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether a program of ours began it, and no ``tune.Tuner`` of somebody's own."""
+        return bool(self.command)
 
     @property
     def budget(self) -> Budget:

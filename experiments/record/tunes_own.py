@@ -17,8 +17,10 @@ LEARNERS: dict[str, tuple[str, type[Config]]] = {"PongPG": ("pg", PGConfig), "Po
 def entries(folder: Path) -> dict[str, Any]:
     """What ``experiment.json`` would say, as far as the trials' files tell.
 
-    Its budget is the most iterations that a trial has made. Raises ConfigError if a setting is impossible, or if there
-    are trials of both learners.
+    Nobody knows its budget: the most iterations that a trial has made stand for it, so that of trials that Tune
+    terminated these are finished, and the others were stopped.
+
+    Raises ConfigError if a setting is impossible, or if there are trials of both learners.
     """
     trials = trial_folders(folder).values()
     kinds = {match[1] for path in trials if (match := TUNE_TRIAL.fullmatch(path.name))}

@@ -106,8 +106,8 @@ class Draft:
         """Where the budget ends a trial, in the budget's unit."""
         return self.budget.limits[self.budget.time_attr]
 
-    def standing(self, rung: int) -> list[float]:
-        """Where each trial stands as it waits at a rung, in the budget's unit: after whole iterations."""
+    def steps_at(self, rung: int) -> list[float]:
+        """How far each trial is as it waits at a rung, in the budget's unit: after whole iterations."""
         budget, found = self.budget, []
         rows = [start.counters for start in self.starts] or [{}] * len(self.configs)
         for config, row in zip(self.configs, rows, strict=True):
@@ -124,8 +124,8 @@ class Draft:
         """Where halving compares trials. A fork's rungs lie beyond its furthest trial's start."""
         if not SCHEDULERS[self.scheduler].has_rungs:
             return None
-        start = min(round(max(self.standing(0))), self._limit - 1)
-        return reachable(rungs(len(self.configurations), self._limit, start), self.standing)
+        start = min(round(max(self.steps_at(0))), self._limit - 1)
+        return reachable(rungs(len(self.configurations), self._limit, start), self.steps_at)
 
     @functools.cached_property
     def rounds(self) -> list[Round]:
@@ -137,9 +137,9 @@ class Draft:
             seeds = max(map(len, self.configurations))
             capacity = Capacity.of(self.learner, self.configs[0], self.resources, seeds, self.max_concurrent)
         steps = capacity.iteration_steps if self.budget.unit == "iterations" else 1
-        at = [fmean(self.standing(rung)) for rung in [0, *self.rungs]]
+        at = [fmean(self.steps_at(rung)) for rung in [0, *self.rungs]]
         played = capacity.rounds(len(self.configurations), [each * steps for each in at])
-        last = round(max(self.standing(self._limit)))  # before the last rung if the other limit ends all trials
+        last = round(max(self.steps_at(self._limit)))  # before the last rung if the other limit ends all trials
         begin, found = round(at[0]), []
         for each, end in zip(played, self.rungs, strict=True):
             found.append(each._replace(begin=begin, end=min(end, last)))

@@ -20,12 +20,22 @@ from experiments.plan.capacity import trials_of_round
 from experiments.plan.learners import Learner
 from experiments.read.restored import RestoredTrial
 from experiments.read.states import State
-from experiments.record.decisions import decide, dropped, read_decisions, went_on, with_diverged, write_decisions
+from experiments.record.decisions import (
+    Spread,
+    decide,
+    dropped,
+    read_decisions,
+    spread,
+    went_on,
+    with_diverged,
+    write_decisions,
+)
 from experiments.record.spec import ExperimentSpec
 from experiments.run.lending import Lending
 from experiments.run.ray_session import cluster_resources
 from experiments.run.rounds import Rounds, playing
 from experiments.run.tune_trials import state_now, trial_number
+from trainables.checkpoints import CheckpointError, load_state
 from trainables.metrics import METRIC, score_of
 
 
@@ -79,7 +89,9 @@ class Halving(Rounds):
         trials = {int(trial_number(trial)): trial for trial in tune_controller.get_trials()}
         configurations = self.spec.configurations
         count = trials_of_round(len(configurations), len(self._decisions) + 1)
-        decision = decide(self._rungs[len(self._decisions)], self._scores(trials), configurations, count)
+        scores = self._scores(trials)
+        spreads = [_spread(trials[index]) if scores[index] is not None else None for index in range(len(scores))]
+        decision = decide(self._rungs[len(self._decisions)], scores, configurations, count, spreads)
         self._decisions.append(decision)
         self.write_down(write_decisions, self._decisions)
         kept = {*decision.kept}
@@ -117,3 +129,18 @@ class Halving(Rounds):
         """Of so many more steps at the pace so far of all trials together; 0 if nothing was played yet."""
         played = self._steps(trials) - self._steps_before
         return steps * (time.monotonic() - self._measured_since) / played if played else 0.0
+
+
+def _spread(trial: Trial) -> Spread | None:
+    """How much the games behind a trial's score differ, as its newest checkpoint has them; None if that is unreadable.
+
+    Where it lies at a URI it is fetched.
+    """
+    newest = trial.latest_checkpoint_result
+    if not newest or not newest.checkpoint:
+        return None
+    try:
+        with newest.checkpoint.as_directory() as folder:
+            return spread(load_state(Path(folder)).episodes.scored_returns)
+    except (CheckpointError, OSError):
+        return None

@@ -49,7 +49,7 @@ def origin(experiment: Experiment) -> str:
         kept = enumerate(spec.learner_sha256, 1)
         files = [f"{code(f'learner-{index}.py')}, SHA-256 {code(sha256)}" for index, sha256 in kept]
         lines.insert(2, f"- Code of {code(experiment.learner)}: {'; then '.join(files)}")
-    command = first_command(spec) if spec.command else f"tune.Tuner.restore({display(experiment.folder)!r}, ...)"
+    command = first_command(spec) if spec.is_ours else f"tune.Tuner.restore({display(experiment.folder)!r}, ...)"
     if spec.confirms:  # whose command is its sweep's, which may have been without a confirmation
         best = max(1, len(experiment.trials) // len(seeds))
         command = confirm_command(experiment.folder.with_name(spec.confirms), spec, best, len(seeds))

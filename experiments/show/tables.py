@@ -114,7 +114,7 @@ def confirmation_table(found: Sequence[Confirmation]) -> Rows:
 def rung_table(experiment: Experiment) -> Rows:
     """Each decision: how many were compared, how many went on, and the returns on both sides of the cut.
 
-    Of configurations with several seeds these are means, and counts are of configurations.
+    Of configurations with several seeds these are the scores over them, and counts are of configurations.
     """
     rows, spec = [], experiment.spec
     for decision in experiment.decisions:

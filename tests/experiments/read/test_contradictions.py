@@ -182,7 +182,7 @@ def test_an_exchange_is_that_of_its_scores_and_the_sweeps_seed(entries, line, po
 
 
 @pytest.mark.parametrize(
-    ("rule", "said"), [("median", "by the rule 'median'"), (None, "by a rule that it does not name")]
+    ("rule", "said"), [("another", "by the rule 'another'"), (None, "by a rule that it does not name")]
 )
 def test_decisions_by_another_rule_are_no_contradiction_and_said_to_be_unchecked(
     rule, said, halved, population, tmp_path

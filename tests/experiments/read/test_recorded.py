@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 
+from experiments.read import states
 from experiments.read.contradictions import contradictions
 from experiments.read.experiments import read_experiment
 from experiments.read.recorded import NOT_COMPARED, compare_arrays, compare_rows, recorded
 from experiments.read.restored import restore
+from experiments.read.states import State, state_of
+from experiments.record.decisions import RULE, Decision, write_decisions
 from tests.helpers.written_experiments import forget, write_experiment, write_policies
 from trainables.checks import ConfigError
 from trainables.config import PGConfig
@@ -54,6 +57,30 @@ def test_the_row_of_a_trial_that_diverged_has_the_worst_return_and_its_checkpoin
         rows.write_text(text)
         experiment = read_experiment(folder)
         assert len(recorded(experiment, experiment.trials[0]).wrong) == wrong
+
+
+def test_what_a_failure_is_worth_changes_nothing_that_must_be_there(tmp_path, monkeypatch):
+    """If a trial that failed late counted as finished, its score and its last checkpoint would still not be there."""
+    curves = [([-20.0] * 2, "boom"), ([-20.0] * 3, None)]
+    trials = [({"seed": seed}, curve, ending) for seed, (curve, ending) in enumerate(curves)]
+    record = {"scheduler": "halving", "rungs": [2, 3], "iterations": 3, "keep_checkpoints": 0, "ended": "all done"}
+    folder = write_experiment(tmp_path, "late", "pg", trials, **record)
+    write_decisions(folder, [Decision(at=2, scores=[None, -20.0], kept=[1], rule=RULE)])
+    for number, saved in ((0, 1), (1, 3)):
+        (rows,) = folder.glob(f"{number:05d}*/result.json")
+        rows.write_text(rows.read_text().replace('"done"', '"episodes_total": 0, "done"'))
+        write_policies(rows.parent, "pg", dict.fromkeys(range(1, saved + 1), -20.0))
+    decided = state_of
+
+    def late_is_finished(facts):
+        return State.FINISHED if facts.broke and facts.share > 0.5 else decided(facts)
+
+    for rule, state in ((decided, State.FAILED), (late_is_finished, State.FINISHED)):
+        monkeypatch.setattr(states, "state_of", rule)
+        experiment = read_experiment(folder, running=False)
+        assert experiment.trials[0].state == state
+        assert contradictions(experiment) == []
+        assert [recorded(experiment, trial).wrong for trial in experiment.trials] == [[], []]
 
 
 FILES = ("experiment.json", "params.json", "state.json")

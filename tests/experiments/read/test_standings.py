@@ -4,7 +4,7 @@ import pytest
 
 from experiments.read.experiments import read_experiment
 from experiments.read.luck import lead
-from experiments.record.decisions import Decision, write_decisions
+from experiments.record.decisions import Decision, spread, write_decisions
 from experiments.show.summary import ending, seeds_in_words, winner_lines
 from tests.helpers.trials import edited_state
 from tests.helpers.written_experiments import write_checkpoint, write_experiment
@@ -70,13 +70,24 @@ def test_trials_that_drew_the_same_settings_are_compared_at_a_rung_as_halving_di
 def test_the_luck_of_the_games_is_that_of_each_sides_own_games_by_students_t(tmp_path, ours, theirs, said):
     """Welch's interval: with 9 degrees of freedom 2.262 times the standard error, which is 1.054 / 10 ** 0.5."""
     trials = [({"seed": 0}, [-20, -13.0, -12.0, -11.0], None), ({"seed": 1}, [-20, -14.0], "running")]
-    folder = write_halved(tmp_path, trials, Decision(at=2, scores=[-13.0, -14.0], kept=[0]))
-    for name, returns in (("00000_seed=0", ours), ("00001_seed=1", theirs)):
-        with edited_state(write_checkpoint(folder / name, "pg", 2, -14.0, 1)) as state:
-            state["episodes"] |= {"recent_returns": returns, "recent_ends": [1000] * len(returns)}
+    decision = Decision(at=2, scores=[-13.0, -14.0], kept=[0], spreads=[spread(ours), spread(theirs)])
+    folder = write_halved(tmp_path, trials, decision)
+    with edited_state(write_checkpoint(folder / "00000_seed=0", "pg", 4, -11.0, 1)) as state:
+        state["episodes"] |= {"recent_returns": [-1.0, -21.0] * 5, "recent_ends": [1000] * 10}  # later, and no matter
     sure = next(line for line in winner_lines(read_experiment(folder)) if line.startswith("How sure"))
     assert "it led 00001_seed=1 by 1.0 points. " in sure
     assert (said in sure) if said else ("luck of the games" not in sure)
+
+
+def test_a_rung_that_does_not_say_how_much_games_differed_names_no_luck(tmp_path):
+    trials = [({"seed": 0}, [-20, -13.0, -12.0], None), ({"seed": 1}, [-20, -14.0], "running")]
+    folder = write_halved(tmp_path, trials, Decision(at=2, scores=[-13.0, -14.0], kept=[0]))
+    for name in ("00000_seed=0", "00001_seed=1"):
+        with edited_state(write_checkpoint(folder / name, "pg", 2, -13.0, 1)) as state:
+            state["episodes"] |= {"recent_returns": [-12.0, -14.0] * 5, "recent_ends": [1000] * 10}
+    sure = next(line for line in winner_lines(read_experiment(folder)) if line.startswith("How sure"))
+    assert "it led 00001_seed=1 by 1.0 points. " in sure
+    assert "luck of the games" not in sure
 
 
 def test_before_a_game_has_ended_no_return_is_named(tmp_path):

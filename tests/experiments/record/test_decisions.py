@@ -91,7 +91,7 @@ def test_the_score_of_a_configuration_is_the_mean_of_the_seeds_that_arrived():
     ]
     assert [over_seeds([score]) for score in (0.1, 0.2, 0.7)] == [0.1, 0.2, 0.7], "of one seed to the last bit"
     assert over_seeds([0.1, 0.2, 0.7]) == over_seeds([0.7, 0.1, 0.2]), "in whatever order"
-    assert over_seeds([None, 2.0, 4.0]) == 3.0
+    assert over_seeds([None, 2.0, 3.0, 7.0]) == 4.0
     assert over_seeds([None]) is None
 
 

@@ -13,7 +13,7 @@ from experiments.ask.budget import Budget
 from experiments.plan.learners import PG, TRPO
 from experiments.read.contradictions import contradictions
 from experiments.read.experiments import read_experiment
-from experiments.record.decisions import RULE, read_decisions
+from experiments.record.decisions import RULE, read_decisions, spread
 from experiments.record.spec import ExperimentSpec
 from experiments.run import lifecycle
 from experiments.run.continuation import continuation
@@ -48,6 +48,9 @@ def test_one_of_three_goes_on_and_the_others_are_stopped(halved):
     scores = [rows(trial)[1]["episode_score"] for trial in trial_folders(halved)]
     assert (decision.at, decision.scores, decision.rule) == (2, scores, RULE)
     assert scores[winner] == max(scores)
+    for trial in read_experiment(halved).trials:
+        there = next(each for each in trial.checkpoints.usable if each.iteration == 2)
+        assert decision.spread_of(trial.number) == spread(there.state.episodes.scored_returns)
     assert contradictions(read_experiment(halved, running=False)) == []
     assert [iterations(trial)[-1] for trial in trial_folders(halved)] == [4 if i == winner else 2 for i in range(3)]
     experiment = read_experiment(halved)

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.read.configurations import best_configurations
 from experiments.read.experiments import read_experiment
-from experiments.record.decisions import Decision, WinnerGames, read_winner, write_decisions, write_winner
+from experiments.record.decisions import Decision, WinnerGames, read_winner, spread, write_decisions, write_winner
 from experiments.show.page import Page, publish
 from experiments.show.report import report
 from experiments.show.summary import summarise, winner_lines
@@ -26,7 +26,8 @@ def halved(tmp_path):
     trials.append(({"gamma": 0.98, "seed": 2}, [-20, -19], "running"))
     record = {"scheduler": "halving", "rungs": [2, 10], "swept": ["seed"], "iterations": 10}
     folder = write_experiment(tmp_path / "results", "halved", "pg", trials, **record)
-    write_decisions(folder, [Decision(at=2, scores=[-15.0, -12.0, -19.0], kept=[1])])
+    spreads = [spread([-16.0, -14.0] * 50), spread([-12.0] * 100), None]
+    write_decisions(folder, [Decision(at=2, scores=[-15.0, -12.0, -19.0], kept=[1], spreads=spreads)])
     result = folder / "00001_seed=1" / "result.json"
     rows = [json.loads(line) for line in result.read_text().splitlines()]
     rows[-1] |= GREEDY | {"eval/iteration": 2}
