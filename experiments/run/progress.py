@@ -1,19 +1,18 @@
 """What the user sees while an experiment runs: a table of its trials, and how much time is left."""
 
+import bisect
 import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ray.tune.experiment import Trial
 from ray.tune.progress_reporter import TrialProgressCallback
 from rich.console import Console, Group
-from rich.control import Control
 from rich.live import Live
 from rich.progress_bar import ProgressBar
-from rich.segment import ControlType, Segment
 from rich.table import Table
 
 from experiments.ask.budget import duration
@@ -29,8 +28,19 @@ from trainables.texts import counted
 PLAIN_INTERVAL_S = 10.0
 """Seconds between status lines where there is no terminal to redraw."""
 
+LIVE_INTERVAL_S = 0.5
+"""Seconds between two frames of the live table."""
+
 COLUMNS = 78
 """Of a table with all columns that it has at 80; with less, the speed goes first, and then the bar."""
+
+BAR_COLUMNS = 9  # fewer than COLUMNS that a table without the speed, but with the bar, can do with
+
+NAME_COLUMNS = 40  # more than COLUMNS from which on trials are called by their names, if all of these fit
+
+WORKER_COLUMNS = 20  # more than COLUMNS that the number of workers needs
+
+OTHER_LINES = 5  # of a frame beside its trials: header, the rest in words, and a status that may wrap
 
 
 class Progress(TrialProgressCallback):
@@ -41,13 +51,14 @@ class Progress(TrialProgressCallback):
 
     def __init__(self, spec: ExperimentSpec, planned_s: float | None = None) -> None:
         super().__init__()
-        self.budget, self.time_budget_s, self._rungs = spec.budget, spec.time_budget_s or math.inf, spec.rungs
+        self._spec, self._planned_s = spec, planned_s
+        self._time_attr = spec.budget.time_attr
+        self._limit = spec.budget.limits[self._time_attr]
+        self._rungs = spec.rungs or []
         self._unit = "step" if spec.timesteps else "iteration"
-        self._configurations, self._planned_s = spec.configurations, planned_s
         self._live: Live | None = None
         self._start = self._printed = 0.0
         self._restored: float | None = None  # what of all budgets a resumed experiment had used up when it went on
-        self._drawn: list[int] = []  # widths of the lines on the terminal
 
     def setup(self, stop: Any = None, num_samples: Any = None, total_num_samples: Any = None, **info: Any) -> None:
         self._start = self._printed = time.monotonic()
@@ -62,139 +73,167 @@ class Progress(TrialProgressCallback):
     def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
         now = time.monotonic()
         if self._restored is None:
-            self._restored = sum(map(self._share, trials))
-        if now - self._printed < (0.5 if self._live else PLAIN_INTERVAL_S):
+            self._restored = self._played(trials)
+        if now - self._printed < (LIVE_INTERVAL_S if self._live else PLAIN_INTERVAL_S):
             return
         self._printed = now
         if self._live:
-            self._draw(self._live, trials)
+            self._live.update(self._frame(trials, self._live.console), refresh=True)
         else:
             print(self._status(trials), flush=True)
 
     def on_experiment_end(self, trials: list[Trial], **info: Any) -> None:
         """Take the live table away: what it showed last is in the summary, too."""
         if self._live:
-            self._erase_wrapped(self._live.console)
             self._live.stop()
             self._live = None
 
-    def _draw(self, live: Live, trials: list[Trial]) -> None:
-        frame = self._table(trials, live.console)
-        self._erase_wrapped(live.console)
-        self._drawn = [Segment.get_line_length(line) for line in live.console.render_lines(frame, pad=False)]
-        live.update(frame, refresh=True)
-
-    def _erase_wrapped(self, console: Console) -> None:
-        """Erase the lines that a window made narrower has wrapped, of which rich knows nothing."""
-        wrapped = sum(max(0, width - 1) // console.width for width in self._drawn)
-        if wrapped:
-            line = ((ControlType.ERASE_IN_LINE, 2), (ControlType.CURSOR_UP, 1))
-            console.control(Control(ControlType.CARRIAGE_RETURN, *line * wrapped))
-
-    def _status(self, trials: list[Trial]) -> str:
+    def _status(self, trials: Sequence[Trial]) -> str:
         """``40 s: 2 running, 4 waiting | best -19.5 (00001) | at most 7 min left``."""
         elapsed = time.monotonic() - self._start
         parts = [f"{duration(elapsed)}: {self._counts(trials)}"]
-        if best := self._best(trials):
-            score = f"{best.score:.1f}"
-            steps = counted(self._done(trials[0]), self._unit)
-            parts.append(f"best {score} ({in_words(best.trials)})" if trials[1:] else f"return {score}, {steps}")
-        if (left := self._left(trials)) is not None:
+        best = self._best(trials)
+        if best and len(trials) > 1:
+            parts.append(f"best {best.score:.1f} ({in_words(best.trials)})")
+        elif best:
+            parts.append(f"return {best.score:.1f}, {counted(self._done(trials[0]), self._unit)}")
+        left = self._seconds_left(trials)
+        if left is not None:
             parts.append(f"at most {duration(left)} left")
         elif self._planned_s:
             parts.append(f"about {duration(max(0.0, self._planned_s - elapsed))} left")
         return " | ".join(parts)
-
-    def _best(self, trials: list[Trial]) -> Ranked | None:
-        """The configuration that leads by its latest scores, under halving of those that still play."""
-        scored = [trial for trial in trials if METRIC in trial.last_result]
-        racing = [trial for trial in scored if not trial.is_finished()] if self._rungs else []
-        scores = {int(trial_number(trial)): score_of(trial.last_result) for trial in racing or scored}
-        return next(iter(ranking(scores, self._configurations)), None)
-
-    def _left(self, trials: list[Trial]) -> float | None:
-        """Seconds at the pace so far, or until the time budget is spent; None before this program's first result."""
-        elapsed = time.monotonic() - self._start
-        left = self._shares_left(trials)
-        played = sum(map(self._share, trials)) - (self._restored or 0)
-        return max(0.0, min(elapsed * left / played, self.time_budget_s - elapsed)) if played else None
-
-    def _shares_left(self, trials: list[Trial]) -> float:
-        """What is still to play, in budgets of a trial, if no trial is stopped early but at the rungs of halving."""
-        alive = [trial for trial in trials if not trial.is_finished()]
-        if not self._rungs or not alive:
-            return sum(1 - self._share(trial) for trial in alive)
-        now, counts = self._round(trials)
-        ends = [rung / self._rungs[-1] for rung in self._rungs]
-        later = sum(counts[round_] * (ends[round_] - ends[round_ - 1]) for round_ in range(now + 1, len(ends)))
-        return sum(max(0.0, ends[now] - self._share(trial)) for trial in alive) + later
-
-    def _round(self, trials: list[Trial]) -> tuple[int, list[float]]:
-        """The present round of halving, counted from 0, and how many trials play in each."""
-        alive, each = sum(not trial.is_finished() for trial in trials), len(trials) / len(self._configurations)
-        counts = [trials_of_round(len(self._configurations), round_) * each for round_ in range(len(self._rungs or []))]
-        return max((round_ for round_, count in enumerate(counts) if count >= alive), default=0), counts
-
-    def _done(self, trial: Trial) -> int:
-        """Agent steps or iterations, whichever the budget counts."""
-        return int(trial.last_result.get(self.budget.time_attr, 0))
-
-    def _share(self, trial: Trial) -> float:
-        return self.budget.share(trial.last_result)
-
-    def _table(self, trials: list[Trial], console: Console) -> Group:
-        """One line a trial, and as many trials as the terminal has lines for; with its name where there is room."""
-        room = console.width - COLUMNS
-        shown = self._most_telling(trials, max(1, console.height - 5))  # header, rest, status, which may wrap
-        named = room >= 40 and max(map(len, map(str, shown)), default=0) <= room
-        end = self._rungs[self._round(trials)[0]] if self._rungs else self.budget.limits[self.budget.time_attr]
-        columns = ["trial", "state", "return", f"{self._unit}s"]
-        columns += ["", "left"] if room >= -9 else ["left"]
-        columns += ["steps/s"] if room >= 0 else []
-        columns += ["workers"] if self._rungs and room >= 20 else []  # halving gives a trial more than it asks for
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        for column in columns:
-            table.add_column(column, justify="left" if column in ("trial", "state", "") else "right", no_wrap=True)
-        for trial in shown:
-            result, over, done = trial.last_result, trial.is_finished(), self._done(trial)
-            cells = {
-                "trial": str(trial) if named else trial_number(trial),
-                "state": self._state(trial),
-                "return": _number(result, METRIC, ".1f"),
-                columns[3]: f"{done:,}" if over else f"{done:,}/{end:,}",
-                "": "" if over else ProgressBar(end, min(done, end), width=12),
-                "left": self._time_left(trial, end),
-                "steps/s": _number(result, "perf/steps_per_s", ".0f"),
-                "workers": _number(result, "perf/workers", ".0f"),
-            }
-            table.add_row(*[cells[column] for column in columns])
-        hidden = [trial for trial in trials if trial not in shown]
-        more = [f"and {self._counts(hidden)}"] if hidden else []
-        return Group(table, *more, self._status(trials))
-
-    def _time_left(self, trial: Trial, end: float) -> str:
-        """How long a trial that runs takes to the end of its round, at the pace of its last iteration."""
-        result = trial.last_result
-        made = result.get("timesteps_this_iter", 0) if self.budget.timesteps else 1
-        if trial.status != Trial.RUNNING or not made or "time_this_iter_s" not in result:
-            return ""
-        return duration(max(0, end - self._done(trial)) / made * result["time_this_iter_s"])
-
-    def _state(self, trial: Trial) -> State:
-        return state_now(trial, self.budget)
 
     def _counts(self, trials: Iterable[Trial]) -> str:
         """``2 running, 1 finished, 4 stopped, 1 paused, 1 waiting``."""
         found = Counter(map(self._state, trials))
         return ", ".join(f"{found[state]} {state}" for state in State if found[state])
 
-    def _most_telling(self, trials: list[Trial], count: int) -> list[Trial]:
+    def _best(self, trials: Sequence[Trial]) -> Ranked | None:
+        """The configuration that leads by its latest scores, under halving of those that still play."""
+        scored = [trial for trial in trials if METRIC in trial.last_result]
+        racing = _alive(scored) if self._rungs else []
+        scores = {int(trial_number(trial)): score_of(trial.last_result) for trial in racing or scored}
+        return next(iter(ranking(scores, self._spec.configurations)), None)
+
+    def _seconds_left(self, trials: Sequence[Trial]) -> float | None:
+        """Seconds at the pace so far, or until the time budget is spent; None before this program's first result."""
+        elapsed = time.monotonic() - self._start
+        played = self._played(trials) - (self._restored or 0)
+        if not played:
+            return None
+        left = elapsed * self._to_play(trials) / played
+        return max(0.0, min(left, (self._spec.time_budget_s or math.inf) - elapsed))
+
+    def _played(self, trials: Iterable[Trial]) -> float:
+        """What has been played, in budgets of a trial."""
+        return sum(map(self._share, trials))
+
+    def _to_play(self, trials: Sequence[Trial]) -> float:
+        """What is still to play, in budgets of a trial, if no trial is stopped early but at the rungs of halving."""
+        alive = _alive(trials)
+        if not self._rungs or not alive:
+            return sum(1 - self._share(trial) for trial in alive)
+        configurations = len(self._spec.configurations)
+        seeds = len(trials) / configurations
+        now = self._round(trials)
+        left = sum(max(0.0, self._rungs[now] / self._limit - self._share(trial)) for trial in alive)
+        for later in range(now + 1, len(self._rungs)):
+            length = (self._rungs[later] - self._rungs[later - 1]) / self._limit
+            left += trials_of_round(configurations, later) * seeds * length
+        return left
+
+    def _round(self, trials: Sequence[Trial]) -> int:
+        """The present round of halving, counted from 0: that of the trial which has come least far."""
+        least = min(map(self._done, _alive(trials)), default=self._limit)
+        return min(bisect.bisect_right(self._rungs, least), len(self._rungs) - 1)
+
+    def _done(self, trial: Trial) -> int:
+        """Agent steps or iterations, whichever the budget counts."""
+        return int(trial.last_result.get(self._time_attr, 0))
+
+    def _share(self, trial: Trial) -> float:
+        return self._spec.budget.share(trial.last_result)
+
+    def _state(self, trial: Trial) -> State:
+        return state_now(trial, self._spec.budget)
+
+    def _frame(self, trials: Sequence[Trial], console: Console) -> Group:
+        """As many trials as the terminal has lines for, the others in words, and the status."""
+        shown = self._most_telling(trials, max(1, console.height - OTHER_LINES))
+        hidden = [trial for trial in trials if trial not in shown]
+        parts: list[Table | str] = [self._table(shown, console.width - COLUMNS, self._end(trials))]
+        if hidden:
+            parts.append(f"and {self._counts(hidden)}")
+        return Group(*parts, self._status(trials))
+
+    def _end(self, trials: Sequence[Trial]) -> int:
+        """Where the present round ends, in what the budget counts."""
+        return self._rungs[self._round(trials)] if self._rungs else self._limit
+
+    def _most_telling(self, trials: Sequence[Trial], count: int) -> list[Trial]:
         """Those of the most telling states, and of these the best; all in their usual order."""
         order = [*State]
-        ranked = sorted(
-            trials, key=lambda trial: (order.index(self._state(trial)), -trial.last_result.get(METRIC, -math.inf))
-        )
-        return sorted(ranked[:count], key=trial_number)
+
+        def key(trial: Trial) -> tuple[int, float]:
+            return order.index(self._state(trial)), -trial.last_result.get(METRIC, -math.inf)
+
+        return sorted(sorted(trials, key=key)[:count], key=trial_number)
+
+    def _table(self, trials: Sequence[Trial], room: int, end: int) -> Table:
+        """One line a trial, called by its name where there is ``room`` for that, in columns beyond ``COLUMNS``."""
+        longest = max((len(str(trial)) for trial in trials), default=0)
+        named = room >= NAME_COLUMNS and longest <= room
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        columns = self._columns(room)
+        for column in columns:
+            to_the_left = column in ("trial", "state", "")
+            table.add_column(column, justify="left" if to_the_left else "right", no_wrap=True)
+        for trial in trials:
+            cells = self._cells(trial, end) | {"trial": str(trial) if named else trial_number(trial)}
+            table.add_row(*[cells[column] for column in columns])
+        return table
+
+    def _columns(self, room: int) -> list[str]:
+        """The columns of a table for which there is room; that of the bar has no title."""
+        columns = ["trial", "state", "return", f"{self._unit}s"]
+        if room >= -BAR_COLUMNS:
+            columns.append("")
+        columns.append("left")
+        if room >= 0:
+            columns.append("steps/s")
+        if self._rungs and room >= WORKER_COLUMNS:  # Halving gives a trial more workers than it asks for.
+            columns.append("workers")
+        return columns
+
+    def _cells(self, trial: Trial, end: int) -> dict[str, Any]:
+        """What the table says of a trial that plays to ``end``, by column."""
+        done, result = self._done(trial), trial.last_result
+        cells: dict[str, Any] = {
+            "state": self._state(trial),
+            "return": _number(result, METRIC, ".1f"),
+            f"{self._unit}s": f"{done:,}",
+            "": "",
+            "left": self._time_left(trial, end),
+            "steps/s": _number(result, "perf/steps_per_s", ".0f"),
+            "workers": _number(result, "perf/workers", ".0f"),
+        }
+        if not trial.is_finished():
+            cells |= {f"{self._unit}s": f"{done:,}/{end:,}", "": ProgressBar(end, min(done, end), width=12)}
+        return cells
+
+    def _time_left(self, trial: Trial, end: int) -> str:
+        """How long a trial that runs takes to the end of its round, at the pace of its last iteration."""
+        result = trial.last_result
+        made = result.get("timesteps_this_iter", 0) if self._spec.timesteps else 1
+        if trial.status != Trial.RUNNING or not made or "time_this_iter_s" not in result:
+            return ""
+        return duration(max(0, end - self._done(trial)) / made * result["time_this_iter_s"])
+
+
+def _alive(trials: Iterable[Trial]) -> list[Trial]:
+    """The trials that have not ended."""
+    return [trial for trial in trials if not trial.is_finished()]
 
 
 def _number(result: dict[str, Any], name: str, form: str) -> str:
