@@ -24,6 +24,9 @@ FEWEST = 4  # windows of a run, whatever its length
 SHORTEST = 8
 """Windows that a run of less than four windows of ``WINDOW_STEPS`` is cut into, if its iterations are short enough."""
 
+ROUND_SIZES = [digit * 10**power for power in range(5) for digit in (1, 2, 5)] + [100_000, 200_000]
+"""Round sizes of windows below ``WINDOW_STEPS``, ascending."""
+
 
 class Windows(NamedTuple):
     """A trial's windows (w,), as far as they are complete."""
@@ -86,15 +89,24 @@ def window_size(trials: Sequence[Sequence[Mapping[str, Any]]]) -> int:
     ``FEWEST`` where iterations are longer, over which their games are then spread.
     """
     shortest = min((rows[-1]["timesteps_total"] for rows in trials if rows), default=0)
-    if shortest >= FEWEST * WINDOW_STEPS:
+    fitting = [size for size in ROUND_SIZES if size * FEWEST <= shortest]
+    if not fitting or shortest >= FEWEST * WINDOW_STEPS:
         return WINDOW_STEPS
-    iteration = max((row.get("timesteps_this_iter", 1) for rows in trials for row in rows), default=1)
-    rounds = [digit * 10**power for power in range(6) for digit in (1, 2, 5)]
-    fitting = [size for size in rounds if size <= WINDOW_STEPS and size * FEWEST <= shortest]
+    iteration = _longest_iteration(trials)
     whole = [size for size in fitting if size >= iteration]
-    return max(
-        (size for size in whole if size * SHORTEST <= shortest), default=min(whole or fitting[-1:] or [WINDOW_STEPS])
-    )
+    if not whole:
+        return fitting[-1]
+    many = [size for size in whole if size * SHORTEST <= shortest]
+    return many[-1] if many else whole[0]
+
+
+def _longest_iteration(trials: Sequence[Sequence[Mapping[str, Any]]]) -> float:
+    """Agent steps of the longest iteration among several trials' rows."""
+    longest = 1.0
+    for rows in trials:
+        for row in rows:
+            longest = max(longest, row.get("timesteps_this_iter", 1))
+    return longest
 
 
 def area_under(returns: np.ndarray, steps: np.ndarray) -> float:
@@ -124,11 +136,13 @@ class Arrivals(NamedTuple):
     def __str__(self) -> str:
         came = self.steps + self.at_most
         share = f"{len(came)} of {len(came + self.ended)}"
-        if (half := median(came, self.ended)) is not None:
-            earliest = median((*self.steps, *(0.0 for _ in self.at_most)), self.ended)
-            return f"{'' if half == earliest else 'at most '}{millions(half)} ({share})"
-        followed = [steps for steps in came + self.ended if math.isfinite(steps)]
-        return f"> {millions(max(followed))} ({share})" if followed else f"never ({share})"
+        half = median(came, self.ended)
+        if half is None:
+            followed = [steps for steps in came + self.ended if math.isfinite(steps)]
+            return f"> {millions(max(followed))} ({share})" if followed else f"never ({share})"
+        earliest = median(self.steps + (0.0,) * len(self.at_most), self.ended)
+        at_most = "" if half == earliest else "at most "
+        return f"{at_most}{millions(half)} ({share})"
 
 
 def telling(found: Sequence[Sequence[Arrivals]], window: int) -> list[Sequence[Arrivals]]:
@@ -138,8 +152,11 @@ def telling(found: Sequence[Sequence[Arrivals]], window: int) -> list[Sequence[A
     """
 
     def says_something(sides: Sequence[Arrivals]) -> bool:
-        came = any(side.steps + side.at_most for side in sides)
-        return came and max((t for side in sides for t in side.steps + side.ended), default=0) > window
+        came, latest = False, 0.0
+        for side in sides:
+            came = came or bool(side.steps + side.at_most)
+            latest = max(latest, *side.steps, *side.ended, 0.0)
+        return came and latest > window
 
     return [sides for sides in found if says_something(sides)][-MAX_SCORES:]
 

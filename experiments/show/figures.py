@@ -26,6 +26,7 @@ INK, GREY = "#333333", "#bbbbbb"
 WIDTH = 6.2  # inches; two figures fit side by side on a screen
 RETURN = "score: mean return of latest games"
 GRID_POINTS = 200
+SEED_WIDTH, SEED_ALPHA = 0.7, 0.45  # of a seed's line beside others
 LEGEND_LETTERS = 70  # as many as fit into the width
 LEGEND_LINE = 0.21  # inches
 
@@ -85,13 +86,17 @@ def learning_curves(
     axes = figure.add_subplot()
     if others > 0 and legend:
         axes.plot([], color=GREY, label=counted(others, "other configuration"))
-    for index, (configuration, label) in reversed(list(enumerate(zip(configurations, labels, strict=True)))):
-        coloured = index < len(COLOURS)
-        colour = COLOURS[index] if coloured else GREY
-        band = _draw(axes, configuration, x, metric, colour, label if coloured else None)
+    for index in reversed(range(len(configurations))):
+        colour, label = GREY, ""
+        if index < len(COLOURS):
+            colour, label = COLOURS[index], labels[index]
+        band = _draw(axes, configurations[index], x, metric, colour, label)
         if bands and band:
             draw_band(axes, *band, colour)
-    label_steps(axes, configurations[0].env_id) if x == "timesteps_total" else label_time(axes)
+    if x == "timesteps_total":
+        label_steps(axes, configurations[0].env_id)
+    else:
+        label_time(axes)
     axes.set_xlim(left=0)
     axes.set_ylabel(title)
     if legend:
@@ -101,23 +106,29 @@ def learning_curves(
 
 def diagnostics_figures(configurations: Sequence[Configuration], labels: Sequence[str]) -> dict[str, Figure]:
     """What else was recorded, over agent steps, each figure by its name; colours are those of ``learning_curves``."""
-    recorded = {name for c in configurations for trial in c.judged_by for name in trial.rows[-1]}
-    learner = configurations[0].learner
-    return {
-        f"{learner}_{name.replace('/', '_')}": learning_curves(
-            configurations, labels, metric=name, title=title, legend=False, bands=False
-        )
-        for name, title in DIAGNOSTICS.items()
-        if name in recorded
-    }
+    recorded: set[str] = set()
+    for configuration in configurations:
+        for trial in configuration.judged_by:
+            recorded.update(trial.rows[-1])
+    figures = {}
+    for metric, title in DIAGNOSTICS.items():
+        if metric in recorded:
+            name = f"{configurations[0].learner}_{metric.replace('/', '_')}"
+            figures[name] = learning_curves(
+                configurations, labels, metric=metric, title=title, legend=False, bands=False
+            )
+    return figures
 
 
 def legend_below(figure: Figure, reverse: bool = False) -> None:
     """A legend of all axes below them, for which the figure grows; a label that is too wide takes several lines."""
-    found = [axes.get_legend_handles_labels() for axes in figure.axes]
-    handles = [handle for handles, _ in found for handle in handles]
-    names = [textwrap.fill(name, LEGEND_LETTERS, break_on_hyphens=False) for _, names in found for name in names]
-    lines = sum(name.count("\n") + 1 for name in names)
+    handles, names, lines = [], [], 0
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            name = textwrap.fill(label, LEGEND_LETTERS, break_on_hyphens=False)
+            handles.append(handle)
+            names.append(name)
+            lines += name.count("\n") + 1
     figure.set_figheight(figure.get_figheight() + LEGEND_LINE * lines)
     figure.legend(handles, names, loc="outside lower left", reverse=reverse)
 
@@ -131,7 +142,11 @@ def label_steps(axes: Axes, env_id: str) -> None:
 def label_time(axes: Axes) -> None:
     """Seconds along the x axis, in the unit that suits what is drawn."""
     longest = axes.get_xlim()[1]
-    unit, seconds = next(((u, s) for u, s in (("h", 3600), ("min", 60)) if longest > 2 * s), ("s", 1))
+    unit, seconds = "s", 1
+    if longest > 2 * 3600:
+        unit, seconds = "h", 3600
+    elif longest > 2 * 60:
+        unit, seconds = "min", 60
     axes.set_xlabel(f"wall-clock time of training ({unit})")
     _, step, *_ = MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(0, longest / seconds)
     axes.xaxis.set_major_locator(MultipleLocator(seconds * step))
@@ -139,30 +154,41 @@ def label_time(axes: Axes) -> None:
 
 
 def _draw(
-    axes: Axes, configuration: Configuration, x: str, metric: str, colour: str, label: str | None
+    axes: Axes, configuration: Configuration, x: str, metric: str, colour: str, label: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Draw the seeds and their mean; return x and the ends of the mean's interval, where there is one."""
+    """Draw the seeds and their mean; return x and the ends of the mean's interval, where there is one.
+
+    An empty ``label`` names nothing in the legend.
+    """
     for trial in configuration.stopped:
-        axes.plot(*_curve(trial, x, metric), color=colour, linewidth=0.7, alpha=0.45)
-    found = [_curve(trial, x, metric) for trial in configuration.trials]
-    curves = [(x_n, y_n) for x_n, y_n in found if len(x_n)]
-    single = len(curves) == 1
+        axes.plot(*_curve(trial, x, metric), color=colour, linewidth=SEED_WIDTH, alpha=SEED_ALPHA)
+    curves = []
+    for trial in configuration.trials:
+        x_n, y_n = _curve(trial, x, metric)
+        if len(x_n):
+            curves.append((x_n, y_n))
+    if len(curves) == 1:
+        _draw_seed(axes, *curves[0], color=colour, linewidth=1.6, label=label)
+        return None
     for x_n, y_n in curves:
-        axes.plot(
-            x_n,
-            y_n,
-            color=colour,
-            linewidth=1.6 if single else 0.7,
-            alpha=1 if single else 0.45,
-            marker="o" if len(x_n) == 1 else None,
-            label=label if single else None,
-        )
-    if len(curves) < 2:
+        _draw_seed(axes, x_n, y_n, color=colour, linewidth=SEED_WIDTH, alpha=SEED_ALPHA)
+    return _draw_mean(axes, curves, colour, label) if curves else None
+
+
+def _draw_seed(axes: Axes, x_n: np.ndarray, y_n: np.ndarray, **style: Any) -> None:
+    """Draw a curve, or its only point."""
+    axes.plot(x_n, y_n, marker="o" if len(x_n) == 1 else None, **style)
+
+
+def _draw_mean(
+    axes: Axes, curves: Sequence[tuple[np.ndarray, np.ndarray]], colour: str, label: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Draw the mean of several seeds' curves where they have something in common; return the ends of its interval."""
+    found = mean_curve(curves)
+    if found is None:
+        axes.plot([], color=colour, linewidth=SEED_WIDTH, label=label and f"{label}, {len(curves)} seeds")
         return None
-    if (found_band := mean_curve(curves)) is None:  # the seeds have nothing in common
-        axes.plot([], color=colour, linewidth=0.7, label=label and f"{label}, {len(curves)} seeds")
-        return None
-    grid, mean, low, high = found_band
+    grid, mean, low, high = found
     axes.plot(grid, mean, color=colour, linewidth=2, label=label and f"{label}, mean of {len(curves)} seeds")
     return grid, low, high
 

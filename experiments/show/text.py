@@ -52,16 +52,21 @@ def without(rows: Rows, *titles: str) -> Rows:
 
 def to_markdown(rows: Rows) -> str:
     """For a report: names as code, numbers with real minus signs. Empty without rows."""
-    header = [*rows[0]] if rows else []
-    rules = [":--" if title in NAMES + WORDS else "--:" for title in header]
-    cells = [[_cell(title, text) for title, text in row.items()] for row in rows]
-    return "".join("| " + " | ".join(line) + " |\n" for line in (header, rules, *cells) if line)
+    if not rows:
+        return ""
+    rules = [":--" if title in NAMES + WORDS else "--:" for title in rows[0]]
+    lines = [[*rows[0]], rules]
+    for row in rows:
+        lines.append([_cell(title, text) for title, text in row.items()])
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
 def _cell(title: str, text: str) -> str:
     if title in NAMES:
         return code(text)
-    return text if title in WORDS else text.replace("-", "\N{MINUS SIGN}") or "\N{EN DASH}"
+    if title in WORDS:
+        return text
+    return text.replace("-", "\N{MINUS SIGN}") or "\N{EN DASH}"
 
 
 def print_table(rows: Rows) -> None:
@@ -70,8 +75,10 @@ def print_table(rows: Rows) -> None:
     No cell is cut or wrapped, so that names can be copied; a terminal that is narrower still breaks the lines.
     """
     wide = Console(width=1000, markup=False, emoji=False, highlight=False)
-    roomy, dense = (_grid(rows, gap) for gap in (2, 1))
-    wide.print(roomy if wide.measure(roomy).maximum <= Console().width else dense)
+    grid = _grid(rows, gap=2)
+    if wide.measure(grid).maximum > Console().width:
+        grid = _grid(rows, gap=1)
+    wide.print(grid)
 
 
 def _grid(rows: Rows, gap: int) -> rich.table.Table:
