@@ -32,7 +32,10 @@ def present(page: str, name: str) -> list[list[str]]:
     """The rows of a table as they stand in a page."""
     text = (ROOT / page).read_text(encoding="utf-8").partition(f"<!-- numbers: {name} -->")[2]
     lines = text.partition("<!-- end -->")[0].strip().splitlines()
-    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]]
+    found = []
+    for line in lines[2:]:
+        found.append([cell.strip() for cell in line.split("|")[1:-1]])
+    return found
 
 
 def rows_of(name: str) -> pd.DataFrame:
@@ -68,17 +71,25 @@ def in_minutes(side: Runs) -> Runs:
 
 def arrivals(side: Runs, score: float) -> tuple[list[float], list[float]]:
     """When runs came to a score, and when those ended that did not."""
-    found = [(run.steps_to(score), float(run.end_w[-1])) for run in side]
-    return [when for when, _ in found if when is not None], [end for when, end in found if when is None]
+    arrived, ended = [], []
+    for run in side:
+        when = run.steps_to(score)
+        if when is None:
+            ended.append(float(run.end_w[-1]))
+        else:
+            arrived.append(when)
+    return arrived, ended
 
 
 def steps_to(side: Runs, score: float) -> str:
     """Million agent steps to a score: their median, and how many runs came there if not all did."""
     arrived, ended = arrivals(side, score)
     half, share = median(arrived, ended), f"{len(arrived)} of {len(side)}"
+    if not arrived:
+        return ""
     if half is None:
-        return share if arrived else ""
-    return f"{half / 1e6:.3g}" + (f" ({share})" if ended else "")
+        return share
+    return f"{half / 1e6:.3g} ({share})" if ended else f"{half / 1e6:.3g}"
 
 
 def _signed(scores: Sequence[int]) -> list[str]:
@@ -98,9 +109,10 @@ def learners() -> str:
     for learner, name in LEARNERS.items():
         side = runs(learner)
         end_w, return_nw = curves(side)
-        low, high = (ends[-1] for ends in mean_interval(return_nw))
-        last = f"{return_nw[:, -1].mean():.1f} ({low:.1f} to {high:.1f}) after {end_w[-1] / 1e6:.3g} M"
-        rows.append([f"{name}, `train.py {learner}`", *(_until(side, score) for score in scores), last])
+        low_w, high_w = mean_interval(return_nw)
+        mean = f"{return_nw[:, -1].mean():.1f} ({low_w[-1]:.1f} to {high_w[-1]:.1f})"
+        until = [_until(side, score) for score in scores]
+        rows.append([f"{name}, `train.py {learner}`", *until, f"{mean} after {end_w[-1] / 1e6:.3g} M"])
     return table(["mean return", *_signed(scores), "at the end"], rows)
 
 
@@ -113,12 +125,15 @@ def beside_others() -> str:
     """Steps to scores beside Dopamine's."""
     sides = {f"{LEARNERS['pg']}, this project": runs("pg")}
     sides["TRPO from the console's memory, this project"] = runs("trpo")
-    sides |= {f"{agent}, {network}": others(agent, network) for agent, network in OTHERS}
+    for agent, network in OTHERS:
+        sides[f"{agent}, {network}"] = others(agent, network)
     scores, rows = (0, 10, 14, 16, 18, 19), []
     for name, side in sides.items():
         end_w, return_nw = curves(side)
-        means = [return_nw[:, np.isclose(end_w, steps)].mean() for steps in (1e6, 2e6, 4e6)]
-        rows.append([name, *(steps_to(side, score) for score in scores), *(f"{mean:.1f}" for mean in means)])
+        cells = [steps_to(side, score) for score in scores]
+        for steps in (1e6, 2e6, 4e6):
+            cells.append(f"{return_nw[:, np.isclose(end_w, steps)].mean():.1f}")
+        rows.append([name, *cells])
     heads = ["million agent steps until", *_signed(scores), "return at 1", "at 2", "at 4 million"]
     return table(heads, rows)
 

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,45 +25,57 @@ def tables(name: str) -> list[dict[str, Any]]:
 
 def benchmark(name: str, title: str = "") -> Rows:
     """The rows of the first of its tables whose title begins so."""
-    return next(table["rows"] for table in tables(name) if table["title"].startswith(title))
+    for found in tables(name):
+        if found["title"].startswith(title):
+            return found["rows"]
+    raise ValueError(f"benchmark_{name}.json has no table {title!r}")
 
 
-def row(rows: Rows, column: str, value: str) -> dict[str, Any]:
-    """The row that has this value."""
-    return next(row for row in rows if row[column] == value)
+def by(rows: Rows, column: str) -> dict[str, dict[str, Any]]:
+    """Rows by their value in a column."""
+    found = {}
+    for row in rows:
+        found[row[column]] = row
+    return found
 
 
 def figure(interval: Mapping[str, float]) -> str:
     """The median of the rounds, and their middle half where there are several."""
-    low, middle, high = (interval[name] for name in ("low", "middle", "high"))
-    return f"{middle:.2f}" if np.isclose(low, high) else f"{middle:.2f} ({low:.2f} to {high:.2f})"
+    low, middle, high = interval["low"], interval["middle"], interval["high"]
+    if np.isclose(low, high):
+        return f"{middle:.2f}"
+    return f"{middle:.2f} ({low:.2f} to {high:.2f})"
 
 
 def begin() -> str:
     """README's first commands, as they stand there, and how long each takes: training as long as its slowest seed."""
     seconds = dict(pd.read_csv(DATA / "first_commands.tsv", sep="\t").groupby("program")["seconds"].median())
     seconds["train.py"] = max(run.seconds_w[-1] for run in runs("pg"))
-    takes = {program: f"{s / 60:.0f} min" if s >= 60 else f"{s:.0f} s" for program, s in seconds.items()}
-    rows = [
-        [command, what, next((takes[program] for program in takes if program in command), "")]
-        for command, what, _ in present("README.md", "begin")
-    ]
+    rows = []
+    for command, what, _ in present("README.md", "begin"):
+        takes = ""
+        for program, taken in seconds.items():
+            if program in command:
+                takes = f"{taken / 60:.0f} min" if taken >= 60 else f"{taken:.0f} s"
+                break
+        rows.append([command, what, takes])
     return table(["type", "to", "takes, on 2 cores"], rows)
 
 
 def speeds() -> str:
     """What each question of benchmark.py found, with the middle half of its rounds where it has several."""
-    workers = {line["side"]: line for line in benchmark("rollout", "One worker")}
-    share = {side: f"{figure(line['share of emulator'])} of the emulator" for side, line in workers.items()}
+    workers, share = by(benchmark("rollout", "One worker"), "side"), {}
+    for side, line in workers.items():
+        share[side] = f"{figure(line['share of emulator'])} of the emulator"
     times = f"{workers['REINFORCE']['of notebook']['middle']:.1f} times the original's arithmetic"
-    ten, sixty = (benchmark("reinforce", f"PongPG, {games} games") for games in (10, 60))
-    both = row(ten, "side", "2 workers")
+    ten, sixty = benchmark("reinforce", "PongPG, 10 games"), benchmark("reinforce", "PongPG, 60 games")
+    both = by(ten, "side")["2 workers"]
     whole = f"{figure(both['emulator share'])} of the emulator, {both['speed-up']['middle']:.1f} times one process"
     sent = f"{ten[0]['MB/game']:.2f} and {sixty[0]['MB/game']:.2f} MB"
-    tune = row(benchmark("tune", "PongPG"), "side", "under Tune")["of bare"]
+    tune = by(benchmark("tune", "PongPG"), "side")["under Tune"]["of bare"]
     first_s = benchmark("tune", "From the command")[0]["s"]["middle"]
     model = " and ".join(f"{line['model/real']:.2f}" for line in benchmark("simulate", "The model against"))
-    cluster = row(benchmark("simulate", "The model's answers"), "cluster", CLUSTER)
+    cluster = by(benchmark("simulate", "The model's answers"), "cluster")[CLUSTER]
     trpo = benchmark("trpo")
     ours = ", ".join(f"{line['s']['middle']:.0f} s with {counted(line['workers'], 'worker')}" for line in trpo)
     theirs = " and ".join(f"{line['original, s']:.0f}" for line in trpo)
@@ -90,9 +102,10 @@ def iterations() -> str:
     """The parts of whole iterations."""
     found, rows = tables("update"), []
     for learner, whole, parts in (("pg", *found[:2]), ("trpo", *found[2:])):
-        shares = {line["part"]: f"{line['share']['middle']:.2f}" for line in parts["rows"]}
-        rows.append([f"`train.py {learner}`", figure(whole["rows"][1]["share of emulator"]), *shares.values()])
-    return table(["whole iterations, 2 workers", "share of the emulator", *shares], rows)
+        names = [line["part"] for line in parts["rows"]]
+        shares = [f"{line['share']['middle']:.2f}" for line in parts["rows"]]
+        rows.append([f"`train.py {learner}`", figure(whole["rows"][1]["share of emulator"]), *shares])
+    return table(["whole iterations, 2 workers", "share of the emulator", *names], rows)
 
 
 def clusters() -> str:
@@ -114,13 +127,34 @@ def winner(last: pd.DataFrame) -> pd.Series:
 
 def sweeps() -> dict[str, list[str]]:
     """The names of each program's published default sweeps, which differ in ``--seed``."""
-    return {SWEEPS[learner]: [path.stem for path in DATA.glob(f"sweep_{learner}*.parquet")] for learner in SWEEPS}
+    found = {}
+    for learner, program in SWEEPS.items():
+        found[program] = [path.stem for path in DATA.glob(f"sweep_{learner}*.parquet")]
+    return found
 
 
 def ranged(values: Sequence[float], digits: int) -> str:
     """Their median, and the lowest and the highest where these differ."""
-    low, high = (f"{end:.{digits}f}" for end in (min(values), max(values)))
-    return low if low == high else f"{np.median(values):.{digits}f} ({low} to {high})"
+    low, high = f"{min(values):.{digits}f}", f"{max(values):.{digits}f}"
+    if low == high:
+        return low
+    return f"{np.median(values):.{digits}f} ({low} to {high})"
+
+
+class DefaultSweep(NamedTuple):
+    """A published default sweep: what ``benchmark.py sweep`` counted, and the last row of its winner."""
+
+    counted: dict[str, Any]
+    seconds: int
+    winner: pd.Series
+
+    @classmethod
+    def read(cls, name: str) -> "DefaultSweep":
+        """One of ``sweeps``."""
+        whole = tables(name)[0]
+        seconds = re.search(r": (\d+) s on", whole["title"])
+        assert seconds
+        return cls(whole["rows"][0], int(seconds[1]), winner(rows_of(name).groupby("trial").last()))
 
 
 def default_sweeps() -> str:
@@ -129,18 +163,18 @@ def default_sweeps() -> str:
     heads += ["winner, last 100 games", "10 games, sampled", "10 games, most probable actions"]
     rows = []
     for program, names in sweeps().items():
-        whole, last = [tables(name)[0] for name in names], [rows_of(name).groupby("trial").last() for name in names]
-        found, best = [each["rows"][0] for each in whole], [winner(trials) for trials in last]
+        found = [DefaultSweep.read(name) for name in names]
         rows.append(
             [
                 f"`{program}`, {len(names)} seeds",
-                ranged([line["trials"] for line in found], 0),
-                ranged([trial["timesteps_total"] / 1e6 for trial in best], 1),
-                ranged([line["M agent steps"] for line in found], 1),
-                ranged([int(re.search(r": (\d+) s on", each["title"])[1]) / 60 for each in whole], 0),
-                ranged([line["share of bare"]["middle"] for line in found], 2),
-                ranged([trial["episode_reward_mean"] for trial in best], 1),
-                *(ranged([line[f"winner, {kind}"] for line in found], 1) for kind in ("sampled", "greedy")),
+                ranged([sweep.counted["trials"] for sweep in found], 0),
+                ranged([sweep.winner["timesteps_total"] / 1e6 for sweep in found], 1),
+                ranged([sweep.counted["M agent steps"] for sweep in found], 1),
+                ranged([sweep.seconds / 60 for sweep in found], 0),
+                ranged([sweep.counted["share of bare"]["middle"] for sweep in found], 2),
+                ranged([sweep.winner["episode_reward_mean"] for sweep in found], 1),
+                ranged([sweep.counted["winner, sampled"] for sweep in found], 1),
+                ranged([sweep.counted["winner, greedy"] for sweep in found], 1),
             ]
         )
     return table(heads, rows)
@@ -150,10 +184,23 @@ def sweep_parts() -> str:
     """Where the cores' time went, in the mean over a program's sweeps."""
     rows = []
     for program, names in sweeps().items():
-        lines = zip(*(benchmark(name, "Where") for name in names), strict=True)
-        shares = {same[0]["part"]: f"{np.mean([line['share'] for line in same]):.2f}" for same in lines}
-        rows.append([f"`{program}`", *shares.values()])
+        shares: dict[str, list[float]] = {}
+        for name in names:
+            for line in benchmark(name, "Where"):
+                shares.setdefault(line["part"], []).append(line["share"])
+        rows.append([f"`{program}`", *[f"{np.mean(each):.2f}" for each in shares.values()]])
     return table(["of the cores' time", *shares], rows)
+
+
+def settings_of(rows: pd.DataFrame) -> list[str]:
+    """The columns of settings that decide results, without the seed."""
+    of_a_run = {f"config/{name}" for name in ("seed", *SPEED_ONLY)}
+    return [name for name in rows if name.startswith("config/") and name not in of_a_run]
+
+
+def last_returns(rows: pd.DataFrame) -> str:
+    """The mean return of the last 100 games of each trial."""
+    return ", ".join(f"{value:.1f}" for value in rows.groupby("trial")["episode_reward_mean"].last())
 
 
 def confirmed() -> str:
@@ -161,20 +208,19 @@ def confirmed() -> str:
     rows = []
     for learner, program in SWEEPS.items():
         sweep, again = rows_of(f"sweep_{learner}"), rows_of(f"confirm_{learner}")
-        of_a_run = {f"config/{name}" for name in ("seed", *SPEED_ONLY)}
-        settings = [name for name in again if name.startswith("config/") and name not in of_a_run]
+        settings = settings_of(again)
         varied = [name for name in settings if again[name].nunique() > 1]
         for _, seeds in again.groupby("configuration"):
             chosen = sweep[(sweep[settings] == seeds.iloc[0][settings]).all(axis=1)].iloc[-1]
             there = seeds[seeds["timesteps_total"] <= chosen["timesteps_total"]]
-            last = [frame.groupby("trial")["episode_reward_mean"].last() for frame in (there, seeds)]
             rows.append(
                 [
                     f"`{program} --seed 0`",
                     ", ".join(f"`{name.removeprefix('config/')}={short(chosen[name])}`" for name in varied),
                     f"{chosen['timesteps_total'] / 1e6:.1f} M",
                     f"{chosen['episode_reward_mean']:.1f}",
-                    *(", ".join(f"{value:.1f}" for value in values) for values in last),
+                    last_returns(there),
+                    last_returns(seeds),
                 ]
             )
     heads = ["sweep", "settings", "steps", "mean return in the sweep", "of fresh seeds after as many", "at their end"]
