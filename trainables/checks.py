@@ -110,10 +110,8 @@ def require_used(settings: Any, given: typing.Iterable[str]) -> None:
 
 
 def _checked(name: str, value: Any, hint: Any) -> Any:
-    bounds = None
-    if typing.get_origin(hint) is Annotated:
-        hint, *extras = typing.get_args(hint)
-        bounds = next((extra for extra in extras if isinstance(extra, Bounds)), None)
+    """A value as its type and bounds have it. Raises ConfigError if they do not accept it."""
+    hint, bounds = _without_bounds(hint)
     if types.NoneType in typing.get_args(hint):
         if value is None:
             return None
@@ -125,13 +123,29 @@ def _checked(name: str, value: Any, hint: Any) -> Any:
         return value
     if typing.get_origin(hint) is tuple and typing.get_args(hint)[0] in (int, float):
         return _checked_tuple(name, value, typing.get_args(hint)[0], bounds)
-    if hint not in _KINDS:
-        return value
-    expected, accepted = _KINDS[hint]
-    if not isinstance(value, expected) or (isinstance(value, bool) and hint is not bool):
+    if hint in _KINDS:
+        return _checked_plain(name, value, hint, bounds)
+    return value
+
+
+def _without_bounds(hint: Any) -> tuple[Any, Bounds | None]:
+    """A type without its annotations, and the bounds among these."""
+    if typing.get_origin(hint) is not Annotated:
+        return hint, None
+    hint, *extras = typing.get_args(hint)
+    for extra in extras:
+        if isinstance(extra, Bounds):
+            return hint, extra
+    return hint, None
+
+
+def _checked_plain(name: str, value: Any, kind: type, bounds: Bounds | None) -> Any:
+    """A number, a text, or true or false."""
+    expected, accepted = _KINDS[kind]
+    if not isinstance(value, expected) or (isinstance(value, bool) and kind is not bool):
         raise ConfigError(f"{name}={value!r}: accepted is {bounds or accepted}")
-    value = hint(value)
-    if hint is float and not math.isfinite(value):
+    value = kind(value)
+    if kind is float and not math.isfinite(value):
         raise ConfigError(f"{name}={value!r}: accepted is {bounds or 'a finite number'}")
     if bounds and not bounds.accepts(value):
         raise ConfigError(f"{name}={value!r}: accepted is {bounds}")

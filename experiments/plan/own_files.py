@@ -30,28 +30,36 @@ NAMES = ("PRESETS", "SPACES", "MUTATIONS")
 def imported(typed: str) -> tuple[ModuleType, Any]:
     """The module that ``module:name`` or ``file.py:name`` names, and what is called so in it."""
     where, _, name = typed.rpartition(":")
-    file = Path(where).absolute() if where.endswith(".py") else None
-    called = file.stem if file else where
+    called, folder = where, Path().absolute()
+    file = None
+    if where.endswith(".py"):
+        file = Path(where).absolute()
+        called, folder = file.stem, file.parent
     if not all(part.isidentifier() for part in (*called.split("."), name)):
         raise ConfigError(f"{typed!r}: {ACCEPTED}")
     if file and not file.is_file():
         raise ConfigError(f"{typed}: there is no such file")
-    if (folder := str(file.parent if file else Path().absolute())) not in sys.path:
-        sys.path.append(folder)  # after all others: no file in it takes the place of a library
-    importlib.invalidate_caches()
-    with one_line(f"{typed}: its import"):
-        try:
-            module = importlib.import_module(called)
-        except ModuleNotFoundError as error:
-            if error.name is None or not f"{called}.".startswith(f"{error.name}."):
-                raise  # a module that this one imports
-            raise ConfigError(f"{typed}: there is no module {error.name!r}; {ACCEPTED}") from None
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))  # after all others: no file in it takes the place of a library
+    module = _import(typed, called)
     if file and Path(module.__file__ or "").resolve() != file.resolve():
         raise ConfigError(f"{typed}: there is another module {called!r}; call the file otherwise")
     if not hasattr(module, name):
         public = [known for known, it in vars(module).items() if getattr(it, "__module__", "") == called]
         raise ConfigError(f"{typed}: {unknown('name', name, public)}")
     return module, getattr(module, name)
+
+
+def _import(typed: str, called: str) -> ModuleType:
+    """The module that is ``called`` so. Raises ConfigError if there is none, or if its code fails."""
+    importlib.invalidate_caches()
+    with one_line(f"{typed}: its import"):
+        try:
+            return importlib.import_module(called)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{called}.".startswith(f"{error.name}."):
+                raise  # a module that this one imports
+            raise ConfigError(f"{typed}: there is no module {error.name!r}; {ACCEPTED}") from None
 
 
 @contextlib.contextmanager

@@ -131,22 +131,24 @@ class Remote:
 
         Checkpoints that are there no longer go. Raises ConfigError if a name is none, or if a link is in the way.
         """
-        there, mine = self._files_there(trial), bool(trial) or self._wrote_last()
+        there = self._files_there(trial)
+        keep_ours = bool(trial) or self._wrote_last()
         for path, size in there.items():
-            if number(path.parent.name) >= 0:  # of a checkpoint, whose files never change once they are whole
-                here = path.is_file() and path.stat().st_size == size
-            else:
-                here = mine and _is_ours(path.name) and path.exists()
-            if not here:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                incoming = inside(path.parent, f".{path.name}.incoming")  # a fetch that fails leaves what is here
-                copy_files(self._there(path), str(incoming), source_filesystem=self._home)
-                incoming.replace(path)
+            if not _is_whole(path, size, keep_ours):
+                self._fetch_file(path)
         kept = {path.parent for path in there}
-        trials = {self.folder / path.relative_to(self.folder).parts[0] for path in there}
-        for old in (old for folder in trials if folder.is_dir() for old in folders.checkpoint_folders(folder)):
-            if old not in kept:
-                shutil.rmtree(old)
+        for name in {path.relative_to(self.folder).parts[0] for path in there}:
+            if (self.folder / name).is_dir():
+                for old in folders.checkpoint_folders(self.folder / name):
+                    if old not in kept:
+                        shutil.rmtree(old)
+
+    def _fetch_file(self, path: Path) -> None:
+        """Fetch what lies there at this path of the mirror; a fetch that fails leaves what is here."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        incoming = inside(path.parent, f".{path.name}.incoming")
+        copy_files(self._there(path), str(incoming), source_filesystem=self._home)
+        incoming.replace(path)
 
     def _wrote_last(self) -> bool:
         """Whether nobody else has written at home since this mirror was last published."""
@@ -167,6 +169,13 @@ class Remote:
                 if len(steps) < 3 or (len(steps) == 3 and number(steps[1]) >= 0):
                     found[path] = info.size
         return found
+
+
+def _is_whole(path: Path, size: int, keep_ours: bool) -> bool:
+    """Whether a file of the mirror need not be fetched: one of a checkpoint never changes once it has its ``size``."""
+    if number(path.parent.name) >= 0:
+        return path.is_file() and path.stat().st_size == size
+    return keep_ours and _is_ours(path.name) and path.exists()
 
 
 def _is_ours(name: str) -> bool:

@@ -88,25 +88,31 @@ class ExperimentSpec(Model):
     @model_validator(mode="after")
     def _require_whole(self) -> Self:
         """Check what entries say together."""
+        self._require_names()
         if not self.budget.limits:
             raise ValueError("it has neither iterations nor timesteps")
         if self.scheduler not in SCHEDULERS:
             raise ValueError(unknown("scheduler", self.scheduler, SCHEDULERS))
         if SCHEDULERS[self.scheduler].has_rungs and not self._rungs_lead_to_the_end:
             raise ValueError(f"rungs={self.rungs} do not lead to {self.budget}")
+        if self.configuration_of is not None and not self._counts_configurations(self.configuration_of):
+            raise ValueError(f"configuration_of={str(self.configuration_of)[:60]} does not count the configs' from 0")
+        if self.fork_of and len(self.fork_of.starts) != len(self.configs):
+            raise ValueError(f"fork_of has {len(self.fork_of.starts)} starts for {len(self.configs)} configs")
+        return self
+
+    def _require_names(self) -> None:
+        """Raise ValueError for a name of another experiment that is none, or a storage that is no URI."""
         names = {"confirms": self.confirms, "fork_of": self.fork_of.name if self.fork_of else None}
         for entry, name in names.items():
             if name is not None and not is_name(name):
                 raise ValueError(f"{entry}={name!r} is no name")
         if self.storage_uri and not is_uri(self.storage_uri):
             raise ValueError(f"storage_uri={self.storage_uri[:60]!r} is no URI")
-        if (of := self.configuration_of) is not None and not (
-            len(of) == len(self.configs) and of == sorted(of) and {*of} == {*range(len({*of}))}
-        ):
-            raise ValueError(f"configuration_of={str(of)[:60]} does not count the configs' from 0")
-        if self.fork_of and len(self.fork_of.starts) != len(self.configs):
-            raise ValueError(f"fork_of has {len(self.fork_of.starts)} starts for {len(self.configs)} configs")
-        return self
+
+    def _counts_configurations(self, of: Sequence[int]) -> bool:
+        """Whether these are the configurations of all trials, ascending, and none is left out."""
+        return len(of) == len(self.configs) and [*of] == sorted(of) and {*of} == {*range(len({*of}))}
 
     @property
     def _rungs_lead_to_the_end(self) -> bool:
