@@ -11,8 +11,10 @@ from typing import Any
 from ray.tune.experiment import Trial
 from ray.tune.progress_reporter import TrialProgressCallback
 from rich.console import Console, Group
+from rich.control import Control
 from rich.live import Live
 from rich.progress_bar import ProgressBar
+from rich.segment import ControlType, Segment
 from rich.table import Table
 
 from experiments.ask.budget import duration
@@ -59,6 +61,7 @@ class Progress(TrialProgressCallback):
         self._live: Live | None = None
         self._start = self._printed = 0.0
         self._restored: float | None = None  # what of all budgets a resumed experiment had used up when it went on
+        self._drawn: list[int] = []  # widths of the lines on the terminal
 
     def setup(self, stop: Any = None, num_samples: Any = None, total_num_samples: Any = None, **info: Any) -> None:
         self._start = self._printed = time.monotonic()
@@ -78,15 +81,29 @@ class Progress(TrialProgressCallback):
             return
         self._printed = now
         if self._live:
-            self._live.update(self._frame(trials, self._live.console), refresh=True)
+            self._draw(self._live, trials)
         else:
             print(self._status(trials), flush=True)
 
     def on_experiment_end(self, trials: list[Trial], **info: Any) -> None:
         """Take the live table away: what it showed last is in the summary, too."""
         if self._live:
+            self._erase_wrapped(self._live.console)
             self._live.stop()
             self._live = None
+
+    def _draw(self, live: Live, trials: list[Trial]) -> None:
+        frame = self._frame(trials, live.console)
+        self._erase_wrapped(live.console)
+        self._drawn = [Segment.get_line_length(line) for line in live.console.render_lines(frame, pad=False)]
+        live.update(frame, refresh=True)
+
+    def _erase_wrapped(self, console: Console) -> None:
+        """Erase the lines that a window made narrower has wrapped, of which rich knows nothing."""
+        wrapped = sum(max(0, width - 1) // console.width for width in self._drawn)
+        if wrapped:
+            line = ((ControlType.ERASE_IN_LINE, 2), (ControlType.CURSOR_UP, 1))
+            console.control(Control(ControlType.CARRIAGE_RETURN, *line * wrapped))
 
     def _status(self, trials: Sequence[Trial]) -> str:
         """``40 s: 2 running, 4 waiting | best -19.5 (00001) | at most 7 min left``."""

@@ -1,6 +1,7 @@
 """What a terminal shows while an experiment runs."""
 
 import io
+import os
 import re
 import sys
 import time
@@ -80,6 +81,26 @@ def test_every_trial_has_a_line_that_fits_and_where_room_lacks_the_speed_goes_fi
         r"\d+ s: 1 running, 1 stopped, 1 waiting \| best -19.5 \(00001\) \| at most .* left", " ".join(status)
     )
     assert max(map(len, (header, first, second, third))) <= columns
+
+
+def test_a_window_that_is_made_narrower_keeps_no_line_of_the_wider_table(monkeypatch):
+    columns = 120
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setattr(os, "get_terminal_size", lambda *_: os.terminal_size((columns, 24)))
+    trials = make_trials(*[Trial.RUNNING] * 4)
+    view = Progress(small_spec("pg", [PGConfig()] * 4, iterations=150))
+    view.setup()
+    view.on_step_end(0, trials)
+    wide = [len(line) for line in re.sub(r"\x1b\[[\d;?]*\w|\r", "", sys.stdout.getvalue()).strip().split("\n")]
+    before = len(sys.stdout.getvalue())
+    columns = 60
+    monkeypatch.setattr(time, "monotonic", lambda now=time.monotonic: now() + 2)
+    view.on_step_end(0, trials)
+    wrapped = sum(-(-length // 60) for length in wide)  # as a terminal wraps them
+    assert sys.stdout.getvalue()[before:].count("\x1b[1A") == wrapped - 1
+    view.on_experiment_end(trials)
 
 
 def test_before_the_first_result_the_plan_says_how_long_it_takes(monkeypatch, capsys):
