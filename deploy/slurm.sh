@@ -18,6 +18,7 @@ while kill -0 $program 2> /dev/null; do wait $program; done # a trap ends a wait
 wait $program
 status=$?
 if [ $status -eq 138 ]; then # 128 + USR1: it saved, and has more to do
-    scontrol requeue "$SLURM_JOB_ID"
+    task=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID} # of an array this task alone
+    scontrol requeue "$task"
 fi
 exit $status

@@ -1,7 +1,9 @@
 """The files in ``deploy/``: valid by the installed Ray's own schema, and about things that exist."""
 
+import os
 import re
 import shlex
+import subprocess
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
@@ -17,8 +19,8 @@ from experiments.ask.command_line import parse
 from experiments.run import sweep_program
 
 ROOT = Path(__file__).parents[1]
-CLUSTER, JOB, VOLUME, IMAGE = (
-    ROOT / "deploy" / name for name in ("cluster.yaml", "rayjob.yaml", "volume.yaml", "Dockerfile")
+CLUSTER, JOB, VOLUME, IMAGE, SLURM = (
+    ROOT / "deploy" / name for name in ("cluster.yaml", "rayjob.yaml", "volume.yaml", "Dockerfile", "slurm.sh")
 )
 
 
@@ -83,3 +85,22 @@ def test_what_is_installed_needs_no_extra_that_the_project_lacks():
     for path in (IMAGE, CLUSTER):
         (command,) = re.findall(r"^[^#\n]*pip install.*", path.read_text(), re.MULTILINE)
         assert {*re.findall(r"\[(\w+)\]", command)} <= {*project["optional-dependencies"]}
+
+
+@pytest.mark.parametrize(
+    ("surroundings", "requeued"),
+    [
+        ({"SLURM_JOB_ID": "7"}, "7"),
+        ({"SLURM_JOB_ID": "9", "SLURM_ARRAY_JOB_ID": "7", "SLURM_ARRAY_TASK_ID": "3"}, "7_3"),
+    ],
+)
+def test_a_slurm_job_that_was_stopped_requeues_itself_and_of_an_array_its_own_task_alone(
+    tmp_path, surroundings, requeued
+):
+    for name, text in {"program": "exit 138", "scontrol": 'echo "$@" > asked'}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    surroundings = surroundings | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHON": str(tmp_path / "program")}
+    stopped = subprocess.run(["bash", str(SLURM), "train.py", "pg"], env=surroundings, cwd=tmp_path, check=False)
+    assert stopped.returncode == 138
+    assert (tmp_path / "asked").read_text() == f"requeue {requeued}\n"

@@ -48,6 +48,11 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    """Also the names that are not loaded yet, for completion."""
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return getattr(import_module(f"trainables.{_MODULES[name]}"), name)

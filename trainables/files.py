@@ -1,10 +1,14 @@
 """Files that are replaced whole: whoever reads one finds the old or the new one, never a part."""
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+REFUSALS = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF, errno.EISDIR, errno.EACCES, errno.EPERM)
+"""How file systems say that they do not flush folders."""
 
 
 @contextmanager
@@ -21,7 +25,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(path)
-    flush(path.parent)
+    flush_folder(path.parent)
 
 
 def replace_text(path: Path, text: str) -> None:
@@ -31,9 +35,21 @@ def replace_text(path: Path, text: str) -> None:
 
 
 def flush(path: Path) -> None:
-    """Have the disk itself hold what was written to a file, or which names a folder has (``fsync``)."""
+    """Have the disk itself hold what was written to a file (``fsync``)."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def flush_folder(path: Path) -> None:
+    """Have the disk itself hold which names a folder has, where its file system can be asked for that.
+
+    CIFS, FUSE and others refuse it with one of ``REFUSALS``.
+    """
+    try:
+        flush(path)
+    except OSError as error:
+        if error.errno not in REFUSALS:
+            raise

@@ -2,8 +2,10 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
@@ -33,11 +35,23 @@ network's filter and header (``HEADER``) come on top. A learner of one's own may
 HEADER = 100_000
 
 
-class PolicyRunner(NamedTuple):
-    """A worker and the weights that it plays with."""
+@dataclass(frozen=True)
+class PolicyRunner:
+    """A worker, which is made when it is first asked for, and the weights that it plays with.
 
-    worker: Worker
+    A copy, by pickle too, makes a worker of its own: no emulator can be copied.
+    """
+
+    make_worker: Callable[[], Worker]
     weights: Any
+
+    @cached_property
+    def worker(self) -> Worker:
+        """The worker."""
+        return self.make_worker()
+
+    def __reduce__(self) -> tuple[type, tuple]:
+        return PolicyRunner, (self.make_worker, self.weights)
 
 
 class TrainedPolicy:
@@ -52,14 +66,20 @@ class TrainedPolicy:
             observation, reward, terminated, truncated, _ = env.step(policy.act(observation))
             over = terminated or truncated
 
-    ``config`` is the trial's configuration, and ``iteration`` the one after which the checkpoint was saved.
+    ``config`` is the trial's configuration, and ``iteration`` the one after which the checkpoint was saved. A policy of
+    pixels remembers the picture before, so each game that is played needs a policy of its own. ``copy.deepcopy`` and
+    pickle make one, which begins with a new game, and with its actions from the seed.
     """
 
     def __init__(self, runner: PolicyRunner, config: Config, iteration: int, seed: int) -> None:
         self.config, self.iteration = config, iteration
-        self._worker, self._weights = runner
+        self._runner, self._seed = runner, seed
+        self._worker, self._weights = runner.worker, runner.weights
         self._probabilities = self._worker.probabilities(self._weights)
         self.reset(seed)
+
+    def __reduce__(self) -> tuple[type, tuple]:
+        return TrainedPolicy, (self._runner, self.config, self.iteration, self._seed)
 
     def make_env(self, **options: Any) -> gymnasium.Env:
         """A new environment of the kind that the policy was trained on, showing what ``act`` takes.
@@ -179,7 +199,7 @@ def load_runner(folder: Path, state: State, settings: Config, make: Callable[[An
         expected |= slot_arrays([None] * settings.slots)
     checkpoints.require_same_form(folder, arrays, expected)
     arrays["theta"] = arrays["theta"].astype(np.float32)
-    return PolicyRunner(algorithm.worker_factory()(), algorithm.playing_weights(arrays))
+    return PolicyRunner(algorithm.worker_factory(), algorithm.playing_weights(arrays))
 
 
 def policy_alone(algorithm: Algorithm, arrays: Mapping[str, Array]) -> Arrays:

@@ -102,10 +102,11 @@ def _trained(learner: str) -> tuple[Worker, Any]:
     It was exported without TRPO's value, which a worker computes: an untrained one takes the same time.
     """
     trained = saved_policies.find(Path(), f"{TRAINED.name}/{learner}").all[0]
-    worker, weights = saved_policies.policy_runner(trained)
+    runner = saved_policies.policy_runner(trained)
+    weights = runner.weights
     if isinstance(weights, FilteredWeights):
         weights = weights._replace(value=_worker(TRPOConfig())[1].value)
-    return worker, weights
+    return runner.worker, weights
 
 
 def _segment_player(learner: str) -> Callable[[int], int]:

@@ -144,7 +144,7 @@ def policy_runner(checkpoint: Checkpoint, trained: bool = True) -> "PolicyRunner
     if trained:
         return load_runner(checkpoint.folder, checkpoint.state, settings, trainable.make_algorithm)
     trial = trainable.untrained(settings)
-    return PolicyRunner(trial.algorithm.worker_factory()(), trial.algorithm.playing_weights(trial.arrays))
+    return PolicyRunner(trial.algorithm.worker_factory(), trial.algorithm.playing_weights(trial.arrays))
 
 
 def export(checkpoint: Checkpoint, folder: Path) -> int:

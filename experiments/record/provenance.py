@@ -63,11 +63,17 @@ def provenance() -> Origin:
 
 
 def git_revision(file: Path) -> Git | None:
-    """The commit that ``file`` is checked out from, if it is tracked there: not so an installed package's."""
+    """The commit that ``file`` is checked out from, if it is tracked there: not so an installed package's.
+
+    Git takes no lock for it, with which somebody's commit at the same moment would fail; and it looks where the file
+    lies, also if a hook of another repository started this program, in whose environment ``GIT_DIR`` names that one.
+    """
+    surroundings = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
 
     def git(*words: str) -> str:
-        command = ["git", "-C", str(file.parent), *words]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        command = ["git", "--no-optional-locks", "-C", str(file.parent), *words]
+        asked = subprocess.run(command, capture_output=True, text=True, check=True, env=surroundings)
+        return asked.stdout.strip()
 
     try:
         git("ls-files", "--error-unmatch", file.name)

@@ -19,7 +19,7 @@ from experiments.run.preconditions import RESERVE_BYTES, factory
 from experiments.run.stopping import StopSignals
 from experiments.run.tune_trials import trial_folder
 from trainables.checks import ConfigError
-from trainables.files import flush
+from trainables.files import flush, flush_folder
 
 LOOK_EVERY_S = 5.0
 
@@ -38,8 +38,10 @@ class Flush(tune.Callback):
         flush(trial_folder(self._experiment, trial) / RESULTS)
         if isinstance(checkpoint.filesystem, LocalFileSystem):  # another store has what was sent to it
             folder = Path(checkpoint.path)
-            for path in (*folder.iterdir(), folder, folder.parent):
+            for path in folder.iterdir():
                 flush(path)
+            flush_folder(folder)
+            flush_folder(folder.parent)
 
 
 class Uploads(tune.Callback):

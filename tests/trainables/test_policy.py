@@ -1,5 +1,7 @@
 """Trained policies in a loop of one's own."""
 
+import copy
+import pickle
 import shutil
 import subprocess
 import sys
@@ -102,10 +104,33 @@ def test_what_cannot_be_loaded_or_shown_to_a_policy_is_refused_in_one_line(tmp_p
             load_policy(tmp_path / "one")
 
 
+@pytest.mark.parametrize("name", ["two frames", "memory"])
+def test_a_copy_of_a_policy_plays_another_game_beside_it_with_its_actions_from_the_seed(tmp_path, name):
+    saved(tmp_path / "one", *LEARNERS[name])
+    policy = load_policy(tmp_path / "one", seed=7)
+    alone = played(policy, policy.make_env(), 60)
+    for other in (copy.deepcopy(policy), pickle.loads(pickle.dumps(policy))):
+        assert (other.config, other.iteration) == (policy.config, policy.iteration)
+        first, second = other.make_env(), policy.make_env()
+        pictures = [first.reset(seed=3)[0], second.reset(seed=3)[0]]
+        other.reset()
+        policy.reset(seed=7)
+        actions = []
+        for _ in range(60):  # in turn
+            chosen = other.act(pictures[0]), policy.act(pictures[1])
+            pictures = [env.step(action)[0] for env, action in zip((first, second), chosen, strict=True)]
+            actions.append(chosen)
+        assert actions == [(action, action) for action, _ in alone]
+
+
 def test_all_public_names_are_there_and_to_import_their_package_loads_nothing_heavy():
     assert {getattr(trainables, name).__module__ for name in trainables.__all__ if name != "TRAINED"} > {
         "trainables.policy",
         "trainables.trainable",
     }
-    code = "import sys, trainables; sys.exit(bool({'ray', 'numpy', 'numba', 'gymnasium'} & sys.modules.keys()))"
+    assert {*trainables.__all__} < {*dir(trainables)}, "for completion"
+    code = (
+        "import sys, trainables; dir(trainables);"
+        " sys.exit(bool({'ray', 'numpy', 'numba', 'gymnasium'} & sys.modules.keys()))"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

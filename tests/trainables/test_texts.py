@@ -1,7 +1,10 @@
-"""Texts that nobody vouches for."""
+"""Texts that nobody vouches for, and files that are replaced whole."""
 
+import contextlib
+import errno
 import json
 import os
+import stat
 
 import pytest
 
@@ -42,4 +45,20 @@ def test_a_link_where_a_temporary_file_goes_was_written_through(tmp_path):
     (tmp_path / "record.tmp").symlink_to(tmp_path / "precious")
     replace_text(tmp_path / "record", "new")
     assert (tmp_path / "precious").read_text() == "precious"
+    assert (tmp_path / "record").read_text() == "new"
+
+
+@pytest.mark.parametrize(("refusal", "goes_on"), [(errno.EINVAL, True), (errno.ENOSYS, True), (errno.EIO, False)])
+def test_a_file_system_that_flushes_no_folder_holds_files_all_the_same(tmp_path, monkeypatch, refusal, goes_on):
+    """CIFS, FUSE and others; a disk that fails is another thing."""
+    flushed = os.fsync
+
+    def of_files_alone(descriptor):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(refusal, os.strerror(refusal))
+        flushed(descriptor)
+
+    monkeypatch.setattr(os, "fsync", of_files_alone)
+    with contextlib.nullcontext() if goes_on else pytest.raises(OSError, match=os.strerror(refusal)):
+        replace_text(tmp_path / "record", "new")
     assert (tmp_path / "record").read_text() == "new"

@@ -4,6 +4,7 @@ A loop is compiled where it runs at every step of a game, or walks through the l
 of each is its oracle in the tests: the same bits, since both add one number after the other, in order.
 """
 
+import contextlib
 import math
 import sys
 from collections.abc import Callable
@@ -43,7 +44,36 @@ def compiled(nogil: bool = False) -> Callable[[Loop], Loop]:
     ``nogil`` lets other threads run meanwhile: right for a loop of a millisecond, too dear for one of a microsecond.
     Divisions by zero are NumPy's: infinite, without an error.
     """
-    return numba.njit(cache=KEPT, nogil=nogil, error_model="numpy")  # type: ignore[return-value]
+
+    def decorate(loop: Loop) -> Loop:
+        dispatcher = numba.njit(cache=KEPT, nogil=nogil, error_model="numpy")(loop)
+        if KEPT:
+            _forgive(dispatcher._cache)  # type: ignore[attr-defined]
+        return dispatcher  # type: ignore[return-value]
+
+    return decorate
+
+
+def _forgive(cache: Any) -> None:
+    """Have a loop's file that cannot be used be made anew, and one that cannot be written be left out.
+
+    A power cut or a full disk cuts such files, and numba raises whatever their remains make pickle raise.
+    """
+    load, save = cache.load_overload, cache.save_overload
+
+    def load_overload(signature: Any, target_context: Any) -> Any:
+        try:
+            return load(signature, target_context)
+        except Exception:  # whatever pickle makes of what is left
+            with contextlib.suppress(OSError):
+                cache.flush()
+            return None
+
+    def save_overload(signature: Any, data: Any) -> None:
+        with contextlib.suppress(OSError):
+            save(signature, data)
+
+    cache.load_overload, cache.save_overload = load_overload, save_overload
 
 
 # Every step of a game. Compiled because the emulator takes 190 us for one, and each call of NumPy 1 us and more.

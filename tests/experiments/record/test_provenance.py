@@ -30,6 +30,18 @@ def test_the_revision_is_the_commits_and_dirty_once_a_tracked_file_changes(check
     assert git_revision(checkout / "code.py") == Git(revision=revision, dirty=True)
 
 
+def test_git_looks_where_the_code_lies_and_takes_no_lock(checkout, tmp_path, monkeypatch):
+    """Whatever repository's hook started the program, and whoever commits at the same moment."""
+    revision = git(checkout, "rev-parse", "HEAD")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "of another one"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "of another one" / "index"))
+    (checkout / ".git" / "index.lock").touch()
+    index = (checkout / ".git" / "index").stat()
+    (checkout / "code.py").touch()  # so that git would write down that it is unchanged
+    assert git_revision(checkout / "code.py") == Git(revision=revision, dirty=False)
+    assert (checkout / ".git" / "index").stat() == index
+
+
 def test_there_is_no_revision_of_untracked_code_outside_of_a_checkout_or_without_git(checkout, tmp_path, monkeypatch):
     (checkout / "installed.py").touch()
     assert git_revision(checkout / "installed.py") is None

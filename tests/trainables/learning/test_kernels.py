@@ -1,10 +1,13 @@
 """Each compiled loop against its plain NumPy form: the same bits, since both add in the same order."""
 
+import importlib
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from tests.helpers import numpy_kernels
+from trainables.learning import kernels
 from trainables.learning.inputs import SparseRows, product, transposed_product
 from trainables.learning.kernels import (
     adam_step,
@@ -148,3 +151,18 @@ def test_pixels_of_real_frames_are_numpys():
             found.append((columns[3:end], values[3:end]))
         np.testing.assert_array_equal(*(columns for columns, _ in found))
         np.testing.assert_array_equal(*(values for _, values in found))
+
+
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+@pytest.mark.parametrize("left", [0, 20])
+def test_a_compiled_loop_whose_file_was_cut_is_compiled_anew_and_kept_again(tmp_path, monkeypatch, kind, left):
+    """A power cut or a full disk cuts them."""
+    (tmp_path / "a_loop.py").write_text("def loop(x):\n    return x + 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    loop = importlib.import_module("a_loop").loop
+    assert kernels.compiled()(loop)(1.0) == 2.0
+    (kept,) = tmp_path.rglob(f"*.{kind}")
+    whole = kept.read_bytes()
+    kept.write_bytes(whole[:left])
+    assert kernels.compiled()(loop)(1.0) == 2.0
+    assert len(kept.read_bytes()) == len(whole)
