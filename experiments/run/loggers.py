@@ -1,6 +1,8 @@
 """Results as text, row by row, and as TensorBoard's event files."""
 
 import json
+import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -98,6 +100,27 @@ LAYOUT = {
 """The charts that people look at first, for the tab "Custom scalars". Tags of lines are regular expressions."""
 
 
+EVENTS = re.compile(r"(events\.out\.tfevents\.)(\d+)(\..*)")
+"""An event file's name: a beginning, when it was made in seconds since 1970, and on which machine."""
+
+
+def next_writer(folder: Path, purge_step: int) -> SummaryWriter:
+    """A writer whose event file comes after all those that a trial's folder has, at whatever time.
+
+    TensorBoard reads a folder's event files by their names, which begin with the second in which they were made, and
+    none that comes before one that it has read. tensorboardX replaces a file of the same second.
+    """
+    before = [match for match in map(EVENTS.fullmatch, os.listdir(folder)) if match]
+    suffix = f".{len(before) + 1}"
+    writer = SummaryWriter(str(folder), flush_secs=30, purge_step=purge_step, filename_suffix=suffix)
+    latest = max((int(match[2]) for match in before), default=0)
+    for name in os.listdir(folder):
+        match = EVENTS.fullmatch(name)
+        if match and match[3].endswith(suffix) and int(match[2]) <= latest:  # of the same second, or a clock set back
+            (folder / name).rename(folder / f"{match[1]}{latest + 1}{match[3]}")
+    return writer
+
+
 class TensorBoard(LoggerCallback):
     """Writes scalars against environment steps, each trial's settings when it starts, and pictures.
 
@@ -114,8 +137,7 @@ class TensorBoard(LoggerCallback):
         """A trial that goes on from a checkpoint wipes what stood there beyond it, so that no point is there twice."""
         self.log_trial_end(trial)
         behind = trial.latest_checkpoint_result.metrics["timesteps_total"] if trial.latest_checkpoint_result else 0
-        folder = str(trial_folder(self._experiment, trial))
-        writer = self._writers[trial] = SummaryWriter(folder, flush_secs=30, purge_step=behind + 1)
+        writer = self._writers[trial] = next_writer(trial_folder(self._experiment, trial), purge_step=behind + 1)
         # A number must be a float for TensorBoard to sort by it.
         config = {
             name: float(value) if isinstance(value, (int, float)) else value
