@@ -1,11 +1,14 @@
 """What trials can run on: the CPUs of every node, since no worker can be on two."""
 
+import math
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from trainables.config import Config
 from trainables.sampling.process import workers_that_fit
+from trainables.texts import counted
 
 
 @dataclass(frozen=True)
@@ -44,5 +47,73 @@ class ClusterResources:
 
 
 def local_cpus() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Cores that this process may use: the fewest that any of ``core_limits`` allows."""
+    return min(core_limits().values())
+
+
+BATCH_SYSTEMS = ("SLURM_CPUS_PER_TASK", "PBS_NCPUS", "NSLOTS", "LSB_DJOB_NUMPROC")
+"""Variables in which Slurm, PBS, Grid Engine and LSF say how many cores a job's task has."""
+
+
+def core_limits(root: Path = Path("/")) -> dict[str, int]:
+    """How many cores this process may use, by what says so: the system, a container's quota, and a batch system.
+
+    ``root`` is where the system's files are.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    found = {"this machine": cores}
+    quota = _quota(root)
+    if quota:
+        found["the quota of its cgroup"] = quota
+    for name in BATCH_SYSTEMS:
+        text = os.environ.get(name, "")
+        if text.isdecimal() and int(text) > 0:
+            found[name] = int(text)
+    return found
+
+
+def _quota(root: Path) -> int | None:
+    """Whole cores that the cgroup of this process and those above it leave it, and 1 at least; None without a limit.
+
+    A process that takes more is halted until the period's end, as under ``docker run --cpus 1``.
+    """
+    least = math.inf
+    for line in _text(root / "proc/self/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        second = not controllers  # the second version has one hierarchy for all
+        if not second and "cpu" not in controllers.split(","):
+            continue
+        mount = root / "sys/fs/cgroup" / ("" if second else "cpu")
+        here = mount / path.lstrip("/")
+        for folder in (here, *here.parents):
+            least = min(least, _cores_of(folder))
+            if folder == mount:
+                break
+    return None if math.isinf(least) else max(1, int(least))
+
+
+def _cores_of(cgroup: Path) -> float:
+    """Cores that one cgroup leaves its processes, its quota by its period (microseconds); infinity without a limit."""
+    words = _text(cgroup / "cpu.max").split()
+    if not words:
+        words = [*_text(cgroup / "cpu.cfs_quota_us").split(), *_text(cgroup / "cpu.cfs_period_us").split()]
+    if len(words) != 2 or not words[0].isdecimal():  # "max" and -1 are no limit
+        return math.inf
+    return int(words[0]) / int(words[1])
+
+
+def _text(path: Path) -> str:
+    """A file's text; empty if it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return ""
+
+
+def fewer_cores() -> list[str]:
+    """Why a plan has fewer cores than the machine, in a sentence; empty where it has all of them."""
+    limits = core_limits()
+    least = min(limits, key=lambda name: limits[name])
+    if least == "this machine":
+        return []
+    return [f"Of {counted(limits['this machine'], 'core')} {least} leaves {limits[least]}."]

@@ -7,6 +7,7 @@ from experiments.ask.budget import duration
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan import exchanges
 from experiments.plan.capacity import FIRST_STEPS, trials_of_round
+from experiments.plan.resources import fewer_cores
 from experiments.plan.trial_names import in_words, short
 from experiments.record.spec import Confirm
 from experiments.run.draft import Draft
@@ -36,7 +37,8 @@ def show(draft: Draft) -> None:
         print(f"and {len(rows) - SHOWN} more")
     print()
     _say_settings(draft)
-    for note in [*draft.notes, *_exchanges(draft), *_early(draft)]:
+    cores = [] if draft.run.address else fewer_cores()
+    for note in [*draft.notes, *cores, *_exchanges(draft), *_early(draft)]:
         say(f"Note: {note}")
     say(_time_of_rounds(draft) if draft.rounds else _time_of_all(draft))
     if draft.confirm:
@@ -55,6 +57,8 @@ def show_run(draft: Draft) -> None:
     each = f"{trials} seeds, each " if trials > 1 else ""
     seconds = draft.core_seconds / (config.num_workers * min(1, config.cpus_per_worker))
     say(f"{each}{draft.budget}, about {duration(seconds)} at an untrained policy's pace{_longer(config)}")
+    for note in [] if draft.run.address else fewer_cores():
+        say(f"Note: {note}")
 
 
 def _say_settings(draft: Draft) -> None:
