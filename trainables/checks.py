@@ -142,13 +142,17 @@ def _without_bounds(hint: Any) -> tuple[Any, Bounds | None]:
 def _checked_plain(name: str, value: Any, kind: type, bounds: Bounds | None) -> Any:
     """A number, a text, or true or false."""
     expected, accepted = _KINDS[kind]
+    if bounds:
+        accepted = str(bounds).replace("a number", accepted)
+    if kind is int and isinstance(value, float) and value.is_integer():
+        value = int(value)  # 1e6 is a whole number in any notation but Python's
     if not isinstance(value, expected) or (isinstance(value, bool) and kind is not bool):
-        raise ConfigError(f"{name}={value!r}: accepted is {bounds or accepted}")
+        raise ConfigError(f"{name}={value!r}: accepted is {accepted}")
     value = kind(value)
     if kind is float and not math.isfinite(value):
         raise ConfigError(f"{name}={value!r}: accepted is {bounds or 'a finite number'}")
     if bounds and not bounds.accepts(value):
-        raise ConfigError(f"{name}={value!r}: accepted is {bounds}")
+        raise ConfigError(f"{name}={value!r}: accepted is {accepted}")
     return value
 
 

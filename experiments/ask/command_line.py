@@ -11,7 +11,6 @@ import shlex
 import shutil
 import signal
 import sys
-import typing
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
@@ -19,6 +18,7 @@ from typing import Any, NoReturn
 import tyro
 
 from experiments.ask.help_text import held, in_groups, wrapped
+from experiments.ask.notations import REGISTRY, plain
 from trainables.checkpoints import CheckpointError
 from trainables.checks import OTHERS_WORDS, ConfigError, unknown
 from trainables.surroundings import require_a_current_folder
@@ -48,23 +48,6 @@ def clean_exit() -> Iterator[None]:
         sys.exit(128 + signal.SIGPIPE)
 
 
-_REGISTRY = tyro.constructors.ConstructorRegistry()
-
-
-@_REGISTRY.primitive_rule
-def _numbers(field: tyro.constructors.PrimitiveTypeInfo) -> tyro.constructors.PrimitiveConstructorSpec[Any] | None:
-    """Numbers of a tuple as tables have them, ``64-64``, or each a word of its own."""
-    if (field.type_origin, typing.get_args(field.type)) != (tuple, (int, ...)):
-        return None
-    return tyro.constructors.PrimitiveConstructorSpec(
-        nargs="*",
-        metavar="N-N",
-        instance_from_str="-".join,  # the dataclass checks its fields, and takes such a text apart
-        is_instance=lambda value: isinstance(value, tuple),
-        str_from_instance=lambda value: ["-".join(map(str, value))],
-    )
-
-
 def parse(arguments: Any, description: str | None = None, settings: Collection[str] = (), **options: Any) -> Any:
     """Read ``sys.argv`` into a dataclass like the instance ``arguments``; ``options`` are those of ``tyro.cli``.
 
@@ -75,8 +58,15 @@ def parse(arguments: Any, description: str | None = None, settings: Collection[s
     Raises ConfigError where values are wrong.
     """
     parts = arguments if isinstance(arguments, Mapping) else {"": arguments}
-    config = (tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff)
-    how: dict[str, Any] = {"prog": program(), "config": config, "registry": _REGISTRY, "description": ""} | options
+    how: dict[str, Any] = {
+        "prog": program(),
+        "config": (tyro.conf.OmitArgPrefixes,),
+        "registry": REGISTRY,
+        "description": "",
+        "args": sys.argv[1:],
+    }
+    how |= options
+    how["args"] = plain(how["args"], _switches(parts))
     try:
         with held() as (output, complaint):
             found = tyro.cli(in_groups(parts), **how)
@@ -92,6 +82,16 @@ def parse(arguments: Any, description: str | None = None, settings: Collection[s
     values = collections.ChainMap(*map(vars, filter(dataclasses.is_dataclass, flags.values())), flags)
     made = [type(part)(**{name: values[name] for name in vars(part)}) for part in parts.values()]
     return made if parts is arguments else made[0]
+
+
+def _switches(parts: Mapping[str, Any]) -> set[str]:
+    """The fields that are true or false."""
+    found = set()
+    for part in parts.values():
+        for name, value in vars(part).items():
+            if isinstance(value, bool):
+                found.add(name)
+    return found
 
 
 def first_word(kind: str, known: Collection[str], description: str) -> str:

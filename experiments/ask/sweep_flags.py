@@ -12,6 +12,7 @@ import tyro
 from experiments.ask.budget import TIMESTEPS, Budget
 from experiments.ask.flags import LENGTH, Repeated, shown
 from experiments.ask.modes import FORK, NEW, RESUME, SMOKE_TEST, STARTS, Counts
+from experiments.ask.notations import SECONDS
 from experiments.ask.schedulers import SCHEDULERS, those
 from trainables.checks import Bounds, ConfigError, check_fields, unknown
 
@@ -36,7 +37,7 @@ class SweepFlags:
     different batches; with --iterations alone, after equally many. Without either halving gives the last trial as
     many steps as it has time for, and other schedulers give each a million."""
 
-    time_budget_s: Annotated[float, Bounds(0, low_included=False)] = 1800.0
+    time_budget_s: Annotated[float, Bounds(0, low_included=False), SECONDS] = 1800.0
     """Seconds that halving plans for, and after which any sweep ends, whatever is left to do. --resume has as many
     again."""
 

@@ -8,6 +8,7 @@ import json
 import math
 import re
 import typing
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,11 +102,20 @@ def parse(name: str, words: Any, kind: Any) -> Domain:
         return _range(name, words, kind is int)
     values = words.split(",") if isinstance(words, str) else words if isinstance(words, list) else [words]
     choices = Choices([value(name, each, kind) for each in values])
+    _require_no_dash(name, choices.values, kind)
     if not choices.values or "" in choices.values:
         raise ConfigError(f"{name}={choices}: a choice is empty; {ACCEPTED}")
     if again := [each for each in choices.values if choices.values.count(each) > 1]:
         raise ConfigError(f"{name}={choices}: {again[0]} stands there more than once")
     return choices
+
+
+def _require_no_dash(name: str, values: Sequence[Any], kind: Any) -> None:
+    """Raise ConfigError for two numbers with a dash between them where a setting is one number."""
+    for each in values:
+        ends = None if _is_text(kind) else re.fullmatch(r"(\d[\d.e]*(?:e-\d+)?) *- *(\d[\d.e]*(?:e-\d+)?)", str(each))
+        if ends:
+            raise ConfigError(f"{name}={each}: did you mean {ends[1]}..{ends[2]}? {ACCEPTED}")
 
 
 def value(name: str, word: Any, kind: Any) -> Any:
@@ -122,6 +132,8 @@ def value(name: str, word: Any, kind: Any) -> Any:
             word = json.loads(word)
     if not isinstance(word, str | int | float):
         raise ConfigError(f"{name}={word}: {ACCEPTED}")
+    if kind is int and isinstance(word, float) and word.is_integer():
+        return int(word)
     return word.strip() if isinstance(word, str) else word
 
 

@@ -35,7 +35,7 @@ CARTPOLE = {"env_id": "CartPole-v1", "reset_on_reward": False, "coarse_coding": 
             r"games_per_update=8 is for whole games: set slots=0 too, or leave it out and set segment_length",
         ),
         ({"slots": 0}, r"slots=0: an update is of whole games, so set games_per_update to 1 or more"),
-        ({"slots": 2000}, r"slots=2000: accepted is a number in \[0, 1024\]"),
+        ({"slots": 2000}, r"slots=2000: accepted is a whole number in \[0, 1024\]"),
         (
             {"method": "reinforce"},
             r"method=reinforce plays whole games: set slots=0 and games_per_update, or --preset karp",
@@ -62,7 +62,7 @@ def test_bad_settings_are_named_with_what_is_accepted(settings, message):
         (CARTPOLE | {"reset_on_reward": True}, "reset_on_reward=True: for Pong only; for CartPole-v1"),
         (CARTPOLE | {"coarse_coding": True}, "coarse_coding=True: for Pong only; for CartPole-v1"),
         (CARTPOLE | {"slots": 2}, "slots=2: for Pong only; for CartPole-v1"),
-        ({"hidden_sizes": (64, 0)}, r"hidden_sizes=0: accepted is a number >= 1"),
+        ({"hidden_sizes": (64, 0)}, r"hidden_sizes=0: accepted is a whole number >= 1"),
         (
             {"hidden_sizes": "64-x"},
             r"hidden_sizes='64-x': accepted are one or more numbers, as 64-64, each a number >= 1",

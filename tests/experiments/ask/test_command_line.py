@@ -34,10 +34,10 @@ SWEEP = {
     "--iterations many": "--iterations",
     "--scheduler hyperband": "'hyperband'",
     **{
-        f"--{name.replace('_', '-')} 0": f"{name}=0: accepted is a number >= 1"
+        f"--{name.replace('_', '-')} 0": f"{name}=0: accepted is a whole number >= 1"
         for name in ("num_samples", "iterations", "timesteps", "num_workers", "max_concurrent")
     },
-    "--confirm -1": "confirm=-1: accepted is a number >= 0",
+    "--confirm -1": "confirm=-1: accepted is a whole number >= 0",
     "--confirm 1 --scheduler pbt": "use halving, asha or fifo",
     "--set learning_rat=1": "'learning_rat'; did you mean 'learning_rate'?",
     "--set gamma": "accepted is key=value",

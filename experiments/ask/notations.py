@@ -1,0 +1,124 @@
+"""Notations that a command line accepts beside tyro's own: of whole numbers, of times, of switches and of paths."""
+
+import contextlib
+import os
+import re
+import typing
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+import tyro
+
+REGISTRY = tyro.constructors.ConstructorRegistry()
+
+UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+"""Seconds of each unit of time that may follow a number."""
+
+
+@REGISTRY.primitive_rule
+def _whole(field: tyro.constructors.PrimitiveTypeInfo) -> tyro.constructors.PrimitiveConstructorSpec[Any] | None:
+    """Whole numbers as ``1000000``, ``1_000_000`` or ``1e6``."""
+    if field.type not in (int, int | None):
+        return None
+    return tyro.constructors.PrimitiveConstructorSpec(
+        nargs=1,
+        metavar="INT",
+        instance_from_str=lambda words: whole(words[0]),
+        is_instance=lambda value: value is None or (isinstance(value, int) and not isinstance(value, bool)),
+        str_from_instance=lambda value: [str(value)],
+    )
+
+
+@REGISTRY.primitive_rule
+def _numbers(field: tyro.constructors.PrimitiveTypeInfo) -> tyro.constructors.PrimitiveConstructorSpec[Any] | None:
+    """Numbers of a tuple as tables have them, ``64-64``, or each a word of its own."""
+    if (field.type_origin, typing.get_args(field.type)) != (tuple, (int, ...)):
+        return None
+    return tyro.constructors.PrimitiveConstructorSpec(
+        nargs="*",
+        metavar="N-N",
+        instance_from_str="-".join,  # the dataclass checks its fields, and takes such a text apart
+        is_instance=lambda value: isinstance(value, tuple),
+        str_from_instance=lambda value: ["-".join(map(str, value))],
+    )
+
+
+def whole(word: str) -> int:
+    """A whole number in any notation. Raises ValueError for anything else."""
+    with contextlib.suppress(ValueError):
+        return int(word)
+    with contextlib.suppress(ValueError, OverflowError):
+        number = float(word)
+        if number == int(number):
+            return int(number)
+    raise ValueError(f"{word} is no whole number")
+
+
+def seconds(word: str) -> float:
+    """A time in seconds, or in units as ``10m`` and ``1h30m``. Raises ValueError for anything else."""
+    with contextlib.suppress(ValueError):
+        return float(word)
+    parts = re.findall(r"([\d.]+) *([a-z]+)", word)
+    if not parts or "".join("".join(part) for part in parts) != word.replace(" ", ""):
+        raise ValueError(f"{word} is no time: accepted are seconds, or a number with a unit, as 90s, 10m, 1h30m or 2d")
+    total = 0.0
+    for number, unit in parts:
+        if unit not in UNITS:
+            raise ValueError(f"{unit} is no unit of time: accepted are {', '.join(UNITS)}")
+        total += float(number) * UNITS[unit]
+    return total
+
+
+SECONDS = tyro.constructors.PrimitiveConstructorSpec[float](
+    nargs=1,
+    metavar="SECONDS|10m|2h",
+    instance_from_str=lambda words: seconds(words[0]),
+    is_instance=lambda value: isinstance(value, float),
+    str_from_instance=lambda value: [f"{value:g}"],
+)
+"""In a flag's type: it is a time."""
+
+
+def plain(words: Sequence[str], switches: Collection[str]) -> list[str]:
+    """A command line in the notations that tyro takes.
+
+    ``~`` at the beginning of a path is the home folder, also where no shell has made it so: behind ``=`` or a comma, or
+    in quotes. A switch, a flag that is true or false, may have a value, as in other programs: ``--verbose False``.
+    """
+    return [_without_tilde(word) for word in _without_values(words, switches)]
+
+
+def _without_tilde(word: str) -> str:
+    return re.sub(r"(^|[=,])~(?=/|$)", lambda found: found[1] + os.path.expanduser("~"), word)
+
+
+def _without_values(words: Sequence[str], switches: Collection[str]) -> Iterator[str]:
+    """The words, with ``--x`` for ``--x True``, and ``--no-x`` for ``--x False``."""
+    waiting = ""  # a switch whose value may follow
+    for word in words:
+        if waiting:
+            value = _truth(word)
+            yield _switch(waiting, value is not False)
+            waiting = ""
+            if value is not None:
+                continue
+        flag, _, text = word.partition("=")
+        if flag.removeprefix("--").replace("-", "_") not in switches or not flag.startswith("--"):
+            yield word
+        elif not text:
+            waiting = flag
+        elif _truth(text) is None:
+            yield word  # which tyro refuses
+        else:
+            yield _switch(flag, _truth(text) is True)
+    if waiting:
+        yield waiting
+
+
+def _switch(flag: str, on: bool) -> str:
+    return flag if on else f"--no-{flag.removeprefix('--')}"
+
+
+def _truth(word: str) -> bool | None:
+    """What a switch's value says; None if it is none."""
+    return {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}.get(word.lower())
