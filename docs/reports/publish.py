@@ -31,7 +31,7 @@ from experiments import read
 from experiments.read.windows import WINDOW_STEPS, windows
 from experiments.record.provenance import provenance
 from experiments.show.comparison_page import draw_runs
-from experiments.show.figures import COLOURS, STYLE, label_steps, new_figure
+from experiments.show.figures import COLOURS, label_steps, new_figure, styled
 from experiments.show.outputs import to_bytes
 from experiments.show.page import Page
 from trainables.files import replace_text, replacing
@@ -141,7 +141,7 @@ def beside_others_figure() -> mpl.figure.Figure:
 def write() -> None:
     """The figures of records, and the tables of the pages."""
     page = Page()
-    with mpl.rc_context(STYLE):
+    with styled():
         page.show(learners=learners_figure(), beside_others=beside_others_figure())
     for name, picture in page.pictures.items():
         with replacing(REPORTS / "records_figures" / name) as file:

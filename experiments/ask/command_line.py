@@ -33,6 +33,7 @@ def clean_exit() -> Iterator[None]:
     """
     try:
         try:
+            os.environ["MPLBACKEND"] = "agg"  # figures go into files, also where a notebook's window is set
             require_a_current_folder()
             _require_what_stands_beside()
             yield

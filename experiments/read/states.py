@@ -159,9 +159,8 @@ def facts_of(number: int, rows: Sequence[Mapping[str, Any]], records: Records, t
     """The facts of a trial on disk, which is called by its ``number`` in its experiment's records."""
     spec, last = records.spec, rows[-1] if rows else {}
     decision = dropped(records.decisions, number)
-    score = decision.scored.get(number) if decision else None
     return Facts(
-        broke=_broke(last, traces, decision is not None, score),
+        broke=_broke(number, last, traces, decision),
         over=_over(rows, spec, traces),
         diverged=bool(last.get("diverged")),
         share=spec.budget.share(last),
@@ -173,17 +172,19 @@ def facts_of(number: int, rows: Sequence[Mapping[str, Any]], records: Records, t
     )
 
 
-def _broke(last: Mapping[str, Any], traces: Traces, dropped: bool, score: float | None) -> bool:
+def _broke(number: int, last: Mapping[str, Any], traces: Traces, dropped: Decision | None) -> bool:
     """Whether an error ended the trial: ``error.txt`` stays where a trial failed once and then went on.
 
-    At the rung where it was ``dropped`` a trial that had failed has no score. One whose seeds all diverged has none
-    either, and its last row says that it is done.
+    The decision at which it was ``dropped`` says so. One of an older file does not; there a trial that had failed has
+    no score, as one whose seeds all diverged, and that one's last row says that it is done.
     """
     if not traces.error or last.get("done"):
         return False
-    if dropped:
-        return score is None
-    return traces.status in (None, ERROR)
+    if dropped is None:
+        return traces.status in (None, ERROR)
+    if dropped.broke is None:
+        return number not in dropped.scored
+    return number in dropped.broke
 
 
 def _over(rows: Sequence[Mapping[str, Any]], spec: ExperimentSpec, traces: Traces) -> bool:

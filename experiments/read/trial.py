@@ -117,8 +117,8 @@ class Trial(HasState):
 
     @property
     def error(self) -> str | None:
-        """The last line of what went wrong; None unless it failed."""
-        return self.traces.error if self.failed else None
+        """The last line of the error that ended it; None unless one did."""
+        return self.traces.error if self.facts.broke else None
 
     @property
     def dropped(self) -> Decision | None:

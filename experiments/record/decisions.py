@@ -40,6 +40,7 @@ class Decision(Model):
     kept: list[Count]  # the trials that go on, the best first
     rule: str | None = None  # by which they were chosen: RULE as it was then; None in files that are older than it
     spreads: list[Spread | None] | None = None  # of each trial's games; None in older files, or where it is not known
+    broke: list[Count] | None = None  # the trials that an error had ended by then; None in older files
 
     @model_validator(mode="after")
     def _require_scores(self) -> Self:
@@ -193,16 +194,17 @@ def decide(
     scores: Sequence[float | None],
     configurations: Sequence[Sequence[int]],
     count: int,
-    spreads: Sequence[Spread | None] | None = None,
+    **facts: Any,
 ) -> Decision:
     """What a rung decides: the best ``count`` of the configurations go on, with those of their seeds that have a score.
 
-    ``spreads`` are written down beside the scores, and decide nothing. Raises ValueError if no trial has a score.
+    ``facts`` (``spreads``, ``broke``) are written down beside the scores, and decide nothing. Raises ValueError if no
+    trial has a score.
     """
     kept = []
     for each in ranking(scored(scores), configurations)[:count]:
         kept += each.trials
-    return Decision(at=at, scores=[*scores], kept=kept, rule=RULE, spreads=[*spreads] if spreads else None)
+    return Decision(at=at, scores=[*scores], kept=kept, rule=RULE, **facts)
 
 
 def went_on(decision: Decision, configurations: Iterable[Sequence[int]]) -> list[Ranked]:

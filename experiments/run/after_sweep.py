@@ -85,7 +85,7 @@ def show_whether_everything_works(folder: Path, since: float) -> int:
     """
     spec = ExperimentSpec.read(folder)
     restored = restore(folder, spec)
-    done = [number for number, old in restored.items() if spec.budget.share({"training_iteration": old.iteration}) == 1]
+    done = [number for number, old in restored.items() if old.trial.facts.used_up]
     if missing := len(spec.configs) - len(done):
         print(f"Not everything works: {counted(missing, 'trial')} cannot be resumed from its end.", file=sys.stderr)
         return 1

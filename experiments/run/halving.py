@@ -91,7 +91,9 @@ class Halving(Rounds):
         count = trials_of_round(len(configurations), len(self._decisions) + 1)
         scores = self._scores(trials)
         spreads = [_spread(trials[index]) if scores[index] is not None else None for index in range(len(scores))]
-        decision = decide(self._rungs[len(self._decisions)], scores, configurations, count, spreads)
+        broke = [index for index in sorted(trials) if trials[index].status == Trial.ERROR]
+        at = self._rungs[len(self._decisions)]
+        decision = decide(at, scores, configurations, count, spreads=spreads, broke=broke)
         self._decisions.append(decision)
         self.write_down(write_decisions, self._decisions)
         kept = {*decision.kept}

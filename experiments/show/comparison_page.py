@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Sequence
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -18,12 +17,12 @@ from experiments.show.figures import (
     COLOURS,
     GRID_POINTS,
     INK,
-    STYLE,
     draw_band,
     label_steps,
     label_time,
     legend_below,
     new_figure,
+    styled,
 )
 from experiments.show.origins import add_origins
 from experiments.show.page import Page
@@ -45,7 +44,7 @@ METHOD = (
 )
 
 
-@mpl.rc_context(STYLE)
+@styled()
 def comparison_page(comparison: Comparison, experiments: Sequence[Experiment]) -> Page:
     """The page about a comparison of configurations in these experiments."""
     page = Page()

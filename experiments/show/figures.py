@@ -1,12 +1,14 @@
 """Learning curves, and the style that all figures share: Okabe and Ito's colours, which everybody can tell apart.
 
-A page's figures are drawn and saved within ``matplotlib.rc_context(STYLE)``: some of it counts only as they are saved.
+A page's figures are drawn and saved within ``styled``: some of its settings count only as figures are saved.
 """
 
+import contextlib
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import FillBetweenPolyCollection
@@ -60,6 +62,15 @@ STYLE: Any = {
     "text.parse_math": False,  # a $ in a setting is a $
     "svg.hashsalt": "pong",  # the same data give the same file
 }
+
+
+@contextlib.contextmanager
+def styled() -> Iterator[None]:
+    """Within it figures have our ``STYLE``, and matplotlib's defaults for all else, whatever a matplotlibrc sets."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(STYLE)
+        yield
 
 
 def new_figure(height: float, width: float = WIDTH) -> Figure:

@@ -3,8 +3,6 @@
 import math
 from collections.abc import Sequence
 
-import matplotlib as mpl
-
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.identity import SPEED_ONLY
 from experiments.plan.trial_names import SHORT
@@ -17,7 +15,7 @@ from experiments.read.trial import Trial
 from experiments.read.windows import window_size
 from experiments.show import tables
 from experiments.show.answer import add_answer
-from experiments.show.figures import STYLE, diagnostics_figures, learning_curves, speed_figure
+from experiments.show.figures import diagnostics_figures, learning_curves, speed_figure, styled
 from experiments.show.origins import add_origins
 from experiments.show.page import Page
 from experiments.show.settings import (
@@ -36,7 +34,7 @@ MAX_EFFECTS = 24
 """Settings whose effects are drawn."""
 
 
-@mpl.rc_context(STYLE)
+@styled()
 def report(experiments: Sequence[Experiment]) -> Page:
     """The page about these experiments."""
     page = Page()

@@ -2,7 +2,10 @@
 
 import pytest
 
+from experiments.read.experiments import read_experiment
 from experiments.read.states import ExperimentState, Facts, HasState, State, fell, state_of, state_of_experiment
+from experiments.record.decisions import Decision, write_decisions
+from tests.helpers.written_experiments import write_experiment
 
 ALL = Facts(
     broke=True,
@@ -80,6 +83,33 @@ def test_a_trial_that_failed_is_tried_again_unless_a_rung_went_on_without_it(dro
     trial = Stands(State.FAILED)
     trial.facts = ALL._replace(dropped=dropped)
     assert trial.goes_on == goes_on
+
+
+@pytest.mark.parametrize(
+    ("decision", "broke"),
+    [
+        ({"scores": [None, -20.0], "broke": [0]}, True),
+        ({"scores": [-20.0, -19.0], "broke": [0]}, True),
+        ({"scores": [-20.0, -19.0], "broke": []}, False),
+        ({"scores": [None, -20.0]}, True),
+        ({"scores": [-20.0, -19.0]}, False),
+    ],
+    ids=[
+        "no score",
+        "a score all the same",
+        "it went on after its error",
+        "older file, no score",
+        "older file, a score",
+    ],
+)
+def test_a_rung_says_which_of_the_trials_that_it_stopped_an_error_had_ended(tmp_path, decision, broke):
+    trials = [({"seed": 0}, [-21.0, -20.0], "boom"), ({"seed": 1}, [-20.0, -19.0, -18.0], None)]
+    record = {"scheduler": "halving", "rungs": [2, 3], "iterations": 3}
+    folder = write_experiment(tmp_path, "halved", "pg", trials, **record)
+    write_decisions(folder, [Decision(at=2, kept=[1], **decision)])
+    trial = read_experiment(folder, running=False).trials[0]
+    assert (trial.facts.broke, trial.state) == (broke, "failed" if broke else "stopped")
+    assert trial.error == ("boom" if broke else None)
 
 
 FINISHED, FAILED, INTERRUPTED = State.FINISHED, State.FAILED, State.INTERRUPTED

@@ -1,6 +1,7 @@
 """The files of what was decided: written, read, and checked like all data."""
 
 import json
+import math
 
 import pytest
 
@@ -93,6 +94,8 @@ def test_the_score_of_a_configuration_is_the_mean_of_the_seeds_that_arrived():
     assert over_seeds([0.1, 0.2, 0.7]) == over_seeds([0.7, 0.1, 0.2]), "in whatever order"
     assert over_seeds([None, 2.0, 3.0, 7.0]) == 4.0
     assert over_seeds([None]) is None
+    for scores in ([math.nan, 1.0, 2.0], [1.0, math.nan, 2.0], [1.0, 2.0, math.nan]):
+        assert math.isnan(over_seeds(scores)), "a seed that has not come so far"
 
 
 def test_a_seed_that_diverged_counts_at_a_rung_as_at_the_end():

@@ -4,6 +4,7 @@ import json
 import re
 import statistics
 
+import matplotlib as mpl
 import pytest
 
 from experiments.read.experiments import read_experiment
@@ -212,6 +213,15 @@ def test_the_same_data_give_the_same_figures_to_the_byte(tmp_path):
     trials = [({"seed": seed, "gamma": gamma}, [-20, -17.0], None) for seed in (0, 1) for gamma in (0.8, 0.9)]
     experiment = read_experiment(write_experiment(tmp_path, "sweep", "pg", trials))
     assert report([experiment]).pictures == report([experiment]).pictures != {}
+
+
+def test_settings_of_somebodys_matplotlibrc_change_no_figure(tmp_path):
+    experiment = read_experiment(write_experiment(tmp_path, "run", "pg", [({}, [-20, -17.0], None)]))
+    expected = report([experiment]).pictures
+    foreign = {"text.usetex": True, "savefig.dpi": 30, "svg.fonttype": "none", "figure.autolayout": True}
+    with mpl.rc_context(foreign | {"axes.prop_cycle": mpl.cycler(color=["red"]), "savefig.bbox": "tight"}):
+        assert report([experiment]).pictures == expected
+        assert mpl.rcParams["savefig.dpi"] == 30, "they are the user's own again"
 
 
 def test_the_report_says_who_copied_whom_when_and_what_changed_or_that_nobody_did(tmp_path):
