@@ -78,10 +78,9 @@ def test_a_trial_that_diverged_late_is_compared_where_the_others_are(tmp_path):
     assert at_first_rung([experiment], experiment.trials)[2] == [-19, -10, -21]
 
 
-@pytest.mark.parametrize(("trials", "scheduler", "said"), [(9, "fifo", "9 of the 20"), (24, "pbt", "settings changed")])
-def test_a_report_says_why_it_does_not_say_how_important_settings_are(tmp_path, trials, scheduler, said):
-    page = report([read_experiment(sweep(tmp_path, trials, scheduler=scheduler))])
-    assert f"How important each setting is cannot be said: {said}" in page.text
+def test_a_report_says_why_it_does_not_say_how_important_settings_are(tmp_path):
+    page = report([read_experiment(sweep(tmp_path, 9))])
+    assert "How important each setting is cannot be said: 9 of the 20" in page.text
     assert "pg_importance.svg" not in page.pictures
     assert "pg_effects.svg" in page.pictures
 
