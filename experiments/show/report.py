@@ -1,6 +1,5 @@
 """The report of one or several experiments, section by section."""
 
-import math
 from collections.abc import Sequence
 
 import matplotlib as mpl
@@ -11,7 +10,6 @@ from experiments.read.comparison import Side, arrivals, side
 from experiments.read.configurations import Configuration, by_configuration, labelled, varied
 from experiments.read.experiments import Experiment
 from experiments.read.luck import confirmations
-from experiments.read.statistics import importances
 from experiments.read.trial import Trial
 from experiments.read.windows import window_size
 from experiments.show import tables
@@ -19,13 +17,7 @@ from experiments.show.answer import add_answer
 from experiments.show.figures import STYLE, diagnostics_figures, learning_curves, speed_figure
 from experiments.show.origins import add_origins
 from experiments.show.page import Page
-from experiments.show.settings import (
-    at_first_rung,
-    comparable,
-    effects_figure,
-    importance_figure,
-    importance_lines,
-)
+from experiments.show.settings import at_first_rung, comparable, effects_figure
 from experiments.show.summary import plan_line, winner_lines
 from experiments.show.text import block, code, to_markdown, without
 from trainables.sampling.console import agent_step
@@ -147,10 +139,6 @@ def _settings(
         " of them came; a bar is the mean over the trials at or around that value."
     )
     page.show(**{f"{learner}_effects": effects_figure(fair, scores, names)})
-    count, estimates = importances(configurations, fair, scores, names)
-    page.add("\n\n".join(importance_lines(count, estimates, steps)))
-    if any(math.isfinite(estimate.value) for estimate in estimates.values()):
-        page.show(**{f"{learner}_importance": importance_figure(estimates)})
 
 
 def _speeds(page: Page, title: str, trials: Sequence[Trial]) -> None:
