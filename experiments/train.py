@@ -65,7 +65,7 @@ def prepare(learner: Learner, words: Sequence[str]) -> Draft | Continuation:
     run = parse(TrainFlags(), args=words, return_unknown_args=True, add_help=False)
     require_counted([run], words)
     origin = _origin(learner, run) if run.fork else []
-    settings = origin[0].config if origin else learner.preset(run.preset)
+    settings = origin[0].trial.config if origin else learner.preset(run.preset)
     config, run = parse(
         {"learning": learner.config_class.from_dict(settings), "storage": TrainFlags()},
         HELP.format(learner=typed_as(learner.name), doc=_summary(learner), presets=", ".join(learner.space.PRESETS)),
@@ -118,7 +118,7 @@ def _changed(origin: Sequence[RestoredTrial], config: Config) -> list[Config]:
 
     Raises ConfigError for what cannot be changed.
     """
-    changes = {name: value for name, value in config.to_dict().items() if value != origin[0].config[name]}
+    changes = {name: value for name, value in config.to_dict().items() if value != origin[0].trial.config[name]}
     if len(origin) > 1 and "seed" in changes:
         raise ConfigError(f"--seed {config.seed}: the {len(origin)} seeds that are forked stay what they are")
     return [changed(trial, changes, type(config)) for trial in origin]

@@ -59,6 +59,3 @@ SPACES = {
     },
     "smoke": {"learning_rate": "5e-4..5e-3:log", "gamma": [0.98, 0.99]},
 }
-
-# What population based training may change in a running trial, within what is swept: what changes no array.
-MUTATIONS = ("learning_rate", "gamma", "minibatch_size", "clip", "gae_lambda", "entropy_bonus")

@@ -78,6 +78,3 @@ SPACES = {
     },
     "smoke": {"max_kl": "1e-2..6e-2:log", "gamma": [0.98, 0.99]},
 }
-
-# What population based training may change in a running trial, within what is swept.
-MUTATIONS = ("max_kl", "gamma", "gae_lambda")

@@ -22,7 +22,6 @@ import learning_tables
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
-import predictors
 import speed_tables
 from learning_tables import DATA, LEARNERS, REPORTS, ROOT, SEED, curves, first_difference, others, pair, runs
 from scipy import stats
@@ -40,7 +39,6 @@ PAGES = [ROOT / name for name in ("README.md", "docs/speed.md", "docs/records.md
 BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 TABLES = {
     learning_tables: ("learners", "beside_others", "core_minutes", "elsewhere"),
-    predictors: ("correlations", "winners"),
     speed_tables: ("begin", "speeds", "iterations", "clusters", "default_sweeps", "sweep_parts", "confirmed"),
 }
 MAKERS = {name: getattr(module, name) for module, names in TABLES.items() for name in names}

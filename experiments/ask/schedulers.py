@@ -8,6 +8,7 @@ from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 from experiments.ask.budget import Budget
+from trainables.checks import ConfigError, unknown
 
 
 class Scheduler(NamedTuple):
@@ -24,9 +25,6 @@ class Scheduler(NamedTuple):
     records: str | None = None
     """The file in which it writes down what it decides, before anybody acts on it."""
 
-    saves_at_decisions: bool = False
-    """Whether every trial saves at each interval, beside what --checkpoint-frequency asks for."""
-
     compares: bool = True
     """Whether returns of trials decide about other trials."""
 
@@ -38,9 +36,6 @@ class Scheduler(NamedTuple):
 
     joins_seeds: bool = False
     """Whether it knows what to do with several seeds of a configuration."""
-
-    changes_settings: bool = False
-    """Whether it changes settings of trials on the way; then no trial shows what a setting does."""
 
     def interval(self, budget: Budget) -> int:
         """How far apart its decisions are, in what the budget counts."""
@@ -69,14 +64,18 @@ SCHEDULERS = {
     "fifo": Scheduler(
         "runs every trial to its end", "experiments.run.independent:FIFO", compares=False, joins_seeds=True
     ),
-    "pbt": Scheduler(  # Jaderberg et al. 2017
-        "copies those that lead",
-        "experiments.run.population:Population",
-        records="exchanges.json",
-        saves_at_decisions=True,
-        changes_settings=True,
-    ),
 }
+
+
+def require_scheduler(name: str) -> None:
+    """Raise ConfigError for a scheduler that there is not."""
+    if name == "pbt":  # an earlier version had it
+        raise ConfigError(
+            "scheduler 'pbt': population based training is now Ray Tune's own, in a tune.Tuner with our Trainables:"
+            " docs/library.md shows it"
+        )
+    if name not in SCHEDULERS:
+        raise ConfigError(unknown("scheduler", name, SCHEDULERS))
 
 
 def those(wanted: Callable[[Scheduler], bool]) -> str:

@@ -13,8 +13,8 @@ from experiments.ask.budget import TIMESTEPS, Budget
 from experiments.ask.flags import LENGTH, Repeated, shown
 from experiments.ask.modes import FORK, NEW, RESUME, SMOKE_TEST, STARTS, Counts
 from experiments.ask.notations import SECONDS
-from experiments.ask.schedulers import SCHEDULERS, those
-from trainables.checks import Bounds, ConfigError, check_fields, unknown
+from experiments.ask.schedulers import SCHEDULERS, require_scheduler
+from trainables.checks import Bounds, ConfigError, check_fields
 
 SAMPLES = 8
 """Trials of a sweep whose scheduler makes no plan of its own."""
@@ -64,7 +64,7 @@ class SweepFlags:
 
     seeds: Annotated[int, Counts((NEW,)), Bounds(1)] = 1
     """Seeds of each configuration, which begins as so many trials: halving compares it by all of them, and lets all of
-    them go on or none; fifo runs them all; asha and pbt take one."""
+    them go on or none; fifo runs them all; asha takes one."""
 
     set: Annotated[Repeated, Counts(repeatable=True), shown("KEY=VALUE", "repeatable")] = ()
     """Fix any setting of the learner's configuration in all trials."""
@@ -99,13 +99,7 @@ class SweepFlags:
         check_fields(self)
         if self.grid and self.num_samples:
             raise ConfigError(f"--grid runs all combinations: leave --num-samples {self.num_samples} out")
-        if self.scheduler not in SCHEDULERS:
-            raise ConfigError(unknown("scheduler", self.scheduler, SCHEDULERS))
-        if self.confirm and SCHEDULERS[self.scheduler].changes_settings:
-            able = those(lambda scheduler: not scheduler.changes_settings)
-            raise ConfigError(
-                f"--confirm runs fixed settings again, and {self.scheduler}'s trials have none; use {able}"
-            )
+        require_scheduler(self.scheduler)
 
     @property
     def settled(self) -> "SweepFlags":

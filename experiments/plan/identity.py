@@ -28,7 +28,6 @@ class ConfigurationKey(NamedTuple):
     learner: str
     settings: Hashable  # as ``decisive`` has them
     left: tuple[Left, ...] = ()  # of a fork, and before it of a fork that this one left; none from scratch
-    copied: str = ""  # a trial that went on with the results of another one is like no other: its folder
     fresh: bool = False  # its seeds were drawn after it had been chosen, so its score has no selection bias
 
 

@@ -36,7 +36,7 @@ class Learner:
     name: str
     load: Callable[[], "type[PongTrainable]"]
     config_class: type[Config]
-    space: Any  # PRESETS, SPACES, MUTATIONS: a module of search_spaces/, or what stands for it
+    space: Any  # PRESETS, SPACES: a module of search_spaces/, or what stands for it
     games_steps: Callable[[Any], float]  # of an iteration of a configuration that plays whole games, short ones
     typed: str = ""  # one's own as module:Class, as the user named it
     source: Path | None = None  # its file
@@ -194,9 +194,9 @@ def _require_algorithm(typed: str, algorithm: Any) -> None:
 
 
 def _space(typed: str, content: Mapping[str, Any], config_class: type[Config]) -> SimpleNamespace:
-    """PRESETS, SPACES and MUTATIONS of a module, as those in search_spaces/ have them; each can be left out.
+    """PRESETS and SPACES of a module, as those in search_spaces/ have them; each can be left out.
 
-    Raises ConfigError for presets that cannot be, and for names of what is no setting, or none that can change.
+    Raises ConfigError for presets that cannot be, and for ARCHITECTURE_FIELDS that are no settings.
     """
     presets, spaces = presets_and_spaces(typed, content)
     presets = {"smoke": SMOKE, **presets, "default": {}}  # the configuration's own defaults
@@ -205,12 +205,10 @@ def _space(typed: str, content: Mapping[str, Any], config_class: type[Config]) -
             known = config_class.from_dict(settings).to_dict()
         except ConfigError as error:
             raise ConfigError(f"{typed}: preset {preset!r}: {error}") from None
-    around, fixed, mutations = spaces.get("default", {}), config_class.ARCHITECTURE_FIELDS, content.get("MUTATIONS", ())
-    for name in (*fixed, *mutations):
+    around = spaces.get("default", {})
+    for name in config_class.ARCHITECTURE_FIELDS:
         if name not in known:
-            raise ConfigError(f"{typed}: ARCHITECTURE_FIELDS, MUTATIONS: {unknown('setting', str(name), known)}")
-        if name in fixed and name in mutations:
-            raise ConfigError(f"{typed}: MUTATIONS: {name} decides the form of the arrays, and cannot change")
+            raise ConfigError(f"{typed}: ARCHITECTURE_FIELDS: {unknown('setting', str(name), known)}")
     for preset, settings in presets.items():
         spaces = {preset: {name: words for name, words in around.items() if name not in settings}, **spaces}
-    return SimpleNamespace(PRESETS=presets, SPACES=spaces, MUTATIONS=tuple(mutations))
+    return SimpleNamespace(PRESETS=presets, SPACES=spaces)

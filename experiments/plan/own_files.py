@@ -23,7 +23,7 @@ ACCEPTED = (
     "accepted is module:name (of a file here or on PYTHONPATH), or file.py:name, with names as variables can have them"
 )
 
-NAMES = ("PRESETS", "SPACES", "MUTATIONS")
+NAMES = ("PRESETS", "SPACES")
 """What a page may define."""
 
 
@@ -108,7 +108,7 @@ def read_page(file: Path, preset: str) -> tuple[Mapping[str, Any] | None, Mappin
 def presets_and_spaces(where: str, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """PRESETS and SPACES of a page, each with settings for each preset; empty where there are none."""
     found = content.get("PRESETS", {}), content.get("SPACES", {})
-    for name, of in zip(NAMES, found, strict=False):
+    for name, of in zip(NAMES, found, strict=True):
         if not isinstance(of, Mapping) or not all(isinstance(each, Mapping) for each in of.values()):
             raise ConfigError(f"{where}: {name} has settings for each preset, as in search_spaces/")
     return found

@@ -8,14 +8,7 @@ import numpy as np
 
 from experiments.read.configurations import Configuration, by_configuration, varied
 from experiments.read.experiments import Experiment
-from experiments.read.statistics import (
-    CONFIDENCE,
-    TRIM,
-    Estimate,
-    difference,
-    probability_of_improvement,
-    seeds_to_tell,
-)
+from experiments.read.statistics import CONFIDENCE, Estimate, difference, probability_of_improvement, seeds_to_tell
 from experiments.read.trial import Trial
 from experiments.read.windows import SCORES, Arrivals, Windows, telling, window_size, windows
 from trainables.checks import ConfigError
@@ -91,9 +84,7 @@ class Pair(NamedTuple):
     paired: bool  # the same seeds: entry by entry
     confidence: float  # of its intervals
     mean: Estimate  # difference of mean returns
-    interquartile: Estimate  # difference of interquartile means
     improvement: Estimate  # probability that a seed of the other one scores higher
-    area: Estimate  # difference of mean returns over all steps until then: high for a side that learns earlier
     needed: int | None  # seeds of each that would tell them apart, if they differ as much as it seems
     steps_k: np.ndarray  # where the curve of differences has its points
     mean_k: np.ndarray
@@ -201,9 +192,7 @@ def _pair(baseline: Side, other: Side, grid: np.ndarray, confidence: float) -> P
         paired,
         confidence,
         points[-1],
-        difference(a, b, False, confidence, TRIM),
         probability_of_improvement(a, b, confidence),
-        difference(a_k.mean(axis=1), b_k.mean(axis=1), paired, confidence),
         seeds_to_tell(a, b, paired, confidence),
         grid[known],
         *np.array(points, float).T,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from experiments.plan.identity import ConfigurationKey
-from experiments.plan.trial_names import SHORT, number_of, short
+from experiments.plan.trial_names import SHORT, short
 from experiments.read.experiments import Experiment
 from experiments.read.standings import Standing, by_latest
 from experiments.read.trial import Trial
@@ -103,7 +103,7 @@ def _configuration(runs: Sequence[tuple[Experiment, Trial]]) -> Configuration:
     stopped = [trial for trial in trials if trial.stopped_at < last and not trial.failed]
     kept = [trial for trial in trials if trial not in stopped]
     config = {name: value for name, value in first.config.items() if name != "seed"}
-    origin = f"trial {number_of(first.number)}, which copied another" if first.key.copied else ""
+    origin = ""
     if first.key.left and (fork_of := experiment.spec.fork_of):
         steps = first.key.left[-1].steps
         at = " to ".join(f"{end:,}" for end in dict.fromkeys((steps[0], steps[-1])))

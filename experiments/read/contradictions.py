@@ -4,43 +4,36 @@ Each check gives a line for each finding.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.capacity import trials_of_round
-from experiments.plan.exchanges import EXCHANGE_RULE, drawn, groups, losers, mutations
-from experiments.plan.identity import completed
-from experiments.plan.learners import learner_named
 from experiments.plan.trial_names import number_of
 from experiments.read.experiments import Experiment
 from experiments.read.rows import lines
 from experiments.read.trial import Trial
-from experiments.record.decisions import RULE, Exchange, decide, dropped
-from experiments.record.folders import DECISIONS, EXCHANGES, PARAMS, RECORD, RESULTS, WINNER
+from experiments.record.decisions import RULE, decide, dropped
+from experiments.record.folders import DECISIONS, PARAMS, RECORD, RESULTS, WINNER
 from experiments.record.spec import ALL_DONE, TIME_BUDGET
 from trainables.metrics import score_of
 from trainables.texts import printable
 
 
 def contradictions(experiment: Experiment) -> list[str]:
-    """All findings. Raises ConfigError for a population's space without words."""
-    compared = [each.scores for each in experiment.decisions] + [each.scores for each in experiment.exchanges]
-    if any(len(scores) != len(experiment.spec.configs) for scores in compared):
-        return [f"{DECISIONS} or {EXCHANGES} has scores of other trials than {RECORD}"]
-    checks = [_trials, _rows, _settings, _rungs, _went_on, _exchanges, _copies, _winner]
+    """All findings."""
+    if any(len(each.scores) != len(experiment.spec.configs) for each in experiment.decisions):
+        return [f"{DECISIONS} has scores of other trials than {RECORD}"]
+    checks = [_trials, _rows, _settings, _rungs, _went_on, _winner]
     return [finding for check in checks for finding in check(experiment)]
 
 
 def unchecked(experiment: Experiment) -> list[str]:
     """Decisions that cannot be checked, since they were made by another rule than the present one."""
-    rungs, exchanges = (DECISIONS, experiment.decisions, RULE), (EXCHANGES, experiment.exchanges, EXCHANGE_RULE)
     found = []
-    for name, decisions, now in (rungs, exchanges):
-        for rule in dict.fromkeys(decision.rule for decision in decisions):
-            if rule != now:
-                by = "a rule that it does not name" if rule is None else f"the rule {printable(rule)!r}"
-                found.append(f"{name} has decisions by {by}, and the present one is {now!r}")
+    for rule in dict.fromkeys(decision.rule for decision in experiment.decisions):
+        if rule != RULE:
+            by = "a rule that it does not name" if rule is None else f"the rule {printable(rule)!r}"
+            found.append(f"{DECISIONS} has decisions by {by}, and the present one is {RULE!r}")
     return found
 
 
@@ -56,8 +49,7 @@ def _strangers(experiment: Experiment) -> Iterator[str]:
     """Trials that are not there although they have played, and those that nobody planned."""
     spec, have = experiment.spec, {trial.number: trial for trial in experiment.trials}
     planned = {*range(len(spec.configs))}
-    compared = [each.scores for each in (experiment.decisions or experiment.exchanges)]
-    due = {number for scores in compared for number, score in enumerate(scores) if score is not None}
+    due = {number for decision in experiment.decisions for number in decision.scored}
     for number in sorted((planned if spec.ended == ALL_DONE else due) - have.keys()):
         yield f"trial {number_of(number)} has no folder, and it has played"
     for number in sorted(have.keys() - planned):
@@ -90,18 +82,14 @@ def _gaps(experiment: Experiment, trial: Trial) -> Iterator[str]:
 
 
 def _settings(experiment: Experiment) -> Iterator[str]:
-    """Settings that are not those that were planned, or that exchanges have made of them."""
-    configs = [{**config} for config in experiment.spec.configs]
-    before: dict[int, dict[str, Any]] = {}
-    for copy in (copy for exchange in experiment.exchanges for copy in exchange.copies):
-        # A kill may have prevented the last copy.
-        before[copy.trial] = completed(experiment.learner, configs[copy.trial])
-        configs[copy.trial] |= copy.settings
+    """Settings that are not those that were planned."""
+    configs = experiment.spec.configs
     for trial in experiment.trials:
-        if trial.number < len(configs) and trial.config != before.get(trial.number):
-            for name, value in configs[trial.number].items():
-                if (found := trial.config.get(name)) != value:
-                    yield f"{trial.name}: {PARAMS} has {name}={found!r}, planned is {name}={value!r}"
+        planned = configs[trial.number] if trial.number < len(configs) else {}
+        for name, value in planned.items():
+            found = trial.config.get(name)
+            if found != value:
+                yield f"{trial.name}: {PARAMS} has {name}={found!r}, planned is {name}={value!r}"
 
 
 def _row_at(trial: Trial, time_attr: str, at: float) -> dict[str, Any] | None:
@@ -145,56 +133,6 @@ def _went_on(experiment: Experiment) -> Iterator[str]:
         kept = decide(decision.at, decision.scores, spec.configurations, count).kept
         if decision.kept != kept:
             yield f"{DECISIONS}: at {decision.at} trials {decision.kept} went on, and by the scores there {kept} had to"
-
-
-def _moments(experiment: Experiment) -> Iterator[tuple[int, int, Exchange]]:
-    """Each exchange with its number, counted from 0, and how far trials had to come for it."""
-    before, interval = 0, experiment.spec.interval or 1
-    for number, exchange in enumerate(experiment.exchanges):
-        yield number, (before // interval + 1) * experiment.spec.interval, exchange
-        before = exchange.at
-
-
-def _exchanges(experiment: Experiment) -> Iterator[str]:
-    """Scores at exchanges that are not those of the rows there."""
-    spec = experiment.spec
-    if not SCHEDULERS[spec.scheduler].changes_settings:
-        return
-    for number, at, exchange in _moments(experiment):
-        later = {copy.trial for other in experiment.exchanges[number:] for copy in other.copies}  # have others' rows
-        for trial in experiment.trials:
-            if trial.number in later or trial.number >= len(spec.configs):
-                continue
-            score, row = exchange.scores[trial.number], _row_at(trial, spec.budget.time_attr, at)
-            if score is not None and row and score != score_of(row):
-                yield f"{trial.name}: {EXCHANGES} has a score of {score} at {at}, {RESULTS} {score_of(row)}"
-
-
-def _copies(experiment: Experiment) -> Iterator[str]:
-    """Copies that are not those that they had to be, by the rule by which it is decided now."""
-    spec = experiment.spec
-    if not SCHEDULERS[spec.scheduler].changes_settings:
-        return
-    learner = learner_named(experiment.learner)
-    configs = [learner.config_class.from_dict(config).to_dict() for config in spec.configs]
-    domains, grouped = mutations(learner, spec.swept, spec.space), groups(learner, configs)
-    for number, at, exchange in _moments(experiment):
-        right = []
-        for copying, ahead in losers(exchange.scores, grouped):
-            donors = {other: configs[other] for other in ahead}
-            donor, settings = drawn(spec.seeds[0], number, copying, donors, domains)
-            right.append((copying, donor, _of(configs[copying], settings), settings))
-        made = [(copy.trial, copy.donor, copy.before, copy.settings) for copy in exchange.copies]
-        if exchange.rule == EXCHANGE_RULE and made != right:
-            who = ", ".join(f"{copying} of {donor}" for copying, donor, *_ in right) or "none"
-            yield f"{EXCHANGES}: the copies at {at} are not those of its scores and the sweep's seed ({who})"
-        for copy in exchange.copies:
-            configs[copy.trial] |= copy.settings
-
-
-def _of(config: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Those settings of a configuration that have these names."""
-    return {name: config[name] for name in names}
 
 
 def _winner(experiment: Experiment) -> Iterator[str]:

@@ -11,14 +11,7 @@ from experiments.read.standings import Standing, last_compared, standings, toget
 from experiments.read.states import ExperimentState, Records, state_of_experiment
 from experiments.read.trial import Trial, read_trial
 from experiments.record import folders, lock
-from experiments.record.decisions import (
-    Decision,
-    Exchange,
-    WinnerGames,
-    read_decisions,
-    read_exchanges,
-    read_winner,
-)
+from experiments.record.decisions import Decision, WinnerGames, read_decisions, read_winner
 from experiments.record.spec import ExperimentSpec, find
 from trainables.checks import ConfigError, unknown
 
@@ -32,7 +25,6 @@ class Experiment:
     trials: list[Trial]
     running: bool  # a program holds its lock
     decisions: Sequence[Decision] = ()  # of halving
-    exchanges: Sequence[Exchange] = ()  # of population based training
     played: WinnerGames | None = None  # what the winner's last games returned
 
     @property
@@ -130,12 +122,12 @@ def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
         raise ConfigError(f"{folder / folders.RECORD}: {unknown('learner', spec.learner, LEARNERS)}")
     running = lock.is_held(folder) if running is None else running
     statuses = tune_statuses(folder)
-    records = Records(spec, read_decisions(folder), read_exchanges(folder))
+    records = Records(spec, read_decisions(folder))
     trials = []
     for index, (key, path) in enumerate(folders.trial_folders(folder).items()):
         number = int(key) if spec.is_ours else index
         trials.append(read_trial(path, number, records, statuses.get(key), running))
-    return Experiment(folder, spec, trials, running, records.decisions, records.exchanges, read_winner(folder))
+    return Experiment(folder, spec, trials, running, records.decisions, read_winner(folder))
 
 
 def trials_to_play(trials: Sequence[Trial], planned: int) -> int:

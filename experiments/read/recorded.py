@@ -1,7 +1,7 @@
 """What of a trial can be played again, and whether it then is, bit for bit, what was recorded.
 
 A trial can begin again at each of its checkpoints, and at its beginning, which its settings and its seed make. A fork
-begins with another trial's checkpoint, and under population based training a trial goes on with another one's results.
+begins with another trial's checkpoint.
 """
 
 import json
@@ -13,8 +13,6 @@ import numpy as np
 from experiments.plan.identity import SPEED_ONLY, completed
 from experiments.read.experiments import Experiment
 from experiments.read.trial import Trial
-from experiments.record.decisions import Copy
-from trainables import checkpoints
 from trainables.checkpoints import STATE, State
 from trainables.metrics import METRIC
 from trainables.saved import Checkpoint
@@ -66,27 +64,15 @@ class Recorded(NamedTuple):
 
 def recorded(experiment: Experiment, trial: Trial) -> Recorded:
     """All that can be played again of a trial."""
-    copy = _last_copy(experiment, trial)
-    points, wrong, notes = _points(trial, copy)
-    if experiment.spec.keep_checkpoints == 0 and not copy and not wrong:
+    points, wrong, notes = _points(trial)
+    if experiment.spec.keep_checkpoints == 0 and not wrong:
         wrong += _missing(trial, {*points}, experiment.spec.checkpoint_frequency)
-    if not copy and not experiment.spec.fork_of:
+    if not experiment.spec.fork_of:
         points.setdefault(0, None)
     begin = min(points, default=trial.iterations)
     if any(row["training_iteration"] <= begin for row in trial.rows):
-        why = f"they are those of trial {copy.donor}, which it copied" if copy else "where they began is not kept"
-        notes.append(f"iterations up to {begin} cannot be played again: {why}")
+        notes.append(f"iterations up to {begin} cannot be played again: where they began is not kept")
     return Recorded(trial, _stretches(trial, points), wrong, notes)
-
-
-def _last_copy(experiment: Experiment, trial: Trial) -> Copy | None:
-    """The last copy that a trial made of another one; None if it made none."""
-    found = None
-    for exchange in experiment.exchanges:
-        for copy in exchange.copies:
-            if copy.trial == trial.number:
-                found = copy
-    return found
 
 
 def _stretches(trial: Trial, points: Mapping[int, Checkpoint | None]) -> list[Stretch]:
@@ -99,14 +85,12 @@ def _stretches(trial: Trial, points: Mapping[int, Checkpoint | None]) -> list[St
     return found
 
 
-def _points(trial: Trial, copy: Copy | None) -> tuple[dict[int, Checkpoint | None], list[str], list[str]]:
-    """The trial's checkpoints since ``copy`` by iteration, what is wrong with some, and those that were cut off."""
+def _points(trial: Trial) -> tuple[dict[int, Checkpoint | None], list[str], list[str]]:
+    """The trial's checkpoints by iteration, what is wrong with some, and those that were cut off."""
     found: dict[int, Checkpoint | None] = {}
     wrong: list[str] = []
     notes: list[str] = []
     for checkpoint in trial.checkpoints.all:
-        if copy and checkpoints.number(checkpoint.folder) < copy.target:
-            continue
         if checkpoint.reason:
             cut_off = not (checkpoint.folder / STATE).is_file()
             (notes if cut_off else wrong).append(checkpoint.reason)

@@ -7,12 +7,10 @@ are text and arrays, and say all that is needed.
 
 import dataclasses
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.ask.schedulers import SCHEDULERS
-from experiments.plan.exchanges import mutations
 from experiments.plan.learners import Learner, learner_named
 from experiments.plan.trial_names import number_of
 from experiments.read.experiments import Experiment, read_experiment, trials_to_play
@@ -29,7 +27,6 @@ class RestoredTrial(NamedTuple):
     """What a trial goes on from."""
 
     trial: Trial  # as it stands by what it is to do now, and by what of its checkpoints is usable
-    config: dict[str, Any]  # by now: population based training changes settings on the way
     checkpoints: Checkpoints  # usable are those from all of which, arrays too, it can go on
 
     @property
@@ -48,8 +45,7 @@ class RestoredTrial(NamedTuple):
     def row(self, checkpoint: Checkpoint) -> dict[str, Any]:
         """The row that goes with a checkpoint: of its iteration, with its counters. Made of these where there is none.
 
-        A fork's first checkpoint has none. Nor have, under population based training, those that a trial made before it
-        copied another one, whose rows then replaced its own.
+        A fork's first checkpoint has none.
         """
         counters = checkpoint.counters
         for row in self.trial.rows:
@@ -62,21 +58,18 @@ def restore(folder: Path, spec: ExperimentSpec) -> dict[str, RestoredTrial]:
     """Every trial that has a folder, by its number. ``spec`` may give it more to do than the folder says.
 
     Raises ConfigError if the trials' folders and ``experiment.json`` contradict each other, if a setting is impossible,
-    if a fork was cut off before all its checkpoints were there, or if a file of exchanges or decisions is damaged.
+    if a fork was cut off before all its checkpoints were there, or if the file of decisions is damaged.
     """
     experiment = read_experiment(folder)
     learner = learner_named(experiment.learner)
     _require_whole(experiment, spec, learner)
-    changing: Collection[str] = ()
-    if SCHEDULERS[spec.scheduler].changes_settings:
-        changing = mutations(learner, spec.swept, spec.space)
     restored = {}
     for trial in experiment.trials:
         if trial.number >= len(spec.configs):
             raise ConfigError(f"{trial.folder} belongs to no trial in {folder / RECORD}")
         config = spec.configs[trial.number]
-        _require_same({name: value for name, value in config.items() if name not in changing}, trial)
-        restored[number_of(trial.number)] = _restore(trial, spec, config, changing)
+        _require_same(config, trial)
+        restored[number_of(trial.number)] = _restore(trial, spec, config)
     if spec.fork_of and sum(bool(trial.checkpoints.newest) for trial in restored.values()) < len(spec.configs):
         raise ConfigError(f"{folder} lacks a checkpoint that it was forked from: delete it, and fork again")
     return restored
@@ -104,15 +97,12 @@ def _require_same(config: Mapping[str, Any], trial: Trial) -> None:
         )
 
 
-def _restore(trial: Trial, spec: ExperimentSpec, config: Mapping[str, Any], changing: Collection[str]) -> RestoredTrial:
-    """What the trial has behind it. Of ``changing`` settings its newest checkpoint says how they are by now."""
+def _restore(trial: Trial, spec: ExperimentSpec, config: Mapping[str, Any]) -> RestoredTrial:
+    """What the trial has behind it."""
     settings = learner_named(trial.learner).config_class.from_dict(config)
     found = to_go_on_from(trial.folder, settings, spec.learner)
-    newest = found.newest
-    now = newest.state.config if newest else config
     records, traces = trial.records._replace(spec=spec), trial.traces._replace(saved=found.iteration, running=False)
-    trial = dataclasses.replace(trial, records=records, traces=traces)
-    return RestoredTrial(trial, trial.config | {name: now[name] for name in changing}, found)
+    return RestoredTrial(dataclasses.replace(trial, records=records, traces=traces), found)
 
 
 def plays_on(restored: Mapping[str, RestoredTrial], spec: ExperimentSpec) -> bool:

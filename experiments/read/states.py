@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
-from experiments.record.decisions import Decision, Exchange, dropped
+from experiments.record.decisions import Decision, dropped
 from experiments.record.spec import ALL_DONE, TIME_BUDGET, ExperimentSpec
 
 PENDING, PAUSED, TERMINATED, ERROR = "PENDING", "PAUSED", "TERMINATED", "ERROR"
@@ -143,7 +143,6 @@ class Records(NamedTuple):
 
     spec: ExperimentSpec
     decisions: Sequence[Decision] = ()  # of halving
-    exchanges: Sequence[Exchange] = ()  # of population based training
 
 
 class Traces(NamedTuple):

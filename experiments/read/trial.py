@@ -136,19 +136,16 @@ class Trial(HasState):
         if self.dropped:
             return self.dropped.at
         scheduler = SCHEDULERS[self.records.spec.scheduler]
-        by_itself = not (scheduler.joins_seeds or scheduler.changes_settings)  # as it lagged behind
-        return self.steps if self.stopped and by_itself else math.inf
+        return math.inf if scheduler.joins_seeds or not self.stopped else self.steps  # where it lagged behind
 
     @cached_property
     def key(self) -> ConfigurationKey:
         """What makes it a trial of its configuration."""
         spec = self.records.spec
-        copied = any(copy.trial == self.number for exchange in self.records.exchanges for copy in exchange.copies)
         return ConfigurationKey(
             spec.learner,
             decisive(self.config),
             left=left_of(spec, self.number),
-            copied=str(self.folder) if copied else "",
             fresh=spec.confirms is not None,
         )
 

@@ -1,7 +1,7 @@
 """What is decided while an experiment runs, each in a file that is replaced before anybody acts on it.
 
-So what was decided holds after a kill: which trials went on at each rung (``rungs.json``), who copied whom under
-population based training (``exchanges.json``), and how the winner played (``winner.json``). Trials are counted from 0.
+So what was decided holds after a kill: which trials went on at each rung (``rungs.json``), and how the winner played
+(``winner.json``). Trials are counted from 0.
 """
 
 import itertools
@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import model_validator
 
-from experiments.record.folders import DECISIONS, EXCHANGES, WINNER
+from experiments.record.folders import DECISIONS, WINNER
 from experiments.record.models import Count, Model, read_model
 from trainables.files import replace_text
 
@@ -65,32 +65,6 @@ def scored(scores: Sequence[float | None]) -> dict[int, float]:
     return {number: score for number, score in enumerate(scores) if score is not None}
 
 
-class Copy(Model):
-    """One trial that goes on with the weights of another."""
-
-    trial: Count
-    donor: Count
-    source: Count  # number of the donor's checkpoint
-    target: Count  # number of the checkpoint that it becomes in the trial's folder
-    before: dict[str, int | float]  # the trial's settings until now, as far as an exchange changes them
-    settings: dict[str, int | float]  # and from now on
-
-
-class Exchange(Model):
-    """A moment at which population based training compared trials."""
-
-    at: Count  # how far the trial that was least far had come, in the budget's time_attr
-    scores: list[float | None]  # of each trial; None if it had come to its end before
-    copies: list[Copy]
-    rule: str | None = None  # by which it was decided who copies whom; None in files that are older than rules' names
-
-    @model_validator(mode="after")
-    def _require_trials(self) -> Self:
-        if any(number >= len(self.scores) for copy in self.copies for number in (copy.trial, copy.donor)):
-            raise ValueError(f"copies of trials that there are not: {len(self.scores)} have scores")
-        return self
-
-
 class WinnerGames(Model):
     """How the winner of a sweep plays: an evaluation of its last checkpoint."""
 
@@ -112,9 +86,7 @@ def _write(name: str, folder: Path, entries: Sequence[Model]) -> None:
 
 
 read_decisions: Callable[[Path], list[Decision]] = partial(_read, DECISIONS, list[Decision])
-read_exchanges: Callable[[Path], list[Exchange]] = partial(_read, EXCHANGES, list[Exchange])
 write_decisions: Callable[[Path, Sequence[Decision]], None] = partial(_write, DECISIONS)
-write_exchanges: Callable[[Path, Sequence[Exchange]], None] = partial(_write, EXCHANGES)
 
 
 def read_winner(folder: Path) -> WinnerGames | None:

@@ -14,7 +14,7 @@ from trainables.checks import ConfigError
 
 RECORD = "experiment.json"  # what the experiment was asked to do, and where it comes from (``record/spec.py``)
 
-DECISIONS, EXCHANGES, WINNER = "rungs.json", "exchanges.json", "winner.json"
+DECISIONS, WINNER = "rungs.json", "winner.json"
 """What was decided while it ran (``record/decisions.py``)."""
 
 WINNER_FILM = "winner.gif"  # the first of the winner's games

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from experiments.ask.budget import Budget
 from experiments.ask.flags import KEEP_BEST
-from experiments.ask.schedulers import SCHEDULERS
+from experiments.ask.schedulers import SCHEDULERS, require_scheduler
 from experiments.ask.storage import is_name, is_uri
 from experiments.record.folders import RECORD, existing, is_experiment, is_tunes_own
 from experiments.record.models import Count, Model, Settings, read_model
@@ -66,7 +66,7 @@ class ExperimentSpec(Model):
     swept: list[str]  # settings that differ between trials, and so appear in their names
     configs: list[Settings]  # of every trial, in order
     checkpoint_frequency: Count
-    interval: Count  # before asha first cuts, and between pbt's exchanges; in the budget's time_attr
+    interval: Count  # before asha first cuts, in the budget's time_attr
     keep_checkpoints: Count = KEEP_BEST  # the best ones of each trial beside its latest; 0: all
     scheduler: str = "fifo"
     rungs: list[Count] | None = None  # where halving compares trials, ascending to the budget's end, in its time_attr
@@ -91,9 +91,8 @@ class ExperimentSpec(Model):
         self._require_names()
         if not self.budget.limits:
             raise ValueError("it has neither iterations nor timesteps")
-        if self.scheduler not in SCHEDULERS:
-            raise ValueError(unknown("scheduler", self.scheduler, SCHEDULERS))
-        if SCHEDULERS[self.scheduler].has_rungs and not self._rungs_lead_to_the_end:
+        scheduler = SCHEDULERS.get(self.scheduler)  # one that there is not is refused where a file is read
+        if scheduler and scheduler.has_rungs and not self._rungs_lead_to_the_end:
             raise ValueError(f"rungs={self.rungs} do not lead to {self.budget}")
         if self.configuration_of is not None and not self._counts_configurations(self.configuration_of):
             raise ValueError(f"configuration_of={str(self.configuration_of)[:60]} does not count the configs' from 0")
@@ -122,8 +121,18 @@ class ExperimentSpec(Model):
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """An experiment's specification, or what Tune's files say in its place. Raises ConfigError if it is damaged."""
-        return cls(**entries(folder)) if is_tunes_own(folder) else read_model(folder / RECORD, cls)
+        """An experiment's specification, or what Tune's files say in its place.
+
+        Raises ConfigError if it is damaged, or of a scheduler that there is not.
+        """
+        if is_tunes_own(folder):
+            return cls(**entries(folder))
+        spec = read_model(folder / RECORD, cls)
+        try:
+            require_scheduler(spec.scheduler)
+        except ConfigError as error:
+            raise ConfigError(f"{folder / RECORD}: {error}") from None
+        return spec
 
     def write(self, folder: Path) -> None:
         """Replace the ``experiment.json`` of a folder. Raises OSError."""

@@ -8,7 +8,6 @@ from pathlib import Path
 from experiments.ask.budget import Budget
 from experiments.ask.command_line import this_command
 from experiments.ask.flags import RunFlags
-from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.learners import Learner
 from experiments.read.luck import SUFFIX
 from experiments.read.next_command import first_command
@@ -68,8 +67,7 @@ def _require_confirmable(spec: ExperimentSpec, folder: Path, asked: Confirm) -> 
     """Raise ConfigError if an experiment cannot promise a confirmation."""
     if spec.confirm and spec.confirm != asked:
         raise ConfigError(f"--confirm: {folder.name} promises the best {spec.confirm.best} already; leave it out")
-    if spec.confirms or SCHEDULERS[spec.scheduler].changes_settings:
-        what = "a confirmation" if spec.confirms else f"a sweep of {spec.scheduler}"
-        raise ConfigError(f"--confirm: {folder.name} is {what}")
+    if spec.confirms:
+        raise ConfigError(f"--confirm: {folder.name} is a confirmation")
     if not spec.confirm and os.path.lexists(again := folder.with_name(folder.name + SUFFIX)):
         raise ConfigError(f"--confirm needs the name {again.name!r}, which exists already in {again.parent}")

@@ -13,7 +13,6 @@ from experiments.ask.flags import RunFlags
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.capacity import Capacity, Round, reachable, rungs, trials_of_round
 from experiments.plan.draws import require_one_environment
-from experiments.plan.exchanges import mutations
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
 from experiments.read.restored import RestoredTrial
@@ -204,16 +203,11 @@ class Draft:
         steps = self.learner.iteration_steps(config) if self.budget.unit == "timesteps" else 1
         iterations = min(math.ceil(span / steps), self.budget.iterations or math.inf)
         evaluated = iterations / config.eval_interval if config.eval_interval else 0
-        of, decided = SCHEDULERS[self.scheduler], 1.0
-        if of.saves_at_decisions:
-            decided = span / of.interval(self.budget)
-        return math.ceil(iterations / self.run.checkpoint_frequency) + math.ceil(evaluated) + math.ceil(decided)
+        return math.ceil(iterations / self.run.checkpoint_frequency) + math.ceil(evaluated) + 1  # at its end
 
 
 def require_possible(draft: Draft) -> None:
-    """Raise ConfigError for trials that cannot be compared or changed, or without room or anything left to play."""
+    """Raise ConfigError for trials that cannot be compared, or without room or anything left to play."""
     require_one_environment(draft.configs, draft.scheduler)
-    if SCHEDULERS[draft.scheduler].changes_settings:
-        mutations(draft.learner, draft.swept, draft.space)
     require_room(draft.run, draft.checkpoint_bytes)
     require_more(draft.run, draft.budget, draft.starts)

@@ -35,11 +35,12 @@ def of_some(configuration_of: Sequence[int] | None, trials: Sequence[int]) -> li
 
 def changed(restored: RestoredTrial, changes: dict[str, Any], config_class: type[Config]) -> Config:
     """A trial's configuration with other settings. Raises ConfigError for one that its checkpoint does not fit."""
-    before, after = config_class.from_dict(restored.config), config_class.from_dict(restored.config | changes)
+    settings = restored.trial.config
+    before, after = config_class.from_dict(settings), config_class.from_dict(settings | changes)
     for name in config_class.ARCHITECTURE_FIELDS:
         if getattr(before, name) != getattr(after, name):
             raise ConfigError(
-                f"--fork cannot change {name}: the checkpoints' arrays have the form of {restored.config[name]!r}"
+                f"--fork cannot change {name}: the checkpoints' arrays have the form of {settings[name]!r}"
             )
     return after
 
@@ -71,7 +72,7 @@ def fork_of(origin: Sequence[RestoredTrial], starts: Sequence[Checkpoint]) -> Fo
     before = ExperimentSpec.read(folder).fork_of
     ways = []
     for trial, start in zip(origin, starts, strict=True):
-        left = Start(config=trial.config, iteration=start.iteration, steps=start.steps)
+        left = Start(config=trial.trial.config, iteration=start.iteration, steps=start.steps)
         earlier = before.starts[trial.trial.number] if before else []
         ways.append([*earlier, left])
     return ForkOf(name=folder.name, starts=ways)

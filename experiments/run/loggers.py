@@ -35,7 +35,7 @@ class JsonLogger(LoggerCallback):
         self._files: dict[Trial, TextIO] = {}
         self._latest: dict[Trial, int] = {}
 
-    def log_trial_start(self, trial: Trial) -> None:  # its settings too: pbt changes them on the way
+    def log_trial_start(self, trial: Trial) -> None:  # its settings too, which may have been lost meanwhile
         folder = trial_folder(self._experiment, trial)
         folder.mkdir(parents=True, exist_ok=True)
         replace_text(folder / PARAMS, json.dumps(trial.config, indent=2, sort_keys=True, default=_plain))

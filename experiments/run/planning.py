@@ -4,8 +4,6 @@ import json
 import math
 
 from experiments.ask.budget import duration
-from experiments.ask.schedulers import SCHEDULERS
-from experiments.plan import exchanges
 from experiments.plan.capacity import FIRST_STEPS, trials_of_round
 from experiments.plan.resources import fewer_cores
 from experiments.plan.trial_names import in_words, short
@@ -38,7 +36,7 @@ def show(draft: Draft) -> None:
     print()
     _say_settings(draft)
     cores = [] if draft.run.address else fewer_cores()
-    for note in [*draft.notes, *cores, *_exchanges(draft), *_early(draft)]:
+    for note in [*draft.notes, *cores, *_early(draft)]:
         say(f"Note: {note}")
     say(_time_of_rounds(draft) if draft.rounds else _time_of_all(draft))
     if draft.confirm:
@@ -72,13 +70,6 @@ def _say_settings(draft: Draft) -> None:
     say(f"Same in all: {', '.join(fixed)}")
     played = dict.fromkeys(config.env_id for config in draft.configs)
     say("An agent step is " + ", ".join(f"{agent_step(env_id)} in {env_id}" for env_id in played) + ".")
-
-
-def _exchanges(draft: Draft) -> list[str]:
-    """Who can copy whom, under a scheduler that changes settings of trials."""
-    if not SCHEDULERS[draft.scheduler].changes_settings:
-        return []
-    return exchanges.notes(draft.learner, draft.configs, draft.swept, draft.space)
 
 
 def _early(draft: Draft) -> list[str]:

@@ -101,7 +101,7 @@ def make_tuner(session: Session, restored: Mapping[str, RestoredTrial], stop: St
     points = []
     for index, config in enumerate(spec.configs):
         old = restored.get(number_of(index))
-        points.append(old.config if old else config)
+        points.append(old.trial.config if old else config)
     kind = SCHEDULERS[spec.scheduler].of_tune
     if stop:
         kind = stoppable(kind, stop)

@@ -12,7 +12,7 @@ from experiments.plan.trial_names import short
 from experiments.read.comparison import Comparison, Pair, Side
 from experiments.read.configurations import varied
 from experiments.read.experiments import Experiment
-from experiments.read.statistics import MAX_SEEDS, POWER, Estimate, interquartile_mean, mean_interval
+from experiments.read.statistics import MAX_SEEDS, POWER, Estimate, mean_interval
 from experiments.show.figures import (
     COLOURS,
     GRID_POINTS,
@@ -33,14 +33,13 @@ from trainables.texts import counted
 
 METHOD = (
     "Returns are means over the games that ended in a window of {window:,} agent steps, with sampled actions; Dopamine"
-    " reports them in windows of 250,000. Measures are those of Agarwal et al. 2021 (arXiv:2108.13264). Intervals are"
-    " Welch's, or Student's paired ones where both sides have the same seeds, Yuen's for interquartile means, and"
-    " Newcombe's with quantiles of t for the probability of improvement: with one game and few seeds, bootstraps are"
-    " too narrow. By simulation, 93 to 98 in 100 intervals of the difference of two equal algorithms hold 0 with 3, 5"
-    " or 10 seeds of each, and 96 or more those of the probability of improvement 0.5; with three seeds these always"
-    " do. With unequal numbers of seeds, as 3 and 10, they can be as few as 79, and where one algorithm loses some of"
-    " its seeds and the other does not, 65 in 100 hold the true difference with three seeds and 92 with ten."
-    " docs/comparing.md has the table."
+    " reports them in windows of 250,000. Measures are among those of Agarwal et al. 2021 (arXiv:2108.13264). Intervals"
+    " are Welch's, or Student's paired ones where both sides have the same seeds, and Newcombe's with quantiles of t"
+    " for the probability of improvement: with one game and few seeds, bootstraps are too narrow. By simulation, 94 to"
+    " 98 in 100 intervals of the difference of two equal algorithms hold 0 with 3, 5 or 10 seeds of each, and 96 or"
+    " more those of the probability of improvement 0.5; with three seeds these always do. With unequal numbers of"
+    " seeds, as 3 and 10, they can be as few as 79, and where one algorithm loses some of its seeds and the other does"
+    " not, 65 in 100 hold the true difference with three seeds and 92 with ten. docs/comparing.md has the table."
 )
 
 
@@ -122,10 +121,7 @@ def differing(comparison: Comparison) -> str:
 
 def _levels(pairs: Sequence[Pair]) -> str:
     """Which intervals stand in brackets."""
-    measures = (
-        "The area is the mean return over all windows that both have until then: high for a configuration that learns"
-        " early. The probability of improvement is that of a seed to score higher than one of the first configuration."
-    )
+    measures = "The probability of improvement is that of a seed to score higher than one of the first configuration."
     if len(pairs) == 1:
         return f"Differences are from the first configuration, with 95% intervals. {measures}"
     return (
@@ -146,7 +142,6 @@ def side_table(comparison: Comparison) -> Rows:
                 "learner": configuration.learner,
                 "random seeds": with_remarks(scores, configuration),
                 "mean return": number(float(values.mean()), 2),
-                "interquartile mean": number(interquartile_mean(values), 2),
                 "lowest": number(float(values.min()), 2),
                 "highest": number(float(values.max()), 2),
             }
@@ -160,8 +155,6 @@ def pair_table(pairs: Sequence[Pair]) -> Rows:
         {
             "configuration": pair.other.label,
             "difference of means": _with_interval(pair.mean, "+.2f"),
-            "of interquartile means": _with_interval(pair.interquartile, "+.2f"),
-            "of areas": _with_interval(pair.area, "+.2f"),
             "probability of improvement": _with_interval(pair.improvement, ".2f") if min(pair.seeds) > 1 else "",
         }
         for pair in pairs

@@ -1,16 +1,13 @@
 """The report of one or several experiments, section by section."""
 
-import math
 from collections.abc import Sequence
 
-from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.identity import SPEED_ONLY
 from experiments.plan.trial_names import SHORT
 from experiments.read.comparison import Side, arrivals, side
 from experiments.read.configurations import Configuration, by_configuration, labelled, varied
 from experiments.read.experiments import Experiment
 from experiments.read.luck import confirmations
-from experiments.read.statistics import importances
 from experiments.read.trial import Trial
 from experiments.read.windows import window_size
 from experiments.show import tables
@@ -18,17 +15,10 @@ from experiments.show.answer import add_answer
 from experiments.show.figures import diagnostics_figures, learning_curves, speed_figure, styled
 from experiments.show.origins import add_origins
 from experiments.show.page import Page
-from experiments.show.settings import (
-    at_first_rung,
-    comparable,
-    effects_figure,
-    importance_figure,
-    importance_lines,
-)
+from experiments.show.settings import at_first_rung, comparable, effects_figure
 from experiments.show.summary import plan_line, winner_lines
 from experiments.show.text import block, code, to_markdown, without
 from trainables.sampling.console import agent_step
-from trainables.texts import counted
 
 MAX_EFFECTS = 24
 """Settings whose effects are drawn."""
@@ -53,7 +43,6 @@ def report(experiments: Sequence[Experiment]) -> Page:
     _seeds(page, configurations)
     _confirmations(page, experiments)
     for experiment in experiments:
-        _exchanges(page, experiment)
         if experiment.decisions:
             page.add(f"## Who went on in {code(experiment.name)}")
             page.add(to_markdown(tables.rung_table(experiment)))
@@ -148,13 +137,6 @@ def _settings(
         " of them came; a bar is the mean over the trials at or around that value."
     )
     page.show(**{f"{learner}_effects": effects_figure(fair, scores, names)})
-    if any(SCHEDULERS[e.spec.scheduler].changes_settings and e.learner == learner for e in experiments):
-        page.add("How important each setting is cannot be said: settings changed while trials played.")
-    else:
-        count, estimates = importances(configurations, fair, scores, names)
-        page.add("\n\n".join(importance_lines(count, estimates, steps)))
-        if any(math.isfinite(estimate.value) for estimate in estimates.values()):
-            page.show(**{f"{learner}_importance": importance_figure(estimates)})
 
 
 def _speeds(page: Page, title: str, trials: Sequence[Trial]) -> None:
@@ -203,28 +185,6 @@ def _confirmations(page: Page, experiments: Sequence[Experiment]) -> None:
                 " the same settings: the sweep's, and fresh seeds' there and at their end."
             )
             page.add(to_markdown(tables.confirmation_table(found)))
-
-
-def _exchanges(page: Page, experiment: Experiment) -> None:
-    """Who copied whom under population based training."""
-    if not experiment.exchanges:
-        return
-    page.add(f"## Who copied whom in {code(experiment.name)}")
-    unit = tables.unit(experiment)
-    text = (
-        f"Trials were compared {counted(len(experiment.exchanges), 'time')}, the last time after"
-        f" {experiment.exchanges[-1].at:,} {unit}. "
-    )
-    if rows := tables.exchange_table(experiment):
-        text += (
-            "A row is a trial that went on with the weights of another one, both with their returns at that moment, and"
-            " with the settings that changed. A trial's results until then are since those of its weights. *After*"
-            f" counts {unit} of the trial that was least far."
-        )
-    else:
-        text += "No trial had another one of its architecture that was better."
-    page.add(text)
-    page.add(to_markdown(rows))
 
 
 def _failures(page: Page, trials: Sequence[Trial]) -> None:

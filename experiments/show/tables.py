@@ -13,7 +13,7 @@ import numpy as np
 from rich import filesize
 
 from experiments.ask.budget import duration
-from experiments.plan.trial_names import in_words, short
+from experiments.plan.trial_names import in_words
 from experiments.read.configurations import Configuration, varied
 from experiments.read.experiments import Experiment
 from experiments.read.luck import Confirmation, state_with_confirmation
@@ -139,26 +139,6 @@ def rung_table(experiment: Experiment) -> Rows:
 def unit(experiment: Experiment) -> str:
     """What an experiment's budget counts."""
     return "agent steps" if experiment.spec.budget.unit == "timesteps" else "iterations"
-
-
-def exchange_table(experiment: Experiment) -> Rows:
-    """A row for each copy: who, of whom, and each setting that was changed, from what to what."""
-    return [
-        {
-            "after": f"{exchange.at:,}",
-            "trial": f"{copy.trial:05d}",
-            "return": _score(exchange.scores[copy.trial]),
-            "copied": f"{copy.donor:05d}",
-            "its return": _score(exchange.scores[copy.donor]),
-            **{name: f"{short(copy.before.get(name))} to {short(value)}" for name, value in copy.settings.items()},
-        }
-        for exchange in experiment.exchanges
-        for copy in exchange.copies
-    ]
-
-
-def _score(score: float | None) -> str:
-    return "" if score is None else number(score)
 
 
 class Speed(NamedTuple):

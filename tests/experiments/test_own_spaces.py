@@ -89,7 +89,7 @@ def test_the_plan_shows_the_space_in_words():
 
 def test_returns_of_several_environments_decide_about_no_trial():
     words = "--sweep env_id=ALE/Pong-v5,PongNoFrameskip-v4 --num-samples 4 --timesteps 1000 --scheduler"
-    for scheduler in ("halving", "asha", "pbt"):
+    for scheduler in ("halving", "asha"):
         with pytest.raises(ConfigError, match=f"{scheduler} compares returns, .* not the same things; use fifo, or"):
             planned(f"{words} {scheduler}")
     assert len(planned(f"{words} fifo").configs) == 4

@@ -91,21 +91,6 @@ def newest_arrays(trial):
 SIX_ITERATIONS = small_spec("trpo", [TRPOConfig(**CARTPOLE)], iterations=6)
 """A trial of TRPO on CartPole, which plays in milliseconds."""
 
-OWN = [
-    {"seed": 4, "num_workers": 1, "timesteps_per_batch": 300, "max_kl": 0.01},
-    {"seed": 5, "num_workers": 2, "timesteps_per_batch": 200, "max_kl": 0.05},
-]
-PAIR = small_spec(
-    "trpo",
-    [TRPOConfig(**CARTPOLE | own) for own in OWN],
-    iterations=3,
-    interval=2,
-    scheduler="pbt",
-    swept=[*OWN[0]],
-    space={"max_kl": "0.01..0.1:log"},
-)
-"""A population of two. The second trial is ahead after two iterations, and has more workers."""
-
 
 def three(**changes):
     """Three trials of which one goes on after two iterations, to the fourth; ``changes`` are of all settings.

@@ -38,7 +38,7 @@ SWEEP = {
         for name in ("num_samples", "iterations", "timesteps", "num_workers", "max_concurrent")
     },
     "--confirm -1": "confirm=-1: accepted is a whole number >= 0",
-    "--confirm 1 --scheduler pbt": "use halving, asha or fifo",
+    "--scheduler pbt": "now Ray Tune's own, in a tune.Tuner with our Trainables: docs/library.md shows it",
     "--set learning_rat=1": "'learning_rat'; did you mean 'learning_rate'?",
     "--set gamma": "accepted is key=value",
     "--set gamma=1.5": "gamma=1.5: accepted is a number in (0, 1]",

@@ -112,9 +112,8 @@ def test_all_configurations_have_the_same_seeds_side_by_side_and_run_once():
 def test_schedulers_that_decide_about_each_trial_alone_take_one_seed():
     for scheduler in ("halving", "fifo"):
         require_means(3, scheduler, {})
-    for scheduler in ("asha", "pbt"):
-        require_means(1, scheduler, {"seed": 4})
-        with pytest.raises(ConfigError, match=f"{scheduler} decides .* 3 seeds .*; use halving or fifo"):
-            require_means(3, scheduler, {})
+    require_means(1, "asha", {"seed": 4})
+    with pytest.raises(ConfigError, match=r"asha decides .* 3 seeds .*; use halving or fifo"):
+        require_means(3, "asha", {})
     with pytest.raises(ConfigError, match="--set seed=4 would make 3 seeds of a configuration the same"):
         require_means(3, "halving", {"seed": 4})

@@ -103,7 +103,7 @@ def test_a_text_in_yaml_means_what_it_means_after_sweep(page):
         ("s.yaml", "a: \0", "is no YAML"),
         ("s.yaml", "!!python/object/apply:os.mkdir [exploded]", "holds no space"),
         ("s.yaml", "SPACES: {default: 3}\n", "SPACES has settings for each preset"),
-        ("s.yaml", "SPACES: {default: {gamma: 1}}\nspaces: 3\n", "unknown name 'spaces'. Known: MUTATIONS, PRESETS"),
+        ("s.yaml", "SPACES: {default: {gamma: 1}}\nspaces: 3\n", "unknown name 'spaces'. Known: PRESETS, SPACES"),
         ("s.yaml", "SPACES: {default: {}}\n", "holds no space for --preset default"),
         ("s.yaml", "SPACES: {defualt: {gamma: 1}}\n", "unknown preset 'default'; did you mean 'defualt'"),
         ("s.py", "x = 1\n1 / 0\n", r"fails with ZeroDivisionError: division by zero \(s.py, line 2\)"),

@@ -5,12 +5,8 @@ import pytest
 from experiments.read.comparison import compare
 from experiments.read.configurations import Configuration, best_configurations, by_configuration, varied
 from experiments.read.experiments import read_experiment
-from experiments.record.decisions import Copy, Decision, Exchange, write_decisions, write_exchanges
+from experiments.record.decisions import Decision, write_decisions
 from tests.helpers.written_experiments import forget, forked_from, write_experiment
-
-EXCHANGE = Exchange(
-    at=1, scores=[-20.0] * 3, copies=[Copy(trial=0, donor=2, source=0, target=1, before={}, settings={})]
-)
 
 
 def test_seeds_with_other_numbers_of_workers_belong_to_the_same_configuration(tmp_path):
@@ -125,14 +121,6 @@ def test_a_setting_that_a_record_lacks_has_its_default_so_a_new_one_splits_no_ol
     assert [{c.label(varied(found)).split(" ")[0] for c in found}] == [{"entropy_bonus=0.03", "entropy_bonus=0.5"}]
     sides = compare([experiments[:2], experiments[2:]], window=1000).sides
     assert [[curve.seed for curve in side.curves] for side in sides] == [[0, 1], [0]]
-
-
-def test_a_trial_that_copied_another_is_a_configuration_of_its_own(tmp_path):
-    folder = write_experiment(tmp_path, "pbt", "pg", [({"seed": n}, [-20], None) for n in range(3)])
-    write_exchanges(folder, [EXCHANGE])
-    found = by_configuration([read_experiment(folder)])
-    assert sorted(sorted(c.seeds) for c in found) == [[0], [1, 2]]
-    assert [c.label(()) for c in found if c.origin] == ["pg (trial 00000, which copied another)"]
 
 
 def test_a_configuration_is_judged_by_the_trials_that_halving_kept_longest(tmp_path):

@@ -5,20 +5,9 @@ import shutil
 
 import pytest
 
-from experiments.plan.exchanges import EXCHANGE_RULE, drawn, mutations
-from experiments.plan.learners import TRPO
 from experiments.read.contradictions import contradictions, unchecked
 from experiments.read.experiments import read_experiment
-from experiments.record.decisions import (
-    RULE,
-    Copy,
-    Decision,
-    Exchange,
-    WinnerGames,
-    write_decisions,
-    write_exchanges,
-    write_winner,
-)
+from experiments.record.decisions import RULE, Decision, WinnerGames, write_decisions, write_winner
 from tests.helpers.small_experiments import trial_folders
 from tests.helpers.written_experiments import write_experiment, write_policies
 
@@ -35,21 +24,6 @@ def halved(tmp_path_factory):
     write_decisions(folder, [Decision(at=2, scores=[-19.0, -18.0, -20.0], kept=[1], rule=RULE)])
     write_winner(folder, WinnerGames(trial=1, iteration=4, games=10, metrics=PLAYED))
     write_policies(trial_folders(folder)[1], "pg", {4: -16})
-    return folder
-
-
-@pytest.fixture(scope="module")
-def population(tmp_path_factory):
-    """Two trials that were compared after two iterations: the first copied the second, and has its rows since."""
-    trials = [({"seed": seed, "max_kl": 0.02}, [10, 20 + seed], "running") for seed in (0, 1)]
-    space = {"max_kl": "0.01..0.1:log"}
-    record = {"iterations": 4, "interval": 2, "scheduler": "pbt", "swept": ["max_kl"], "space": space}
-    folder = write_experiment(tmp_path_factory.mktemp("storage"), "population", "trpo", trials, **record)
-    domains = mutations(TRPO, ["max_kl"], space)
-    donor, settings = drawn(0, 0, 0, {1: {"max_kl": 0.02}}, domains)
-    before = dict.fromkeys(settings, 0.02)
-    copy = Copy(trial=0, donor=donor, source=1, target=2, before=before, settings=settings)
-    write_exchanges(folder, [Exchange(at=2, scores=[20.0, 21.0], copies=[copy], rule=EXCHANGE_RULE)])
     return folder
 
 
@@ -74,7 +48,7 @@ def win(**entries):
     return lambda folder, trials: change(folder / "winner.json", lambda games: games[0].update(entries))
 
 
-OTHER_TRIALS = "rungs.json or exchanges.json has scores of other trials than experiment.json"
+OTHER_TRIALS = "rungs.json has scores of other trials than experiment.json"
 DAMAGES = {
     "a trial is deleted": (
         lambda folder, trials: shutil.rmtree(trials[2]),
@@ -151,10 +125,9 @@ def found_after(damage, whole, folder):
     return contradictions(read_experiment(folder, running=False))
 
 
-def test_an_experiment_that_nobody_touched_has_no_contradictions(halved, population):
-    for folder in (halved, population):
-        experiment = read_experiment(folder, running=False)
-        assert (contradictions(experiment), unchecked(experiment)) == ([], [])
+def test_an_experiment_that_nobody_touched_has_no_contradictions(halved):
+    experiment = read_experiment(halved, running=False)
+    assert (contradictions(experiment), unchecked(experiment)) == ([], [])
 
 
 @pytest.mark.parametrize("what", [*DAMAGES])
@@ -163,41 +136,13 @@ def test_what_is_changed_by_hand_contradicts_another_file(what, halved, tmp_path
     assert line in found_after(damage, halved, tmp_path / "altered")
 
 
-COPIES = "exchanges.json: the copies at 2 are not those of its scores and the sweep's seed"
-
-
-@pytest.mark.parametrize(
-    ("entries", "line"),
-    [
-        ({"scores": [20.0, 22.0]}, "00001_seed=1: exchanges.json has a score of 22.0 at 2, result.json 21.0"),
-        ({"scores": [22.0, 21.0]}, f"{COPIES} (1 of 0)"),
-        ({"copies": []}, f"{COPIES} (0 of 1)"),
-    ],
-)
-def test_an_exchange_is_that_of_its_scores_and_the_sweeps_seed(entries, line, population, tmp_path):
-    def damage(folder, trials):
-        change(folder / "exchanges.json", lambda exchanges: exchanges[0].update(entries))
-
-    assert line in found_after(damage, population, tmp_path / "altered")
-
-
 @pytest.mark.parametrize(
     ("rule", "said"), [("another", "by the rule 'another'"), (None, "by a rule that it does not name")]
 )
-def test_decisions_by_another_rule_are_no_contradiction_and_said_to_be_unchecked(
-    rule, said, halved, population, tmp_path
-):
-    """Their scores are those of the rows still; who went on, and who copied whom, is not what would be decided now."""
-    others = {
-        "rungs.json": (halved, {"kept": [0]}, RULE),
-        "exchanges.json": (population, {"copies": []}, EXCHANGE_RULE),
-    }
-    for name, (whole, entries, now) in others.items():
-        folder = tmp_path / name
-
-        def damage(folder, trials, name=name, entries=entries):
-            change(folder / name, lambda decisions: decisions[0].update(entries, rule=rule))
-
-        found = [text for text in found_after(damage, whole, folder) if text.startswith(name)]
-        noted = [f"{name} has decisions {said}, and the present one is {now!r}"]
-        assert (found, unchecked(read_experiment(folder, running=False))) == ([], noted)
+def test_decisions_by_another_rule_are_no_contradiction_and_said_to_be_unchecked(rule, said, halved, tmp_path):
+    """Their scores are those of the rows still; who went on is not what would be decided now."""
+    folder = tmp_path / "altered"
+    found = found_after(decide(kept=[0], rule=rule), halved, folder)
+    noted = [f"rungs.json has decisions {said}, and the present one is {RULE!r}"]
+    assert [text for text in found if text.startswith("rungs.json")] == []
+    assert unchecked(read_experiment(folder, running=False)) == noted

@@ -1,7 +1,7 @@
 """Sweeps made by chance, against a slow and obvious definition: plain loops over what the files say.
 
-There are twins (trials that drew equal settings), seeds, forks of trials that stood apart, extensions, copies, trials
-that diverged or failed, and sweeps that ended at a rung. ``FUZZ_MINUTES=10 pytest`` with this file makes new ones for
+There are twins (trials that drew equal settings), seeds, forks of trials that stood apart, extensions, trials that
+diverged or failed, and sweeps that ended at a rung. ``FUZZ_MINUTES=10 pytest`` with this file makes new ones for
 ten minutes.
 """
 
@@ -97,9 +97,8 @@ class Sweep:
 
 
 def write_sweep(rng, storage, name):
-    """The folder of a sweep; some are forks, were extended, or have trials that copied another one."""
+    """The folder of a sweep; some are forks, or were extended."""
     sweep = Sweep(rng)
-    count = len(sweep.configs)
     record = {"configuration_of": sweep.configuration_of, "ended": "time budget" if sweep.early else "all done"}
     record |= {"scheduler": "halving", "rungs": sweep.rungs} if sweep.halved else {"scheduler": "fifo"}
     if sweep.forked:
@@ -111,12 +110,6 @@ def write_sweep(rng, storage, name):
         ending = "RuntimeError: no luck" if trial in sweep.failed else "running"
         trials.append((config, sweep.returns[trial][: sweep.played[trial]], ending))
     folder = write_experiment(storage, name, "pg", trials, iterations=6, **record)
-    if not sweep.halved and rng.random() < 0.5:
-        copies = [
-            {"trial": trial, "donor": 0, "source": 1, "target": 2, "before": {}, "settings": {}}
-            for trial in rng.sample(range(count), rng.randint(0, count))
-        ]
-        (folder / "exchanges.json").write_text(json.dumps([{"at": 2, "scores": [0.0] * count, "copies": copies}]))
     if sweep.decisions:
         (folder / "rungs.json").write_text(json.dumps(sweep.decisions))
     for trial, path in enumerate(sorted(folder.glob("0*"))):
@@ -152,8 +145,6 @@ def obvious(folders):
     for folder in folders:
         spec = json.loads((folder / "experiment.json").read_text())
         decisions = json.loads((folder / "rungs.json").read_text()) if (folder / "rungs.json").exists() else []
-        exchanges = json.loads((folder / "exchanges.json").read_text()) if (folder / "exchanges.json").exists() else []
-        copied = {copy["trial"] for exchange in exchanges for copy in exchange["copies"]}
         for number, path in enumerate(sorted(folder.glob("0*"))):
             config = json.loads((path / "params.json").read_text())
             rows = rows_of(path)
@@ -161,7 +152,6 @@ def obvious(folders):
             starts = [start["steps"] for (start,) in spec["fork_of"]["starts"]] if spec["fork_of"] else []
             of = spec["configuration_of"] or range(len(spec["configs"]))
             key += str(sorted({start for start, other in zip(starts, of, strict=False) if other == of[number]}))
-            key += str(path) if number in copied else ""
             seed = config["seed"], *starts[number : number + 1]
             iterations = rows[-1]["training_iteration"] if rows else 0
             end = next((each["at"] for each in decisions if number not in each["kept"]), math.inf)

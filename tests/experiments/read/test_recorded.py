@@ -97,7 +97,7 @@ def test_a_setting_that_came_later_makes_nothing_different_and_a_trial_goes_on_w
     experiment = read_experiment(folder, running=False)
     assert (contradictions(experiment), recorded(experiment, experiment.trials[0]).wrong) == ([], [])
     restored = restore(folder, experiment.spec)["00000"]
-    assert (restored.config, restored.iteration) == (whole, 3)
+    assert (restored.trial.config, restored.iteration) == (whole, 3)
     forget(folder, "gamma", files=["params.json"])
     with pytest.raises(ConfigError, match=r"gamma=0\.99 for 0\.9"):
         restore(folder, experiment.spec)

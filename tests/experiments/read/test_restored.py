@@ -64,22 +64,6 @@ def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_it_used(trained
     assert goes_on.endswith("goes on after iteration 1 (1 later ones had no checkpoint, and are played again)")
 
 
-def test_a_trial_that_copied_another_one_goes_on_from_the_copy_and_not_from_a_later_iteration_of_its_own(trained):
-    """It sorted by iteration, and an exchange may go back to a lower one. Its settings are in the checkpoint."""
-    folder, spec = trained("running", scheduler="pbt", swept=["max_kl", "seed"], space={"max_kl": "0.01..0.1:log"})
-    copy = next(folder.glob("00000*")) / "checkpoint_000002"
-    copy.mkdir()
-    learner = LEARNERS["trpo"].trainable.untrained(TRPOConfig.from_dict(SETTINGS | {"max_kl": 0.05, "gamma": 0.5}))
-    learner.iterations, learner.episodes.steps, learner.episodes.recent_returns = 1, 700, [44.0]
-    learner.save_checkpoint(str(copy))
-    trial = restore(folder, spec)["00000"]
-    newest = trial.checkpoints.newest
-    row = trial.row(newest)
-    assert (newest.folder, trial.iteration, trial.checkpoints.newest_number) == (copy, 1, 2)
-    assert (row["timesteps_total"], row["episode_score"]) == (700, 44), "not those of its own first iteration"
-    assert trial.config == spec.configs[0] | {"max_kl": 0.05}, "all else is its own"
-
-
 def test_a_users_copy_of_a_checkpoint_is_left_alone(trained):
     folder, spec = trained("running")
     checkpoint = next(folder.glob("*/checkpoint_000001"))

@@ -6,9 +6,7 @@ import pytest
 from scipy import stats
 
 from experiments.read.statistics import (
-    TRIM,
     difference,
-    interquartile_mean,
     mean_interval,
     probability_of_improvement,
     seeds_to_tell,
@@ -29,13 +27,12 @@ def two_groups(rng, seeds):
 @pytest.mark.parametrize(("seeds", "scores"), [(3, normal), (5, two_groups), (10, two_groups)])
 def test_intervals_of_two_equal_algorithms_hold_0_in_95_of_100_cases(scores, seeds):
     rng = np.random.default_rng(seeds)
-    held = np.zeros(4)
+    held = np.zeros(3)
     for _ in range(REPEATS):
         a, b = scores(rng, seeds), scores(rng, seeds)
         held += [
             not difference(a, b, paired=False).excludes(0),
             not difference(a, b, paired=True).excludes(0),
-            not difference(a, b, paired=False, trim=TRIM).excludes(0),
             not probability_of_improvement(a, b).excludes(0.5),
         ]
     assert (held / REPEATS >= 0.93).all(), held / REPEATS  # two standard errors of the share are 0.025
@@ -56,16 +53,6 @@ def test_one_seed_has_no_interval_and_seeds_without_spread_have_a_point():
     flat = np.full(3, -21.0)
     for paired in (True, False):
         assert tuple(difference(flat, flat, paired)) == (0, 0, 0)
-    assert tuple(difference(flat, flat, paired=False, trim=TRIM)) == (0, 0, 0)
-
-
-def test_the_interquartile_mean_is_that_of_the_middle_half():
-    assert interquartile_mean(np.array([-100.0, 1.0, 2.0, 100.0])) == 1.5
-    assert interquartile_mean(np.array([0.0, 1.0, 5.0])) == 2.0
-    a, b = np.arange(8.0), np.arange(8.0) + 10
-    b[-1] = 1e6
-    assert difference(a, b, paired=False, trim=TRIM).value == 10
-    assert difference(a, b, paired=False, trim=TRIM).excludes(0)
 
 
 @pytest.mark.parametrize("measure", [probability_of_improvement, lambda a, b: difference(a, b, paired=False)])

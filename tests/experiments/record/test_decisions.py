@@ -7,9 +7,7 @@ import pytest
 
 from experiments.record.decisions import (
     RULE,
-    Copy,
     Decision,
-    Exchange,
     WinnerGames,
     decide,
     dropped,
@@ -17,15 +15,13 @@ from experiments.record.decisions import (
     passed,
     ranking,
     read_decisions,
-    read_exchanges,
     read_winner,
     scored,
     with_diverged,
     write_decisions,
-    write_exchanges,
     write_winner,
 )
-from experiments.record.folders import DECISIONS, EXCHANGES, WINNER
+from experiments.record.folders import DECISIONS, WINNER
 from trainables.checks import ConfigError
 from trainables.metrics import METRIC, score_of
 
@@ -33,17 +29,14 @@ TWO = [
     Decision(at=2, scores=[1.0, 3.0, None, 2.0], kept=[1, 3]),
     Decision(at=8, scores=[None, 3.0, None, 4.0], kept=[3], rule=RULE),
 ]
-COPY = {"trial": 0, "donor": 2, "source": 3, "target": 4, "before": {"gamma": 0.98}, "settings": {"gamma": 0.99}}
-EXCHANGED = [Exchange(at=100, scores=[-20.5, None, -18.0], copies=[Copy(**COPY)], rule="best quarter")]
 GAMES = WinnerGames(trial=3, iteration=120, games=10, metrics={"eval/return_greedy_mean": 18.5})
 
 
 def test_what_was_decided_is_read_back(tmp_path):
-    assert (read_decisions(tmp_path), read_exchanges(tmp_path), read_winner(tmp_path)) == ([], [], None)
+    assert (read_decisions(tmp_path), read_winner(tmp_path)) == ([], None)
     write_decisions(tmp_path, TWO)
-    write_exchanges(tmp_path, EXCHANGED)
     write_winner(tmp_path, GAMES)
-    assert (read_decisions(tmp_path), read_exchanges(tmp_path), read_winner(tmp_path)) == (TWO, EXCHANGED, GAMES)
+    assert (read_decisions(tmp_path), read_winner(tmp_path)) == (TWO, GAMES)
 
 
 @pytest.mark.parametrize(
@@ -54,17 +47,6 @@ def test_what_was_decided_is_read_back(tmp_path):
         *((DECISIONS, {"at": 2, "scores": [1.0], "kept": kept}) for kept in ([], [1], [-1], ["0"])),
         (DECISIONS, {"at": 1.5, "scores": [1.0], "kept": [0]}),
         *(
-            (EXCHANGES, {"at": 1, "scores": [1.0, None, 2.0], "copies": [COPY | change]})
-            for change in (
-                {"donor": 3},
-                {"donor": "../../elsewhere"},
-                {"settings": {"gamma": float("nan")}},
-                {"settings": {"gamma": "<img>"}},
-                {"more": 1},
-            )
-        ),
-        (EXCHANGES, {"at": 1, "scores": [float("nan")], "copies": []}),
-        *(
             (WINNER, GAMES.model_dump() | change)
             for change in ({"metrics": {"a": "b"}}, {"metrics": {"a": float("nan")}}, {"trial": None}, {"more": 1})
         ),
@@ -72,7 +54,7 @@ def test_what_was_decided_is_read_back(tmp_path):
 )
 def test_a_damaged_file_is_refused_in_one_line(tmp_path, name, damage):
     (tmp_path / name).write_text(damage if isinstance(damage, str) else json.dumps([damage]))
-    read = {DECISIONS: read_decisions, EXCHANGES: read_exchanges, WINNER: read_winner}[name]
+    read = {DECISIONS: read_decisions, WINNER: read_winner}[name]
     with pytest.raises(ConfigError, match=rf"{name} is damaged") as caught:
         read(tmp_path)
     assert "\n" not in str(caught.value)

@@ -145,7 +145,7 @@ def test_a_fetch_that_fails_leaves_what_is_here_and_the_next_one_makes_it_whole(
 
 
 def test_decisions_that_did_not_come_home_are_sent_at_the_end(mirrored, bucket):
-    for name in ("rungs.json", "exchanges.json", "winner.gif"):
+    for name in ("rungs.json", "winner.gif"):
         (mirrored / name).write_text(name)
     assert Remote.of(mirrored).settle()
-    assert all((bucket / "x" / name).read_text() == name for name in ("rungs.json", "exchanges.json", "winner.gif"))
+    assert all((bucket / "x" / name).read_text() == name for name in ("rungs.json", "winner.gif"))

@@ -58,7 +58,6 @@ def test_what_is_written_is_read_back_with_its_origin(tmp_path):
         {"extended": 3},
         {"confirm": {"best": 1}},
         {"confirms": "../other"},
-        {"scheduler": "evil"},
         {"origin": {"versions": []}},
         {"origin": {"git": "x"}},
         {"origin": {"started": 5}},
@@ -77,6 +76,17 @@ def test_an_entry_of_a_wrong_type_is_named_in_one_line(change, tmp_path):
     folder = create(tmp_path, "first", SPEC)
     (folder / RECORD).write_text(json.dumps(json.loads((folder / RECORD).read_text()) | change))
     with pytest.raises(ConfigError, match=rf"experiment\.json is damaged: .*{[*change][-1]}") as caught:
+        ExperimentSpec.read(folder)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "said"),
+    [("evil", "unknown scheduler 'evil'"), ("pbt", r"Ray Tune's own, .*docs/library\.md")],
+)
+def test_an_experiment_of_a_scheduler_that_there_is_not_is_refused_in_one_line(scheduler, said, tmp_path):
+    folder = create(tmp_path, "first", SPEC.but(scheduler=scheduler))
+    with pytest.raises(ConfigError, match=rf"experiment\.json: .*{said}") as caught:
         ExperimentSpec.read(folder)
     assert "\n" not in str(caught.value)
 

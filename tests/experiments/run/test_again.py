@@ -162,14 +162,6 @@ def test_a_trial_that_diverged_is_the_same_and_is_not_to_be_extended(ray_cluster
     assert same, said
 
 
-@pytest.mark.slow
-def test_what_a_copy_took_over_is_not_verified_and_what_it_played_since_is(pair, home, capsys):
-    same, said = verified(pair, capsys)
-    assert same
-    assert "iterations up to 2 cannot be played again: they are those of trial 1, which it copied" in said
-    assert "Playing 4 of 4 iterations again" in said
-
-
 def test_a_fork_begins_at_its_first_checkpoint_and_without_rows_nothing_is_played_again(folder, capsys):
     change_record(folder, fork_of=forked_from("other", ({}, 1), ({}, 1)).model_dump(), keep_checkpoints=2)
     shutil.rmtree(checkpoint(folder, 0, 0))

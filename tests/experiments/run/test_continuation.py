@@ -74,8 +74,8 @@ def test_a_confirmation_can_be_promised_when_the_sweep_is_over_but_only_one(done
     assert ExperimentSpec.read(folder).confirm == ASKED
     with pytest.raises(ConfigError, match="sweep promises the best 1 already; leave it out"):
         resumed(tmp_path, "sweep", Confirm(best=1, seeds=3))
-    write_experiment(tmp_path, "other", "pg", [({}, [-20], None)], scheduler="pbt")
-    with pytest.raises(ConfigError, match="other is a sweep of pbt"):
+    write_experiment(tmp_path, "other", "pg", [({}, [-20], None)], confirms="sweep")
+    with pytest.raises(ConfigError, match="other is a confirmation"):
         resumed(tmp_path, "other", ASKED)
 
 

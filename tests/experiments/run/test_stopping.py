@@ -24,7 +24,6 @@ RUNS = {
     "fifo": {"seeds": 3},  # of which two have a core
     "halving": {"seeds": 3, "scheduler": "halving", "rungs": [2, ENDLESS - 1, ENDLESS]},
     "asha": {"seeds": 2, "scheduler": "asha"},
-    "pbt": {"seeds": 2, "scheduler": "pbt", "swept": ["max_kl"], "space": {"max_kl": "0.01..0.1:log"}},
 }
 
 

@@ -9,14 +9,12 @@ from experiments.ask.budget import Budget
 from experiments.plan.learners import TRPO
 from experiments.read.saved_policies import find
 from experiments.record import mirror
-from experiments.record.decisions import read_exchanges
 from experiments.record.mirror import Remote
 from experiments.run import lifecycle
 from experiments.run.callbacks import Uploads
 from experiments.run.continuation import continuation
 from experiments.run.forks import forked
 from tests.helpers.small_experiments import (
-    PAIR,
     SIX_ITERATIONS,
     InterruptAt,
     assert_as_undisturbed,
@@ -24,7 +22,6 @@ from tests.helpers.small_experiments import (
     fit,
     flags,
     last_arrays,
-    newest_arrays,
     trial_folders,
 )
 from tests.helpers.surroundings import s3_server
@@ -85,25 +82,3 @@ def test_what_lies_there_is_extended_mirrored_and_forked(storage, undisturbed):
     lose_the_machine()
     assert mirror.find(flags(storage), "short", "trpo") == folder
     assert {path: path.read_bytes() for path in sorted(folder.rglob("[!.]*")) if path.is_file()} == here
-
-
-@pytest.mark.parametrize("storage", ["s3"], indirect=True)
-def test_a_population_exchanges_weights_there_also_if_a_copy_is_cut_off(storage, pair, monkeypatch):
-    push_folder, cut = Remote.push_folder, []
-
-    def breaks(self, source, target):
-        if "checkpoint" in target.name and not cut:
-            cut.append(target)
-            Path(source, "state.json").unlink()
-            push_folder(self, source, target)
-            raise OSError("connection reset")
-        push_folder(self, source, target)
-
-    monkeypatch.setattr(Remote, "push_folder", breaks)
-    status, folder = lifecycle.start(drafted(TRPO, PAIR.but(storage_uri=storage), flags(storage, name="there")))
-    assert (status, len(cut)) == (0, 1)
-    lose_the_machine()
-    assert mirror.find(flags(storage), "there", "trpo") == folder
-    assert read_exchanges(folder) == read_exchanges(pair)
-    for trial, expected in zip(trial_folders(folder), trial_folders(pair), strict=True):
-        assert_same(newest_arrays(trial), newest_arrays(expected))

@@ -8,27 +8,12 @@ import matplotlib as mpl
 import pytest
 
 from experiments.read.experiments import read_experiment
-from experiments.record.decisions import (
-    Copy,
-    Decision,
-    Exchange,
-    WinnerGames,
-    write_decisions,
-    write_exchanges,
-    write_winner,
-)
+from experiments.record.decisions import Decision, WinnerGames, write_decisions, write_winner
 from experiments.record.folders import display
 from experiments.record.spec import ExperimentSpec
 from experiments.show.report import report
 from tests.helpers.programs import ROOT
 from tests.helpers.written_experiments import row, table, write_checkpoint, write_experiment
-
-COPY = {"trial": 0, "donor": 1, "source": 3, "target": 4}
-COPY |= {"before": {"learning_rate": 1e-3}, "settings": {"learning_rate": 8e-4}}
-EXCHANGED = [
-    Exchange(at=101_000, scores=[-20.5, -18.0], copies=[Copy(**COPY)]),
-    Exchange(at=203_500, scores=[-17.0, -17.5], copies=[]),
-]
 
 
 def test_the_report_says_what_the_result_files_say(store, run_results, tmp_path):
@@ -222,17 +207,3 @@ def test_settings_of_somebodys_matplotlibrc_change_no_figure(tmp_path):
     with mpl.rc_context(foreign | {"axes.prop_cycle": mpl.cycler(color=["red"]), "savefig.bbox": "tight"}):
         assert report([experiment]).pictures == expected
         assert mpl.rcParams["savefig.dpi"] == 30, "they are the user's own again"
-
-
-def test_the_report_says_who_copied_whom_when_and_what_changed_or_that_nobody_did(tmp_path):
-    trials = [({"seed": seed}, [-20.0, -17.0], None) for seed in (0, 1)]
-    folder = write_experiment(tmp_path, "bred", "pg", trials, scheduler="pbt", timesteps=1_000_000)
-    assert "Who copied whom" not in report([read_experiment(folder)]).text
-    write_exchanges(folder, EXCHANGED)
-    text = report([read_experiment(folder)]).text.replace("\N{MINUS SIGN}", "-")
-    assert "## Who copied whom in `bred`" in text
-    assert "Trials were compared 2 times, the last time after 203,500 agent steps." in text
-    assert "| after | trial | return | copied | its return | learning_rate |" in text
-    assert "| 101,000 | `00000` | -20.5 | 00001 | -18.0 | 1e-3 to 8e-4 |" in text
-    write_exchanges(folder, EXCHANGED[1:])
-    assert "No trial had another one of its architecture that was better." in report([read_experiment(folder)]).text
