@@ -1,6 +1,7 @@
 import experiments  # noqa: F401  # isort: skip - sets Ray's environment before Ray is imported
 
 import functools
+import gc
 import os
 import sys
 
@@ -43,6 +44,12 @@ def git_is_asked_once():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(provenance, "git_revision", functools.cache(provenance.git_revision))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def libraries_are_no_garbage():
+    """The collector looks at a million objects of Ray, pandas and matplotlib again and again, which all stay."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="module")

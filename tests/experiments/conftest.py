@@ -6,8 +6,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tyro._parsers import ParserSpecification
 
 from experiments import train
+from experiments.ask import command_line
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
 from experiments.run import sweep_program
@@ -51,6 +53,30 @@ def four_cpus(tmp_path, monkeypatch):
         monkeypatch.setattr(program, "resources_for", lambda run: ClusterResources((4,)))
     monkeypatch.setattr(Draft, "checkpoint_bytes", 0)
     monkeypatch.setattr(Learner, "seconds", lambda *of: 2e-4)
+
+
+@pytest.fixture
+def one_parser(monkeypatch):
+    """tyro builds a parser for each command line, which takes longer than all else here: of equal ones one will do."""
+    build, built = ParserSpecification.from_callable_or_type, {}
+    group, grouped = command_line.in_groups, {}
+
+    def once(*of, **options):
+        key = repr((of, options))
+        if options["intern_prefix"]:  # a group, whose name is not its alone
+            return build(*of, **options)
+        if key not in built:
+            built[key] = build(*of, **options)
+        return built[key]
+
+    def named(parts):
+        if (key := repr(parts)) not in grouped:
+            grouped[key] = group(parts)
+            grouped[key].__qualname__ = f"Flags{len(grouped)}"
+        return grouped[key]
+
+    monkeypatch.setattr(ParserSpecification, "from_callable_or_type", once)
+    monkeypatch.setattr(command_line, "in_groups", named)
 
 
 @pytest.fixture

@@ -4,10 +4,8 @@ import dataclasses
 import itertools
 
 import pytest
-from tyro._parsers import ParserSpecification
 
 from experiments import train
-from experiments.ask import command_line
 from experiments.ask.command_line import parse
 from experiments.ask.flags import RunFlags, TrainFlags
 from experiments.ask.sweep_flags import SweepFlags
@@ -127,30 +125,6 @@ def test_each_flag_has_an_example():
     fields = {name.name for flags in (RunFlags, SweepFlags) for name in dataclasses.fields(flags)}
     assert fields == SWEEP.keys()
     assert {name.name for flags in (TrainFlags, PGConfig) for name in dataclasses.fields(flags)} == TRAIN.keys()
-
-
-@pytest.fixture
-def one_parser(monkeypatch):
-    """tyro builds a parser for each command line, which takes longer than all else here: of equal ones one will do."""
-    build, built = ParserSpecification.from_callable_or_type, {}
-    group, grouped = command_line.in_groups, {}
-
-    def once(*of, **options):
-        key = repr((of, options))
-        if options["intern_prefix"]:  # a group, whose name is not its alone
-            return build(*of, **options)
-        if key not in built:
-            built[key] = build(*of, **options)
-        return built[key]
-
-    def named(parts):
-        if (key := repr(parts)) not in grouped:
-            grouped[key] = group(parts)
-            grouped[key].__qualname__ = f"Flags{len(grouped)}"
-        return grouped[key]
-
-    monkeypatch.setattr(ParserSpecification, "from_callable_or_type", once)
-    monkeypatch.setattr(command_line, "in_groups", named)
 
 
 def walk(plan, examples, pairs, of_sweep):

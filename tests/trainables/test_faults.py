@@ -40,7 +40,7 @@ def assert_all_cpus_are_back():
 @pytest.mark.parametrize(
     ("trainable", "settings", "fault"),
     [
-        (PongTRPO, CARTPOLE, faults.die),
+        pytest.param(PongTRPO, CARTPOLE, faults.die, marks=pytest.mark.slow),
         (PongTRPO, MEMORY, faults.die),
         pytest.param(PongTRPO, CARTPOLE | {"game_timeout_s": 8.0}, faults.freeze, marks=pytest.mark.slow),
     ],

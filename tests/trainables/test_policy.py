@@ -68,11 +68,11 @@ def test_a_policy_acts_in_gymnasiums_loop_as_it_does_for_a_worker(tmp_path, name
 
 
 def test_of_a_trial_or_an_experiment_of_one_the_best_checkpoint_is_loaded_by_path_or_by_tunes_object(tmp_path):
-    trial = saved(tmp_path / "a" / "checkpoint_000000", *LEARNERS["memory"], iteration=1)
+    trial = saved(tmp_path / "a" / "checkpoint_000000", *LEARNERS["flat"], iteration=1)
     for name, iteration, returns in (("a", 2, [-12.0]), ("b", 5, [-3.0, -5.0]), ("b", 9, [-20.0])):
         episodes = trial.episodes.model_copy(update={"games": len(returns), "recent_returns": returns})
         folder = tmp_path / name / f"checkpoint_{iteration:06d}"
-        saved(folder, *LEARNERS["memory"], iteration=iteration, episodes=episodes)
+        saved(folder, *LEARNERS["flat"], iteration=iteration, episodes=episodes)
     whole = tmp_path / "b" / "checkpoint_000009" / "arrays.safetensors"
     assert load_policy(tmp_path / "a").iteration == 2
     assert load_policy(str(tmp_path / "b")).iteration == 5

@@ -101,6 +101,7 @@ def theta(checkpoint):
     return load_file(checkpoint / "arrays.safetensors")["theta"]
 
 
+@pytest.mark.slow
 def test_a_trial_that_copied_another_under_tunes_pbt_has_its_arrays_and_new_settings(ray_cluster, tmp_path):
     """The new learning rate leaves arrays as they were copied: learned, and so not what the copied seed begins with."""
     grid = tune.Tuner(

@@ -140,7 +140,7 @@ def run(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(("program", "cases"), [("sweep_pong.py", SWEEP), ("train.py", TRAIN)])
-def test_bad_input_is_answered_in_one_line_and_nothing_is_written(program, cases, storage, run):
+def test_bad_input_is_answered_in_one_line_and_nothing_is_written(program, cases, storage, one_parser, run):
     before, wrong = sorted(storage.rglob("*")), {}
     for flags, message in cases.items():
         code, _, error = run(program, flags.format(file=storage / "file", file_uri=storage.absolute().as_uri()))

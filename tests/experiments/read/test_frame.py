@@ -11,7 +11,7 @@ import pytest
 
 from experiments import read
 from experiments.show.outputs import to_bytes
-from tests.helpers.trials import CARTPOLE
+from tests.helpers.trials import CARTPOLE, serial
 from tests.helpers.written_experiments import write_experiment
 from trainables.checks import ConfigError
 from trainables.trainable import PongTRPO
@@ -43,9 +43,10 @@ def test_the_pages_code_runs_as_it_stands(first, tmp_path, monkeypatch, capsys):
     assert "Estimate(value=2.0, low=2.0, high=2.0)" in capsys.readouterr().out
 
 
-def test_every_column_is_explained(first, make_trial):
+def test_every_column_is_explained(first):
     """Of a real trial's rows too: the page names each, or its family."""
-    row = {name: value for name, value in make_trial(PongTRPO, CARTPOLE).train().items() if name != "config"}
+    result = serial(PongTRPO)(config=CARTPOLE).train()
+    row = {name: value for name, value in result.items() if name != "config"}
     (next(first.glob("00000*")) / "result.json").write_text(json.dumps(row) + "\n")
     frames = read.experiment(first)
     spans = set(re.findall(r"`([^`\n]+)`", PAGE.partition("## Columns")[2]))

@@ -100,7 +100,7 @@ def check_fork(rng, monkeypatch, storage):
         assert each.end > max(starts), "nobody waits at once"
 
 
-@pytest.mark.usefixtures("four_cpus")
+@pytest.mark.usefixtures("four_cpus", "one_parser")
 @pytest.mark.timeout(60 * FUZZ_MINUTES + 300)
 def test_a_plan_is_the_same_on_any_machine_and_its_rungs_are_those_where_somebody_waits(monkeypatch, tmp_path):
     for seed, rng in generators(40):

@@ -55,7 +55,7 @@ def assert_all_saved(folder):
 
 
 @pytest.mark.parametrize(
-    "run", [run if run in ("halving", "train.py") else pytest.param(run, marks=pytest.mark.slow) for run in RUNS]
+    "run", [run if run == "halving" else pytest.param(run, marks=pytest.mark.slow) for run in RUNS]
 )
 def test_a_signal_saves_the_last_iteration_of_every_trial(run, ray_cluster, tmp_path, capsys):
     experiment = interrupted(tmp_path / "stopped", endless(**RUNS[run]), InterruptAt(5, signal.SIGINT))
