@@ -20,6 +20,7 @@ class Left(NamedTuple):
     settings: Hashable  # the origin's, as ``decisive`` has them
     steps: tuple[int, ...]  # agent steps that were behind them; of several seeds each one's, ascending
     seeds: tuple[Any, ...]  # the origin's: with them it is known, whatever it is called and wherever it lies
+    past: str  # a digest that tells apart origins that were forks themselves; empty of one from scratch
 
 
 class ConfigurationKey(NamedTuple):
@@ -27,7 +28,7 @@ class ConfigurationKey(NamedTuple):
 
     learner: str
     settings: Hashable  # as ``decisive`` has them
-    left: tuple[Left, ...] = ()  # of a fork, and before it of a fork that this one left; none from scratch
+    left: Left | None = None  # of a fork; None from scratch
     fresh: bool = False  # its seeds were drawn after it had been chosen, so its score has no selection bias
 
 

@@ -105,7 +105,7 @@ def _configuration(runs: Sequence[tuple[Experiment, Trial]]) -> Configuration:
     config = {name: value for name, value in first.config.items() if name != "seed"}
     origin = ""
     if first.key.left and (fork_of := experiment.spec.fork_of):
-        steps = first.key.left[-1].steps
+        steps = first.key.left.steps
         at = " to ".join(f"{end:,}" for end in dict.fromkeys((steps[0], steps[-1])))
         origin = f"forked from {fork_of.name} at {at} steps"
     return Configuration(first.learner, config, kept, first.key.fresh, stopped, origin)

@@ -1,46 +1,62 @@
-"""The past of a fork's trials: which runs they left, and where."""
+"""Where the trials of a fork come from: which runs they left, and at how many agent steps."""
 
+import hashlib
+import json
 from typing import Any
 
 from experiments.plan.identity import Left, completed, decisive
-from experiments.record.spec import ExperimentSpec
+from experiments.record.spec import ExperimentSpec, Start
 
 
-def left_of(spec: ExperimentSpec, number: int) -> tuple[Left, ...]:
-    """Where a trial of a fork left its origin, and before that one its own; empty from scratch."""
-    return tuple(_left(spec, number, index) for index in range(len(spec.starts(number))))
-
-
-def _left(spec: ExperimentSpec, number: int, index: int) -> Left:
-    """Where a trial left the run at ``index`` of its past, and with it the other seeds of its configuration."""
+def left_of(spec: ExperimentSpec, number: int) -> Left | None:
+    """Where a trial of a fork, and the other seeds of its configuration, left their origin; None from scratch."""
+    start = spec.start(number)
+    if not start:
+        return None
     steps, seeds = set(), set()
-    for trial in _forked_together(spec, number, index):
-        steps.add(spec.starts(trial)[index].steps)
-        seeds.add(_settings(spec, trial, index)["seed"])
-    return Left(decisive(_settings(spec, number, index)), tuple(sorted(steps)), tuple(sorted(seeds, key=repr)))
+    for other in _forked_together(spec, number, start):
+        steps.add(other.steps)
+        seeds.add(_settings(spec, other)["seed"])
+    settings = decisive(_settings(spec, start))
+    return Left(settings, tuple(sorted(steps)), tuple(sorted(seeds, key=repr)), start.past)
 
 
-def _forked_together(spec: ExperimentSpec, number: int, index: int) -> list[int]:
-    """The trials of a fork that are seeds of one configuration, of those that have as long a past.
+def past_of(spec: ExperimentSpec, number: int) -> str:
+    """A digest of where a trial of a fork, and the other seeds of its configuration, left their origin.
 
-    The record names them. Where it names none, they are the trials that drew the same settings, if they left at equal
+    A fork of this fork records it, since origins that were forked elsewhere are other origins, though their settings,
+    seeds and steps be the same. Empty from scratch.
+    """
+    start = spec.start(number)
+    if not start:
+        return ""
+    starts = []
+    for other in _forked_together(spec, number, start):
+        starts.append(json.dumps(other.model_dump(), sort_keys=True))
+    return hashlib.sha256("\n".join(sorted(starts)).encode()).hexdigest()  # the same one for all of these seeds
+
+
+def _forked_together(spec: ExperimentSpec, number: int, start: Start) -> list[Start]:
+    """The starts of the trials of a fork that are seeds of one configuration; ``start`` is that of trial ``number``.
+
+    The record names the trials. Where it names none, they are those that drew the same settings, if they left at equal
     steps. Of these, trials to which the fork gave one seed are not seeds of one configuration: only their origins tell
     them apart.
     """
+    assert spec.fork_of
+    starts = spec.fork_of.starts
     named = next(trials for trials in spec.configurations if number in trials)
     if len(named) > 1:
-        return [trial for trial in named if index < len(spec.starts(trial))]
-    left, found = _settings(spec, number, index), [number]
-    for trial, config in enumerate(spec.configs):
-        if index >= len(spec.starts(trial)) or config.get("seed") == spec.configs[number].get("seed"):
+        return [starts[trial] for trial in named]
+    left, found = decisive(_settings(spec, start)), [start]
+    for config, other in zip(spec.configs, starts, strict=True):
+        if config.get("seed") == spec.configs[number].get("seed") or other.steps != start.steps:
             continue
-        if spec.starts(trial)[index].steps != spec.starts(number)[index].steps:
-            continue
-        if decisive(_settings(spec, trial, index)) == decisive(left):
-            found.append(trial)
+        if decisive(_settings(spec, other)) == left:
+            found.append(other)
     return found
 
 
-def _settings(spec: ExperimentSpec, trial: int, index: int) -> dict[str, Any]:
-    """All settings of the run at ``index`` of a trial's past."""
-    return completed(spec.learner, spec.starts(trial)[index].config)
+def _settings(spec: ExperimentSpec, start: Start) -> dict[str, Any]:
+    """All settings of the run that a trial left."""
+    return completed(spec.learner, start.config)

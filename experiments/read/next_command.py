@@ -77,7 +77,7 @@ def first_command(spec: ExperimentSpec) -> str:
 def best_command(experiment: Experiment) -> tuple[str, dict[str, Any]]:
     """The command that trains an experiment's best configuration, and what is known of it, in plain types.
 
-    Of a fork by ``train.py`` it forks, too; what is forked otherwise, or copied another trial, it trains from scratch.
+    Of a fork by ``train.py`` it forks, too; what is forked otherwise it trains from scratch.
     Raises ConfigError if there are no results yet.
     """
     best = next(iter(best_configurations(experiment, 1)), None)
@@ -86,11 +86,11 @@ def best_command(experiment: Experiment) -> tuple[str, dict[str, Any]]:
     trial = best.standing.best
     config = learner_named(experiment.learner).config_class.from_dict(trial.config)
     spec, budget, seeds = experiment.spec, experiment.spec.budget, sorted(best.seeds)
-    command, left = train_command(experiment.learner, config, budget), spec.starts(trial.number)
-    forks = spec.fork_of is not None and bool(left) and spec.command[:1] == ["train.py"]
-    if spec.fork_of and forks:
+    command, left = train_command(experiment.learner, config, budget), spec.start(trial.number)
+    forks = left is not None and spec.command[:1] == ["train.py"]
+    if spec.fork_of and left and forks:
         origin = display(experiment.folder.with_name(spec.fork_of.name))
-        before = type(config).from_dict(left[-1].config)
+        before = type(config).from_dict(left.config)
         command = f"{train_command(experiment.learner, config, budget, before)} {shlex.join(['--fork', origin])}"
     elif spec.configuration_of and seeds == [*range(seeds[0], seeds[0] + len(seeds))]:
         command = train_command(experiment.learner, dataclasses.replace(config, seed=seeds[0]), budget)

@@ -116,7 +116,7 @@ def describe(restored: Mapping[str, RestoredTrial], fork_of: ForkOf | None = Non
     for key, found in restored.items():
         name = found.trial.name
         lines += [f"  {name}: not used: {damaged.reason}" for damaged in found.checkpoints.damaged]
-        start = fork_of.starts[int(key)][-1].iteration if fork_of else 0
+        start = fork_of.starts[int(key)].iteration if fork_of else 0
         had = {row["training_iteration"] for row in found.trial.rows}
         if missing := [iteration for iteration in range(start + 1, found.iteration) if iteration not in had]:
             lines.append(f"  {name}: result.json lacks iterations {missing[0]} to {missing[-1]}; they stay missing")

@@ -68,7 +68,7 @@ class Trial(HasState):
 
     def began_with(self, checkpoint: Checkpoint) -> bool:
         """Whether it is the one with which a fork's trial began: its origin's, and nothing that it learned itself."""
-        return checkpoint.steps in self.forked_at
+        return checkpoint.steps == self.forked_at
 
     @property
     def began(self) -> int:
@@ -150,9 +150,10 @@ class Trial(HasState):
         )
 
     @property
-    def forked_at(self) -> tuple[int, ...]:
-        """Agent steps at which it left its origin, and before that one its own."""
-        return tuple(start.steps for start in self.records.spec.starts(self.number))
+    def forked_at(self) -> int | None:
+        """Agent steps at which it left its origin; None from scratch."""
+        start = self.records.spec.start(self.number)
+        return start.steps if start else None
 
     def score_at(self, time_attr: str, value: float) -> float:
         """The score in the last row whose ``time_attr`` (iterations, steps) is at most ``value``; NaN without one."""

@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -47,13 +47,14 @@ class Start(Model):
     config: Settings  # the origin's
     iteration: Count
     steps: Count  # agent steps
+    past: str = ""  # of an origin that was a fork itself, a digest of where that one had left its own
 
 
 class ForkOf(Model):
     """The experiment that this one went on from, and where each trial did."""
 
     name: str
-    starts: list[Annotated[list[Start], Field(min_length=1)]]  # of each trial; before its own those of a forked origin
+    starts: list[Start]  # of each trial
 
 
 class ExperimentSpec(Model):
@@ -176,9 +177,9 @@ class ExperimentSpec(Model):
         """Each trial's random seed."""
         return [int(config.get("seed") or 0) for config in self.configs]
 
-    def starts(self, number: int) -> list[Start]:
-        """Where a trial of a fork left its origin, and before it that one its own; empty from scratch."""
-        return self.fork_of.starts[number] if self.fork_of and number < len(self.fork_of.starts) else []
+    def start(self, number: int) -> Start | None:
+        """Where a trial of a fork left its origin; None from scratch."""
+        return self.fork_of.starts[number] if self.fork_of and number < len(self.fork_of.starts) else None
 
     def with_more(self, more: Budget) -> Self:
         """What it is to do once its budget is extended. Raises ConfigError as ``Budget.extended`` does."""

@@ -6,6 +6,7 @@ from typing import Any
 from experiments.ask.budget import Budget
 from experiments.ask.flags import RunFlags
 from experiments.plan.learners import Learner
+from experiments.read.fork_history import past_of
 from experiments.read.restored import RestoredTrial, restore
 from experiments.record import mirror
 from experiments.record.spec import ExperimentSpec, ForkOf, Start
@@ -68,11 +69,9 @@ def require_more(run: RunFlags, budget: Budget, starts: Sequence[Checkpoint]) ->
 
 def fork_of(origin: Sequence[RestoredTrial], starts: Sequence[Checkpoint]) -> ForkOf:
     """The experiment of the trials of an ``origin``, and where those of its fork leave them."""
-    folder = origin[0].trial.folder.parent
-    before = ExperimentSpec.read(folder).fork_of
-    ways = []
-    for trial, start in zip(origin, starts, strict=True):
-        left = Start(config=trial.trial.config, iteration=start.iteration, steps=start.steps)
-        earlier = before.starts[trial.trial.number] if before else []
-        ways.append([*earlier, left])
-    return ForkOf(name=folder.name, starts=ways)
+    left = []
+    for restored, start in zip(origin, starts, strict=True):
+        trial = restored.trial
+        past = past_of(trial.records.spec, trial.number)
+        left.append(Start(config=trial.config, iteration=start.iteration, steps=start.steps, past=past))
+    return ForkOf(name=origin[0].trial.folder.parent.name, starts=left)

@@ -43,8 +43,8 @@ def write_experiment(storage, name, learner, trials, planned=None, **record):
 def forked_from(name, *starts):
     """A fork of an experiment's trials; ``starts`` are (settings, iteration) of each."""
     of_config = LEARNERS["pg"].config_class.from_dict
-    ways = [[{"config": of_config(c).to_dict(), "iteration": i, "steps": 1000 * i}] for c, i in starts]
-    return ForkOf.model_validate({"name": name, "starts": ways})
+    left = [{"config": of_config(c).to_dict(), "iteration": i, "steps": 1000 * i} for c, i in starts]
+    return ForkOf.model_validate({"name": name, "starts": left})
 
 
 def row(iteration, value, config):
@@ -103,8 +103,8 @@ def forget(folder, *names, files=("experiment.json", "params.json", "state.json"
     if "experiment.json" in files:
         spec = json.loads((folder / "experiment.json").read_text(encoding="utf-8"))
         spec["configs"] = [without(config) for config in spec["configs"]]
-        for past in (spec["fork_of"] or {"starts": []})["starts"]:
-            past[:] = [start | {"config": without(start["config"])} for start in past]
+        for start in (spec["fork_of"] or {"starts": []})["starts"]:
+            start["config"] = without(start["config"])
         (folder / "experiment.json").write_text(json.dumps(spec), encoding="utf-8")
     for path in folder.glob("0*/params.json") if "params.json" in files else ():
         path.write_text(json.dumps(without(json.loads(path.read_text(encoding="utf-8")))), encoding="utf-8")

@@ -70,7 +70,7 @@ def test_the_pages_tuner_with_asha_and_optuna_restored_has_a_best_checkpoint_tha
     for block in re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
         exec(block, names)
     assert not names["bred"].errors
-    assert [result.metrics["training_iteration"] for result in names["bred"]] == [3, 3]
+    assert [result.metrics["training_iteration"] for result in names["bred"]] == [2, 2]
     grid = names["grid"]
     assert not grid.errors
     assert [result.metrics["timesteps_total"] for result in grid] == [800] * 3, "where ASHA ends them"

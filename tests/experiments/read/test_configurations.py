@@ -5,6 +5,7 @@ import pytest
 from experiments.read.comparison import compare
 from experiments.read.configurations import Configuration, best_configurations, by_configuration, varied
 from experiments.read.experiments import read_experiment
+from experiments.read.fork_history import past_of
 from experiments.record.decisions import Decision, write_decisions
 from tests.helpers.written_experiments import forget, forked_from, write_experiment
 
@@ -28,6 +29,15 @@ def written_fork(storage, name, trials, origin, starts, **record):
     record |= {"fork_of": forked_from(origin, *starts).model_dump()}
     written = [(settings, [-20.0] * 5, None) for settings in trials]
     return read_experiment(write_experiment(storage, name, "pg", written, **record))
+
+
+def fork_of_a_fork(storage, name, fork, **record):
+    """A fork with the settings of another one, which it leaves after three iterations."""
+    origin = forked_from(fork.name, *[(trial.config, 3) for trial in fork.trials]).model_dump()
+    for number, start in enumerate(origin["starts"]):
+        start["past"] = past_of(fork.spec, number)
+    written = [(trial.config, [-20.0] * 6, None) for trial in fork.trials]
+    return read_experiment(write_experiment(storage, name, "pg", written, **record | {"fork_of": origin}))
 
 
 def origins(experiments):
@@ -88,15 +98,22 @@ def test_seeds_that_were_forked_together_are_one_configuration(named, tmp_path):
     """Also where no record names them, since they drew the same settings; and a fork of the fork."""
     trials, record = [{"seed": 1}, {"seed": 2}], {"configuration_of": [0, 0]} if named else {}
     fork = written_fork(tmp_path, "fork", trials, "org", [(settings, 2) for settings in trials], **record)
-    starts = [[*fork.spec.starts(n), *forked_from("fork", (trials[n], 3)).starts[0]] for n in (0, 1)]
-    record |= {"fork_of": {"name": "fork", "starts": [[start.model_dump() for start in each] for each in starts]}}
-    written = [(settings, [-20.0] * 6, None) for settings in trials]
-    later = read_experiment(write_experiment(tmp_path, "later", "pg", written, **record))
+    later = fork_of_a_fork(tmp_path, "later", fork, **record)
     at = "pg (forked from {} at {} steps)"
     assert origins([fork, later]) == [
         (at.format("fork", "3,000"), ["later"] * 2),
         (at.format("org", "2,000"), ["fork"] * 2),
     ]
+
+
+def test_a_fork_of_a_fork_has_that_one_as_its_origin_and_is_told_from_one_with_another_past(tmp_path):
+    """Forks that left one run at other steps have the same settings and seeds, and are not the same origin."""
+    early, late = (written_fork(tmp_path, f"at{n}", [{"seed": 1}], "org", [({"seed": 1}, n)]) for n in (1, 2))
+    later = [fork_of_a_fork(tmp_path, f"of_{name}", fork) for name, fork in (("early", early), ("late", late))]
+    again = fork_of_a_fork(tmp_path, "again", early)
+    at = "pg (forked from {} at 3,000 steps)"
+    assert origins(later) == [(at.format("at1"), ["of_early"]), (at.format("at2"), ["of_late"])]
+    assert len(origins([later[0], again])) == 1, "the same run"
 
 
 def test_trials_that_drew_the_same_settings_and_were_given_one_seed_are_told_apart_by_their_origins(tmp_path):

@@ -149,7 +149,7 @@ def obvious(folders):
             config = json.loads((path / "params.json").read_text())
             rows = rows_of(path)
             key = str(sorted((k, v) for k, v in config.items() if k not in ("seed", *SPEED_ONLY)))
-            starts = [start["steps"] for (start,) in spec["fork_of"]["starts"]] if spec["fork_of"] else []
+            starts = [start["steps"] for start in spec["fork_of"]["starts"]] if spec["fork_of"] else []
             of = spec["configuration_of"] or range(len(spec["configs"]))
             key += str(sorted({start for start, other in zip(starts, of, strict=False) if other == of[number]}))
             seed = config["seed"], *starts[number : number + 1]

@@ -67,7 +67,7 @@ def test_what_is_written_is_read_back_with_its_origin(tmp_path):
         *({"configuration_of": wrong} for wrong in ([0], [1, 1], [1, 2], [0, 2], [1, 0], [])),
         {"scheduler": "halving", "rungs": [2, 2, 4]},
         {"stranger": 1},
-        {"fork_of": {"name": "other", "starts": [[]]}},
+        {"fork_of": {"name": "other", "starts": [{}]}},
         {"fork_of": {"name": "other", "starts": []}},
         {"fork_of": forked_from("../elsewhere", ({}, 1), ({}, 1)).model_dump()},
     ],

@@ -293,8 +293,9 @@ def test_a_fork_with_the_same_settings_ends_where_its_origin_would(interrupted, 
         assert first["time_total_s"] == pytest.approx(before.seconds + first["time_this_iter_s"])
         assert before.seconds == rows(interrupted / trial.name)[start - 1]["time_total_s"] > 0
         assert_same(last_arrays(trial)[1], last_arrays(expected)[1])
-    (((start,),), name) = (fork_of := ExperimentSpec.read(folder).fork_of).starts, fork_of.name
-    assert (name, [start.iteration]) == ("interrupted", starts)
+    fork_of = ExperimentSpec.read(folder).fork_of
+    (start,) = fork_of.starts
+    assert (fork_of.name, [start.iteration], start.past) == ("interrupted", starts, "")
     assert (start.config, start.steps) == (spec.configs[0], restored[0].checkpoints.newest.steps)
     assert restore(folder, ExperimentSpec.read(folder)).keys() == {"00000"}
 
