@@ -64,10 +64,13 @@ class Round(NamedTuple):
 def rungs(num_trials: int, limit: int, start: int = 0) -> list[int]:
     """The values of the budget's unit at which trials are compared, ascending; the last one is the ``limit``.
 
-    Three with 9 trials or more, two with 3 or more, one with less. ``start`` is where the trials begin. A limit of a
-    few iterations has fewer.
+    In each round fewer trials play than in the one before: three rungs with 6 trials or more (of 6, first 2 and then 1
+    go on), two with 3 or more, one with less. ``start`` is where the trials begin. A limit of a few iterations has
+    fewer.
     """
-    count = next(count for count in range(MAX_RUNGS, 0, -1) if num_trials >= ETA ** (count - 1))
+    count = 1
+    if num_trials >= ETA:
+        count = MAX_RUNGS if trials_of_round(num_trials, 1) > 1 else 2
     parts = [sum(ETA**round_ for round_ in range(last + 1)) for last in range(count)]
     return sorted({start + max(1, round((limit - start) * part / parts[-1])) for part in parts})
 

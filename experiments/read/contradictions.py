@@ -131,7 +131,7 @@ def _went_on(experiment: Experiment) -> Iterator[str]:
             continue
         count = trials_of_round(len(spec.configurations), index + 1)
         kept = decide(decision.at, decision.scores, spec.configurations, count).kept
-        if decision.kept != kept:
+        if [*decision.kept, *decision.left_out] != kept:
             yield f"{DECISIONS}: at {decision.at} trials {decision.kept} went on, and by the scores there {kept} had to"
 
 

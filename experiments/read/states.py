@@ -23,7 +23,7 @@ class State(StrEnum):
     FAILED = "failed"  # an error ended it
     FINISHED = "finished"  # its budget is used up, and its last policy saved
     DIVERGED = "diverged"  # an update gave up on figures that were not finite
-    STOPPED = "stopped"  # before the end of its budget, as others were better
+    STOPPED = "stopped"  # before the end of its budget, as others were better, or time too short for it at a rung
     PAUSED = "paused"  # at a rung, until all others are there
     WAITING = "waiting"  # for cores
     TIME_IS_UP = "time is up"  # the sweep's time budget ended it
@@ -48,7 +48,7 @@ class Facts(NamedTuple):
     over: bool  # it came to an end, be it that of its budget or an earlier one
     diverged: bool  # by its last result
     share: float  # of its budget that it has used up, 1 for all; see ``tunes_own`` for what stands for a foreign one's
-    dropped: bool  # others went on at a rung, and it did not
+    dropped: bool  # others went on at a rung, and it did not, be it for lack of time
     running: bool  # a program runs the experiment
     status: str | None  # what Tune calls the trial, or called it last
     began: bool  # it has results

@@ -8,12 +8,12 @@ import itertools
 import json
 import math
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from experiments.record.folders import DECISIONS, WINNER
 from experiments.record.models import Count, Model, read_model
@@ -38,6 +38,7 @@ class Decision(Model):
     at: Count  # the rung, in the budget's time_attr
     scores: list[float | None]  # of each trial there; None if it was stopped before, failed, or all its seeds diverged
     kept: list[Count]  # the trials that go on, the best first
+    left_out: list[Count] = Field(default_factory=list)  # those that time was too short for, the best first
     rule: str | None = None  # by which they were chosen: RULE as it was then; None in files that are older than it
     spreads: list[Spread | None] | None = None  # of each trial's games; None in older files, or where it is not known
     broke: list[Count] | None = None  # the trials that an error had ended by then; None in older files
@@ -46,8 +47,10 @@ class Decision(Model):
     def _require_scores(self) -> Self:
         if self.spreads is not None and len(self.spreads) != len(self.scores):
             raise ValueError(f"{len(self.spreads)} spreads stand beside {len(self.scores)} scores")
-        if not self.kept or any(number >= len(self.scores) or self.scores[number] is None for number in self.kept):
-            raise ValueError(f"kept={self.kept} are no trials with a score")
+        if not self.kept or not {*self.kept, *self.left_out} <= self.scored.keys():
+            raise ValueError(f"kept={self.kept}, left_out={self.left_out} are no trials with a score")
+        if {*self.kept} & {*self.left_out}:
+            raise ValueError(f"left_out={self.left_out}: some of them are among kept={self.kept}")
         return self
 
     @property
@@ -182,3 +185,20 @@ def decide(
 def went_on(decision: Decision, configurations: Iterable[Sequence[int]]) -> list[Ranked]:
     """The configurations that go on after a rung, the best first."""
     return [each for each in ranking(decision.scored, configurations) if {*each.trials} & {*decision.kept}]
+
+
+def limited(
+    decision: Decision, configurations: Iterable[Sequence[int]], playing: Collection[int], most: float
+) -> Decision:
+    """The decision where the next round has time for ``most`` trials: the best configurations go on that need no more.
+
+    The best one goes on in any case. Of its trials a configuration needs time for those that are ``playing``, and none
+    for seeds that have ended.
+    """
+    kept: list[int] = []
+    for each in went_on(decision, configurations):
+        together = [*kept, *each.trials]
+        if kept and len({*together} & {*playing}) > most:
+            break
+        kept = together
+    return decision.model_copy(update={"kept": kept, "left_out": decision.kept[len(kept) :]})

@@ -15,18 +15,18 @@ from typing import Any
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import TrialScheduler
 
-from experiments.ask.budget import duration
 from experiments.plan.capacity import trials_of_round
 from experiments.plan.learners import Learner
+from experiments.plan.trial_names import in_words
 from experiments.read.restored import RestoredTrial
 from experiments.read.states import State
 from experiments.record.decisions import (
     Spread,
     decide,
     dropped,
+    limited,
     read_decisions,
     spread,
-    went_on,
     with_diverged,
     write_decisions,
 )
@@ -85,7 +85,7 @@ class Halving(Rounds):
         return TrialScheduler.PAUSE if gains else decision
 
     def decide(self, tune_controller: Any, waiting: Mapping[int, Trial]) -> None:
-        """Decide, write it down, stop all but the best; and these too if the next round would take too long."""
+        """Decide, write it down, and stop all but the best that there is time for."""
         trials = {int(trial_number(trial)): trial for trial in tune_controller.get_trials()}
         configurations = self.spec.configurations
         count = trials_of_round(len(configurations), len(self._decisions) + 1)
@@ -94,19 +94,17 @@ class Halving(Rounds):
         broke = [index for index in sorted(trials) if trials[index].status == Trial.ERROR]
         at = self._rungs[len(self._decisions)]
         decision = decide(at, scores, configurations, count, spreads=spreads, broke=broke)
+        steps = self._rungs[len(self._decisions) + 1] - at
+        decision = limited(decision, configurations, waiting, self._most(trials, steps))
         self._decisions.append(decision)
         self.write_down(write_decisions, self._decisions)
-        kept = {*decision.kept}
-        steps = (self._rungs[len(self._decisions)] - decision.at) * len(kept & {*waiting})
-        seconds, left = self._seconds(trials, steps), self._deadline - time.monotonic()
-        too_long = len(went_on(decision, configurations)) > 1 and seconds > left
         for index, trial in waiting.items():
-            if too_long or index not in kept:
+            if index not in decision.kept:
                 tune_controller.stop_trial(trial)
-        if too_long:
+        if decision.left_out:
             print(
-                f"The next round of {len(kept)} trials would take about {duration(seconds)}, and {duration(left)} are"
-                " left: the sweep ends here. --resume goes on.",
+                f"The next round has time for {in_words(decision.kept)} alone: {in_words(decision.left_out)} would have"
+                " gone on, too.",
                 flush=True,
             )
 
@@ -127,10 +125,15 @@ class Halving(Rounds):
     def _steps(self, trials: Mapping[int, Trial]) -> float:
         return sum(trial.last_result.get(self.time_attr, 0) for trial in trials.values())
 
-    def _seconds(self, trials: Mapping[int, Trial], steps: float) -> float:
-        """Of so many more steps at the pace so far of all trials together; 0 if nothing was played yet."""
-        played = self._steps(trials) - self._steps_before
-        return steps * (time.monotonic() - self._measured_since) / played if played else 0.0
+    def _most(self, trials: Mapping[int, Trial], steps: int) -> float:
+        """How many trials can play so many more steps each in the time left, at the pace so far of all together.
+
+        Infinity if nothing was played yet.
+        """
+        now, played = time.monotonic(), self._steps(trials) - self._steps_before
+        if not played:
+            return math.inf
+        return (self._deadline - now) * played / (now - self._measured_since) / steps
 
 
 def _spread(trial: Trial) -> Spread | None:

@@ -134,11 +134,13 @@ def _time_of_rounds(draft: Draft) -> str:
     given, seconds = draft.time_budget_s or math.inf, draft.seconds or 0
     text = f"About {duration(seconds)} on {draft.resources}, by the speed of a game that was played now."
     if seconds > given:
-        return f"{text} That is more than the {duration(given)} of --time-budget-s: --resume will go on."
-    several = "configurations" if draft.configuration_of else "trials"
+        return (
+            f"{text} That is more than the {duration(given)} of --time-budget-s: fewer will go on at a rung, and"
+            " --resume will go on with them."
+        )
     return (
-        f"{text} A round of several {several} that would not fit into what is left of {duration(given)}"
-        " (--time-budget-s) is not begun: the sweep then ends."
+        f"{text} Of a round that would not fit into what is left of {duration(given)} (--time-budget-s) as many play as"
+        " fit, the best first."
     )
 
 

@@ -17,7 +17,7 @@ from experiments.read.standings import by_latest
 from experiments.read.states import ExperimentState
 from experiments.read.statistics import mean_interval
 from experiments.read.trial import Trial
-from experiments.record.decisions import RULE
+from experiments.record.decisions import RULE, Decision
 from experiments.record.folders import WINNER_FILM, display
 from experiments.show.tables import configuration_table, rung_table, span, trial_table, unit
 from experiments.show.text import line, number, print_table, say, without
@@ -27,7 +27,7 @@ from trainables.texts import counted, printable
 
 
 def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> list[str]:
-    """Who won, how it plays, and how sure that is: a paragraph each. Empty before the first rung.
+    """Who won, how it plays, how sure that is, and whom time left out: a paragraph each. Empty before the first rung.
 
     ``mark`` makes of a text from a file what is shown of it.
     """
@@ -37,6 +37,9 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
     lines = [_who_leads(experiment, best, mark), how_it_plays(experiment, mark)]
     if found := lead(experiment):
         lines.append(_certainty(found, experiment, mark))
+    for decision in experiment.decisions:
+        if decision.left_out:
+            lines.append(_left_out(decision, unit(experiment)))
     return lines
 
 
@@ -56,6 +59,11 @@ def _who_leads(experiment: Experiment, best: Trial, mark: Callable[[str], str]) 
     more = sum(not trial.played_out for trial in leading)
     have = "trial has" if more == 1 else "trials have"
     return f"Leader: {named}. The sweep is not finished: {more} {have} more to play."
+
+
+def _left_out(decision: Decision, unit: str) -> str:
+    """Which trials time was too short for at a rung, which is counted in a ``unit``."""
+    return f"For lack of time {in_words(decision.left_out)} did not go on at {decision.at:,} {unit}."
 
 
 def time_is_up(experiment: Experiment) -> str:

@@ -21,12 +21,12 @@ from experiments.read.standings import by_latest, together
 from experiments.read.statistics import mean_interval
 from experiments.read.trial import Trial
 from experiments.read.windows import Arrivals
-from experiments.record.decisions import RULE, ranking, went_on
+from experiments.record.decisions import RULE, Decision, ranking, went_on
 from experiments.record.folders import RECORD
 from experiments.show.text import Rows, number
 
 MAX_NAMED = 6
-"""Trials that are named as those which went on at a rung."""
+"""Trials that are named as those which went on at a rung, or for which time was too short."""
 
 
 def trial_table(trials: Sequence[Trial]) -> Rows:
@@ -114,26 +114,37 @@ def confirmation_table(found: Sequence[Confirmation]) -> Rows:
 def rung_table(experiment: Experiment) -> Rows:
     """Each decision: how many were compared, how many went on, and the returns on both sides of the cut.
 
-    Of configurations with several seeds these are the scores over them, and counts are of configurations.
+    Of configurations with several seeds these are the scores over them, and counts are of configurations. Where time
+    was too short for some trials, a column names them.
     """
     rows, spec = [], experiment.spec
+    time_was_short = any(decision.left_out for decision in experiment.decisions)
     for decision in experiment.decisions:
         ranked = ranking(decision.scored, spec.configurations)
         kept = went_on(decision, spec.configurations)
         stopped = [each for each in ranked if each not in kept]
         which = [in_words(each.all_trials) for each in kept[:MAX_NAMED]]
         which += ["..."] if len(kept) > MAX_NAMED else []
-        rows.append(
-            {
-                f"at {unit(experiment)}": f"{decision.at:,}",
-                "went on": f"{len(kept)} of {len(ranked)}",
-                "best": number(kept[0].score),
-                "last kept": number(kept[-1].score),
-                "best stopped": number(stopped[0].score) if stopped else "",
-                "which": ("; " if spec.configuration_of else " ").join(which),
-            }
-        )
+        row = {
+            f"at {unit(experiment)}": f"{decision.at:,}",
+            "went on": f"{len(kept)} of {len(ranked)}",
+            "best": number(kept[0].score),
+            "last kept": number(kept[-1].score),
+            "best stopped": number(stopped[0].score) if stopped else "",
+            "which": ("; " if spec.configuration_of else " ").join(which),
+        }
+        if time_was_short:
+            row["no time for"] = _no_time_for(decision)
+        rows.append(row)
     return rows
+
+
+def _no_time_for(decision: Decision) -> str:
+    """The first of the trials that were left out for lack of time."""
+    if not decision.left_out:
+        return ""
+    more = " ..." if len(decision.left_out) > MAX_NAMED else ""
+    return in_words(decision.left_out[:MAX_NAMED]) + more
 
 
 def unit(experiment: Experiment) -> str:

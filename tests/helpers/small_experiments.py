@@ -4,6 +4,7 @@ import io
 import json
 import os
 import signal
+import time
 from pathlib import Path
 
 from PIL import Image
@@ -34,6 +35,20 @@ class InterruptAt(tune.Callback):
         if result["training_iteration"] == self.iteration and not self.sent:
             self.sent = True  # a second SIGINT would end this process at once
             os.kill(os.getpid(), self.number)
+
+
+class TimeIsUpAt(tune.Callback):
+    """The time budget ends when any trial comes to an iteration."""
+
+    def __init__(self, iteration, stop):
+        self.iteration, self.stop = iteration, stop
+
+    def on_trial_result(self, iteration, trials, trial, result, **info):
+        if result["training_iteration"] == self.iteration:
+            self.stop.deadline = time.monotonic()
+
+    def __getstate__(self):
+        return {}
 
 
 def small_spec(learner, configs, **changes):

@@ -8,6 +8,7 @@ from experiments.plan.capacity import (
     FIRST_STEPS,
     MOST_STEPS,
     MOST_TRIALS,
+    PACE,
     USED,
     Capacity,
     reachable,
@@ -46,7 +47,7 @@ def test_rungs_at_which_nobody_waits_with_more_to_play_are_not_planned():
 def test_each_round_costs_as_much_as_the_others():
     assert rungs(9, 1_300_000) == [100_000, 400_000, 1_300_000]
     assert [trials_of_round(9, round_) for round_ in range(3)] == [9, 3, 1]
-    assert rungs(3, 400_000) == rungs(8, 400_000) == [100_000, 400_000]
+    assert rungs(3, 400_000) == rungs(5, 400_000) == [100_000, 400_000], "one goes on, and has all rounds left"
     assert rungs(2, 400_000) == [400_000]
     assert [trials_of_round(2, round_) for round_ in range(3)] == [2, 1, 1]
     assert rungs(9, 14, start=1) == [2, 5, 14]
@@ -78,6 +79,18 @@ def test_more_time_is_for_a_longer_last_trial_first_and_then_for_more_trials():
     assert len({count for count, _ in plans}) >= 4
     assert plans[2] == (15, 4_300_000)
     assert plans[-1][0] > 18
+
+
+@pytest.mark.parametrize(("million", "least"), [(2, 1.2), (3, 1.8), (5, 3.0), (8, 4.0), (12, 3.6), (20, 3.6)])
+def test_of_the_steps_that_there_is_time_for_the_last_trial_has_as_many_as_make_it_good_and_the_rest_are_trials(
+    million, least
+):
+    """Whatever the speed: on two cores of any pace. With little time three trials begin."""
+    for pace in (800.0, 2100.0, 5600.0):
+        capacity = Capacity(2, pace, 8, 8000.0)
+        count, steps = capacity.choose(million * 1e6 / (2 * PACE * pace * USED), None, None)
+        assert steps >= least * 1e6
+        assert count == 3 or rungs(count, steps)[0] >= FIRST_STEPS
 
 
 def test_what_is_given_stays_and_the_rest_follows():

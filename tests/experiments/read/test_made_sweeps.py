@@ -1,8 +1,8 @@
 """Sweeps made by chance, against a slow and obvious definition: plain loops over what the files say.
 
 There are twins (trials that drew equal settings), seeds, forks of trials that stood apart, extensions, trials that
-diverged or failed, and sweeps that ended at a rung. ``FUZZ_MINUTES=10 pytest`` with this file makes new ones for
-ten minutes.
+diverged or failed, and time budgets that left configurations out at a rung, or ended the sweep anywhere.
+``FUZZ_MINUTES=10 pytest`` with this file makes new ones for ten minutes.
 """
 
 import json
@@ -56,24 +56,34 @@ class Sweep:
         between = [[], [4], [3, 5]] if self.forked else [[], [2], [1, 3]]
         self.rungs = [*rng.choice(between), 6] if self.halved else [6]
         self.played, self.alive, self.dropped, self.decisions = [*self.start], {*range(count)}, set(), []
-        self.early, self.failed = False, set()
+        self.early, self.failed = self.halved and rng.random() < 0.1, set()
         for index, rung in enumerate(self.rungs[:-1]):
-            if self.early or not self.decide(rung, max(1, len(self.units) // 3 ** (index + 1))):
+            time_for = rng.choice([9, 9, 2, 1])
+            if self.early or not self.decide(rung, max(1, len(self.units) // 3 ** (index + 1)), time_for):
                 break
-            self.early = rng.random() < 0.2
-        if not self.early:
+            self.early = rng.random() < 0.3
+        if self.early:
+            self.play_on_until_time_is_up(rng)
+        else:
             self.play_to(6)
 
-    def play_to(self, end):
+    def play_on_until_time_is_up(self, rng):
+        """Each trial comes somewhere in the round that is on; where they play at once, all can come to its end."""
+        rung = self.decisions[-1]["at"] if self.decisions else 0
+        end = min(later for later in self.rungs if later > rung)
         for trial in sorted(self.alive):
+            self.play_to(rng.randint(max(rung, self.start[trial]), end), {trial})
+
+    def play_to(self, end, some=None):
+        for trial in sorted(self.alive if some is None else some):
             last = self.diverges.get(trial, self.fails.get(trial, math.inf))
             self.played[trial] = end if last > end else last - (trial in self.fails)
             if last <= end:
                 self.alive.remove(trial)
                 self.failed |= {trial} & self.fails.keys()
 
-    def decide(self, rung, count):
-        """Let all play to a rung, and the best go on; whether somebody could be compared."""
+    def decide(self, rung, count, time_for):
+        """Let all play to a rung, and the best go on that there is time for; whether somebody could be compared."""
         self.play_to(rung)
         scores = [None] * len(self.configs)
         for unit in self.units:
@@ -89,8 +99,10 @@ class Sweep:
                 means.append((-math.fsum(found) / len(found), i))
         if not means:
             return False
-        kept = [t for _, i in sorted(means)[:count] for t in self.units[i] if scores[t] is not None]
-        self.decisions.append({"at": rung, "scores": scores, "kept": kept})
+        kept, left_out = [], []
+        for place, (_, i) in enumerate(sorted(means)[:count]):
+            (kept if place < time_for else left_out).extend(t for t in self.units[i] if scores[t] is not None)
+        self.decisions.append({"at": rung, "scores": scores, "kept": kept, "left_out": left_out})
         self.dropped = {*range(len(self.configs))} - {*kept}
         self.alive &= {*kept}
         return True

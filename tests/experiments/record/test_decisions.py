@@ -11,6 +11,7 @@ from experiments.record.decisions import (
     WinnerGames,
     decide,
     dropped,
+    limited,
     over_seeds,
     passed,
     ranking,
@@ -27,7 +28,7 @@ from trainables.metrics import METRIC, score_of
 
 TWO = [
     Decision(at=2, scores=[1.0, 3.0, None, 2.0], kept=[1, 3]),
-    Decision(at=8, scores=[None, 3.0, None, 4.0], kept=[3], rule=RULE),
+    Decision(at=8, scores=[None, 3.0, None, 4.0], kept=[3], left_out=[1], rule=RULE),
 ]
 GAMES = WinnerGames(trial=3, iteration=120, games=10, metrics={"eval/return_greedy_mean": 18.5})
 
@@ -45,6 +46,7 @@ def test_what_was_decided_is_read_back(tmp_path):
         *((DECISIONS, text) for text in ("no JSON", "{}", "[3]", "[" * 100_000, '[{"at": 2, "scores": [1.0]}]')),
         *((DECISIONS, {"at": 2, "scores": scores, "kept": [0]}) for scores in ([None], ["x"], [float("inf")], [])),
         *((DECISIONS, {"at": 2, "scores": [1.0], "kept": kept}) for kept in ([], [1], [-1], ["0"])),
+        *((DECISIONS, {"at": 2, "scores": [1.0, None], "kept": [0], "left_out": left}) for left in ([0], [1], [2])),
         (DECISIONS, {"at": 1.5, "scores": [1.0], "kept": [0]}),
         *(
             (WINNER, GAMES.model_dump() | change)
@@ -105,6 +107,24 @@ def test_the_best_go_on_and_of_equals_the_first(scores, configurations, count, k
     decision = decide(7, scores, configurations, count)
     assert (decision.at, decision.scores, decision.kept) == (7, scores, kept)
     assert decision.scored == scored(scores)
+
+
+@pytest.mark.parametrize(
+    ("most", "kept", "left_out"),
+    [
+        (math.inf, [4, 5, 0, 1, 2, 3], []),
+        (5.0, [4, 5, 0, 1, 2, 3], []),  # the seed that diverged needs no time
+        (4.9, [4, 5, 0, 1], [2, 3]),
+        (2.9, [4, 5], [0, 1, 2, 3]),  # nobody takes the place of one that is better
+        (-1.0, [4, 5], [0, 1, 2, 3]),  # which plays until the time is up
+    ],
+)
+def test_as_many_go_on_as_time_is_left_for_the_best_first_and_one_at_least(most, kept, left_out):
+    configurations = [[0, 1], [2, 3], [4, 5], [6]]
+    scores, playing = [2.0, 2.0, 1.0, -21.0, 4.0, 4.0, -20.0], [0, 1, 2, 4, 5, 6]
+    decision = limited(decide(7, scores, configurations, 3), configurations, playing, most)
+    assert (decision.at, decision.scores, decision.rule) == (7, scores, RULE)
+    assert (decision.kept, decision.left_out) == (kept, left_out)
 
 
 def test_where_no_trial_has_a_score_nothing_can_be_decided():

@@ -3,6 +3,7 @@ milliseconds."""
 
 import dataclasses
 import json
+import math
 import os
 import signal
 
@@ -17,12 +18,18 @@ from experiments.record.decisions import RULE, read_decisions, spread
 from experiments.record.spec import ExperimentSpec
 from experiments.run import lifecycle
 from experiments.run.continuation import continuation
+from experiments.run.session import Session
+from experiments.run.stopping import Stop, StopSignals
+from experiments.run.tuner import make_tuner
+from experiments.show.summary import time_is_up
 from tests.helpers.small_experiments import (
     InterruptAt,
+    TimeIsUpAt,
     drafted,
     fit,
     flags,
     iterations,
+    last_arrays,
     rows,
     same,
     small_spec,
@@ -126,25 +133,37 @@ def six(**changes):
 
 
 @pytest.mark.slow
-def test_a_round_without_time_is_not_begun_and_resume_begins_it(ray_cluster, tmp_path, capsys):
-    spec = six(iterations=100_000, rungs=[2, 100_000], time_budget_s=120.0)
-    status, folder = lifecycle.start(drafted(TRPO, spec, flags(tmp_path, name="short")))
-    assert status == 0
-    output = capsys.readouterr().out
-    assert "The next round of 2 trials would take about" in output
-    assert "Leader: 0000" in output
+def test_where_time_is_too_short_for_two_the_best_plays_until_it_is_up_and_a_resume_goes_on_by_that(
+    ray_cluster, tmp_path, capsys
+):
+    folder, stop = tmp_path / "short", Stop(StopSignals(), math.inf)
+    spec = six(iterations=100_000, rungs=[2, 50_000, 100_000], time_budget_s=600.0, ended="time budget")
+    folder.mkdir()
+    spec.write(folder)
+    make_tuner(Session(TRPO, folder, spec, callbacks=[TimeIsUpAt(5, stop)]), {}, stop).fit()
     (decision,) = read_decisions(folder)
-    assert len(decision.kept) == 2
-    assert all(iterations(trial) == [1, 2] for trial in trial_folders(folder))
-    assert ExperimentSpec.read(folder).ended == "time budget"
+    (winner,), (next_best,) = decision.kept, decision.left_out
+    words = f"The next round has time for {winner:05d} alone: {next_best:05d} would have gone on, too."
+    assert words in capsys.readouterr().out
+    experiment = read_experiment(folder, running=False)
+    assert contradictions(experiment) == []
+    states = [trial.state for trial in experiment.trials]
+    assert states == ["time is up" if i == winner else "stopped" for i in range(6)]
+    played = [iterations(trial)[-1] for trial in trial_folders(folder)]
+    assert played == [max(5, played[winner]) if i == winner else 2 for i in range(6)]
+    assert last_arrays(trial_folders(folder)[winner])[0] == played[winner], "what it reached is saved"
+    assert time_is_up(experiment).endswith(": 1 trial of 6 has more to play; --resume goes on.")
+
     record = json.loads((folder / "experiment.json").read_text())
-    (folder / "experiment.json").write_text(json.dumps(record | {"iterations": 4, "rungs": [2, 4]}))
+    (folder / "experiment.json").write_text(json.dumps(record | {"iterations": 15, "rungs": [2, 12, 15]}))
     assert lifecycle.go_on(continuation(TRPO, flags(tmp_path, resume="short"))) == 0
-    assert read_decisions(folder) == [decision]
-    assert [len(iterations(trial)) == 4 for trial in trial_folders(folder)] == [i in decision.kept for i in range(6)]
+    first, alone = read_decisions(folder)
+    assert (first, alone.kept, alone.left_out) == (decision, [winner], [])
+    assert [iterations(trial)[-1] for trial in trial_folders(folder)] == [15 if i == winner else 2 for i in range(6)]
     assert ExperimentSpec.read(folder).ended == "all done"
     output = capsys.readouterr().out
-    assert "Winner: 0000" in output
+    assert f"For lack of time {next_best:05d} did not go on at 2 iterations." in output
+    assert f"Winner: {winner:05d}" in output
     assert "Then it played 10 games each way" in output
 
 

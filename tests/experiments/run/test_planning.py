@@ -70,8 +70,8 @@ def test_a_single_trial_has_the_presets_settings_and_the_plan_says_so(notes):
 
 def test_a_comparison_that_is_too_early_to_tell_is_said_to_be(notes):
     (early,) = [note for note in notes("--num-samples", 6, "--timesteps", 250_000) if "luck" in note]
-    assert early.startswith("Trials are compared at 62,500 agent steps.")
-    assert not [note for note in notes("--num-samples", 6, "--timesteps", 2_000_000) if "luck" in note]
+    assert early.startswith("Trials are compared at 19,231 and 76,923 agent steps.")
+    assert not [note for note in notes("--num-samples", 6, "--timesteps", 4_000_000) if "luck" in note]
 
 
 OTHER_WAYS = {"Continuation", "Confirm", "RestoredTrial", "ForkOf", "ExperimentSpec"}

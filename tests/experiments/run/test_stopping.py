@@ -2,10 +2,8 @@
 
 import math
 import signal
-import time
 
 import pytest
-from ray import tune
 
 from experiments.plan.learners import TRPO
 from experiments.read.experiments import read_experiment
@@ -14,7 +12,7 @@ from experiments.run.session import Session
 from experiments.run.stopping import Stop, StopSignals
 from experiments.run.tuner import fit_once, make_tuner
 from experiments.show.summary import summarise
-from tests.helpers.small_experiments import InterruptAt, iterations, last_arrays, small_spec, trial_folders
+from tests.helpers.small_experiments import InterruptAt, TimeIsUpAt, iterations, last_arrays, small_spec, trial_folders
 from tests.helpers.trials import CARTPOLE
 from trainables.config import TRPOConfig
 
@@ -64,20 +62,6 @@ def test_a_signal_saves_the_last_iteration_of_every_trial(run, ray_cluster, tmp_
     assert_all_saved(experiment.folder)
     summarise(experiment)
     assert "later ones are on none" not in capsys.readouterr().out
-
-
-class TimeIsUpAt(tune.Callback):
-    """The time budget ends when any trial comes to an iteration."""
-
-    def __init__(self, iteration, stop):
-        self.iteration, self.stop = iteration, stop
-
-    def on_trial_result(self, iteration, trials, trial, result, **info):
-        if result["training_iteration"] == self.iteration:
-            self.stop.deadline = time.monotonic()
-
-    def __getstate__(self):
-        return {}
 
 
 @pytest.mark.slow

@@ -161,6 +161,19 @@ def test_the_report_shows_each_decision_and_names_as_the_best_no_trial_that_was_
     assert "Winner: `00001_seed=1` with `seed=1`." in text.partition("## ")[0]
 
 
+def test_trials_that_time_was_too_short_for_are_named_wherever_a_decision_is_shown(halved, capsys):
+    write_decisions(halved, [Decision(at=2, scores=[-15.0, -12.0, -19.0], kept=[1], left_out=[0, 2])])
+    experiment = read_experiment(halved, running=False)
+    (row,) = rung_table(experiment)
+    assert list(row.items())[-2:] == [("which", "00001"), ("no time for", "00000, 00002")]
+    said = "For lack of time 00000, 00002 did not go on at 2 iterations."
+    assert winner_lines(experiment)[-1] == said
+    assert said in (summarise(experiment), capsys.readouterr().out)[1]
+    text = report([experiment]).text
+    assert said in text.partition("## ")[0], "the answer"
+    assert "no time for" in text
+
+
 def test_a_page_is_written_neither_over_its_own_markdown_nor_into_a_folder_and_nothing_is_left(tmp_path):
     (tmp_path / "pages").mkdir()
     for name, example in (("page.md", "page.html"), ("pages", "pages/report.html")):
