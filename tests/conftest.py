@@ -75,23 +75,24 @@ def make_trial(home, ray_cluster):
 
 
 def pytest_xdist_auto_num_workers(config):
-    """Two processes for the whole default run, and for the whole inner loop; each has a Ray of its own, if any.
+    """Two processes for each of the three tiers; each has a Ray of its own, if any, and so has a program it starts.
 
-    One for a choice of tests, be it by path, ``-k`` or ``-m``: few tests are over before a second process has started,
-    and slow ones need the machine for themselves.
+    One for a choice of tests, be it by path, ``-k`` or another ``-m``: few tests are over before a second process has
+    started.
     """
     option = config.option
-    whole = not option.file_or_dir and not option.keyword and option.markexpr in ("not slow", "not ray")
+    whole = not option.file_or_dir and not option.keyword and option.markexpr in ("not slow", "not ray", "slow")
     return 2 if whole and local_cpus() > 1 else 0
 
 
 def pytest_collection_modifyitems(items):
     """Mark every test that needs a running Ray, or minutes, so that ``-m "not ray"`` is an inner loop of seconds.
 
-    Files with such tests come first: at the end the short ones fill what two processes have left to share.
+    Files with such tests come first, presets that learn for minutes before all: at the end the short ones fill what two
+    processes have left to share.
     """
     for item in items:
         if {"ray_cluster", "cluster", "start", "home"} & set(item.fixturenames) or item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.ray)
     long = {item.path for item in items if item.get_closest_marker("ray") and not item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in long)
+    items.sort(key=lambda item: (item.path.name != "test_learning.py", item.path not in long))

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
+import scipy  # whose parts are loaded as they are first named: rollout workers fit no baseline
 
 from trainables.learning.inputs import active_inputs, row_blocks
 from trainables.learning.mlp import MLP
@@ -71,7 +71,7 @@ class ValueBaseline:
         loss = _loss(self.mlp.restrict(columns), x_mc, standard_m, self.l2)
         options = {"maxiter": self.max_iterations}
         start_p = self.mlp.restrict_params(value.theta_p, columns)
-        solution = minimize(loss, start_p, jac=True, method="L-BFGS-B", options=options)
+        solution = scipy.optimize.minimize(loss, start_p, jac=True, method="L-BFGS-B", options=options)
         theta_p = self.mlp.expand_params(solution.x, columns, value.theta_p)
         fitted = Value(theta_p, np.asarray(centre), np.asarray(scale))
         new_n = self.predict(fitted, x_nd)
