@@ -12,7 +12,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-import grpc
 import ray
 from ray.job_config import JobConfig
 from ray.tune import Callback, Checkpoint
@@ -24,9 +23,6 @@ from trainables.versions import OtherSourcesError
 
 WORKS_WITH = "2.60"
 """The version of Ray that was tried; pyproject.toml asks for it."""
-
-ANSWER_TIMEOUT_S = 5.0
-"""For a cluster's answer to whether it lives."""
 
 
 def require_internals() -> None:
@@ -50,13 +46,9 @@ def _used() -> Iterator[tuple[Any, Sequence[str]]]:
     storage = importlib.import_module("ray.train._internal.storage").StorageContext
     inspect.signature(storage).bind_partial(storage_filesystem=None, current_checkpoint_index=0)  # become attributes
     yield importlib.import_module("ray._private.ray_constants"), ["ENABLE_RAY_CLUSTER", "ENABLE_RAY_CLUSTERS_ENV_VAR"]
-    yield importlib.import_module("ray._private.services"), ["canonicalize_bootstrap_address"]
-    yield importlib.import_module("ray._private.grpc_utils"), ["init_grpc_channel"]
     yield importlib.import_module("ray._private.worker"), ["_global_node"]
     yield JobConfig, ["_runtime_env_has_working_dir"]
     yield importlib.import_module("ray._private.node"), ["Node.dead_processes"]
-    yield importlib.import_module("ray.core.generated.gcs_service_pb2_grpc"), ["NodeInfoGcsServiceStub"]
-    yield importlib.import_module("ray.core.generated.gcs_service_pb2"), ["CheckAliveRequest"]
 
 
 @contextmanager
@@ -89,23 +81,6 @@ class OwnPath(JobConfig):
 
     def _runtime_env_has_working_dir(self) -> bool:
         return True
-
-
-def token_refused(address: str) -> bool:
-    """Whether the cluster at ``address`` ("auto" or HOST:PORT) wants another token than this program shows.
-
-    Ray itself tries for 20 s in that case, and does not name the cause. Raises ConnectionError or ValueError.
-    """
-    from ray._private import grpc_utils, services
-    from ray.core.generated import gcs_service_pb2, gcs_service_pb2_grpc
-
-    with grpc_utils.init_grpc_channel(services.canonicalize_bootstrap_address(address) or address) as channel:
-        asked = gcs_service_pb2_grpc.NodeInfoGcsServiceStub(channel).CheckAlive
-        try:
-            asked(gcs_service_pb2.CheckAliveRequest(), timeout=ANSWER_TIMEOUT_S)  # type: ignore[attr-defined]
-        except grpc.RpcError as error:
-            return error.code() is grpc.StatusCode.UNAUTHENTICATED
-    return False
 
 
 def own_ray_ended() -> bool:

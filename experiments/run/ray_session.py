@@ -24,7 +24,7 @@ import trainables
 from experiments.ask.storage import locate
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources, local_cpus
-from experiments.run.ray_internals import OwnPath, on_loopback, require_internals, token_refused
+from experiments.run.ray_internals import OwnPath, on_loopback, require_internals
 from trainables.checks import ConfigError
 from trainables.processor import KERNELS
 from trainables.surroundings import SOCKETS_FOLDER, address_space, private_folder, require_room_for_ray
@@ -113,7 +113,7 @@ def _guard_token() -> None:
 def attach(address: str, **options: Any) -> None:
     """Connect to a running cluster; ``options`` are those of ``ray.init``.
 
-    Raises ConfigError, in seconds where Ray itself tries for a minute, if there is none or it does not fit.
+    Raises ConfigError if there is none, in seconds where Ray itself tries for a minute, or if it does not fit.
     """
     host, colon, port = address.rpartition(":")
     if colon:
@@ -122,18 +122,14 @@ def attach(address: str, **options: Any) -> None:
         except (OSError, ValueError) as error:
             raise ConfigError(f"--address {address}: nobody answers there ({error})") from None
     try:
-        if token_refused(address):
-            raise ConfigError(
-                f"--address {address}: the cluster does not accept the token of this machine (RAY_AUTH_TOKEN, or else"
-                " ~/.ray/auth_token); copy ~/.ray/auth_token of the cluster's head to here"
-            )
         ray.init(address=address, runtime_env=CODE, job_config=OwnPath(), **options)
-    except ConfigError:
-        raise
     except (ConnectionError, RuntimeError, ValueError, RayError) as error:
         text = str(error)
         reason = " ".join(text.split()) if "Version mismatch" in text else text.splitlines()[0]
-        raise ConfigError(f"--address {address}: no Ray cluster that this program can join ({reason})") from None
+        raise ConfigError(
+            f"--address {address}: no Ray cluster that this program can join ({reason}); one that a token guards wants"
+            " the same token here (docs/clusters.md)"
+        ) from None
     _require_same_versions()
 
 

@@ -1,11 +1,9 @@
 """Programs as users run them on a cluster of real Ray nodes on one machine, which come and go meanwhile."""
 
-import contextlib
 import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -147,53 +145,6 @@ def test_a_folder_that_the_nodes_do_not_share_is_refused(cluster, tmp_path):
     assert "has not the same folder there" in complaint
     assert "on a cluster of 4 nodes accepted is a folder that all of them share" in complaint
     assert not [*tmp_path.iterdir()]
-
-
-ATTACH = """
-import time
-from experiments.run.ray_session import start_ray
-
-start = time.monotonic()
-try:
-    start_ray({!r}, False)
-except ValueError as error:
-    print(error)
-print(time.monotonic() - start)
-"""
-
-
-def test_a_wrong_token_is_named_as_the_cause_within_seconds(tmp_path):
-    for name in ("head", "driver"):
-        (tmp_path / name / ".ray").mkdir(parents=True)
-        (tmp_path / name / ".ray" / "auth_token").write_text(name[0] * 64)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    ray = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--num-cpus=0"]
-    head = subprocess.Popen(
-        [*ray, f"--port={port}", "--include-dashboard=false"],
-        env=environment | {"HOME": str(tmp_path / "head"), "RAY_AUTH_MODE": "token"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        wait_until(lambda: _answers(port), "no head")
-        home = environment | {"HOME": str(tmp_path / "driver"), "PYTHONPATH": str(Path(__file__).parents[3])}
-        attach = [sys.executable, "-c", ATTACH.format(f"127.0.0.1:{port}")]
-        done = subprocess.run(attach, cwd=tmp_path, env=home, capture_output=True, text=True, timeout=90, check=True)
-    finally:
-        head.terminate()
-        head.wait()
-    complaint, seconds = done.stdout.splitlines()
-    assert "the cluster does not accept the token of this machine" in complaint
-    assert float(seconds) < 10
-
-
-def _answers(port):
-    with contextlib.suppress(OSError):
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        return True
 
 
 def test_a_node_with_other_versions_is_refused(cluster, tmp_path):
