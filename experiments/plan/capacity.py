@@ -42,7 +42,9 @@ USED = 0.9
 PACE = 0.75
 """Agent steps a second of a core in a sweep over those of an untrained policy's game alone: updates, evaluations, and
 cores that wait for the end of a batch. With 0.78 the default sweeps on 2 cores, planned to end within 1,620 s, 0.9 of
-their budget, took 1,548 s (``pg``), and on a machine with slower workers 1,734 (``pg``) and 1,838 s (``trpo``)."""
+their budget, took 1,548 s (``pg``), and on a machine with slower workers 1,734 (``pg``) and 1,838 s (``trpo``). On two
+cores half as fast as that first machine's a first round of ``trpo`` took 1,007 s in place of 812: a game alone is
+faster there than one of two at once. ``trials_in_time`` makes up for what a plan has wrong."""
 
 LENT = 0.9
 """Share of a core's worth that a second or later worker of a trial brings: they end a batch one by one."""
@@ -96,6 +98,17 @@ def reachable(rungs: Sequence[int], standing: Callable[[int], Sequence[float]]) 
 def trials_of_round(num_trials: int, round_: int) -> int:
     """How many trials play in a round, counted from 0. Those that fail count as if they played."""
     return max(1, num_trials // ETA**round_)
+
+
+def trials_in_time(rungs: Sequence[int], index: int, steps: float, seeds: int = 1) -> float:
+    """How many trials can go on at the rung of an ``index``, so that one configuration has time to come to its end.
+
+    ``steps`` are those that all trials together have time for; the configuration has so many ``seeds``. If as many went
+    on as have time for the next round alone, a default sweep whose cores turn out half as fast as planned would spend
+    its time on that round, and its last trial would end after 2.0 million agent steps in place of 2.9.
+    """
+    here, then = rungs[index], rungs[index + 1]
+    return (steps - seeds * (rungs[-1] - then)) / (then - here)
 
 
 @dataclass(frozen=True)

@@ -190,10 +190,10 @@ def went_on(decision: Decision, configurations: Iterable[Sequence[int]]) -> list
 def limited(
     decision: Decision, configurations: Iterable[Sequence[int]], playing: Collection[int], most: float
 ) -> Decision:
-    """The decision where the next round has time for ``most`` trials: the best configurations go on that need no more.
+    """The decision where there is time for ``most`` trials: the best configurations go on that have no more of them.
 
-    The best one goes on in any case. Of its trials a configuration needs time for those that are ``playing``, and none
-    for seeds that have ended.
+    The best one goes on in any case. Of a configuration's trials those count that are ``playing``: a seed that has
+    ended needs no time.
     """
     kept: list[int] = []
     for each in went_on(decision, configurations):

@@ -15,7 +15,7 @@ from typing import Any
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import TrialScheduler
 
-from experiments.plan.capacity import trials_of_round
+from experiments.plan.capacity import trials_in_time, trials_of_round
 from experiments.plan.learners import Learner
 from experiments.plan.trial_names import in_words
 from experiments.read.restored import RestoredTrial
@@ -94,8 +94,9 @@ class Halving(Rounds):
         broke = [index for index in sorted(trials) if trials[index].status == Trial.ERROR]
         at = self._rungs[len(self._decisions)]
         decision = decide(at, scores, configurations, count, spreads=spreads, broke=broke)
-        steps = self._rungs[len(self._decisions) + 1] - at
-        decision = limited(decision, configurations, waiting, self._most(trials, steps))
+        seeds = max(map(len, configurations))
+        most = trials_in_time(self._rungs, len(self._decisions), self._steps_in_time(trials), seeds)
+        decision = limited(decision, configurations, waiting, most)
         self._decisions.append(decision)
         self.write_down(write_decisions, self._decisions)
         for index, trial in waiting.items():
@@ -103,8 +104,8 @@ class Halving(Rounds):
                 tune_controller.stop_trial(trial)
         if decision.left_out:
             print(
-                f"The next round has time for {in_words(decision.kept)} alone: {in_words(decision.left_out)} would have"
-                " gone on, too.",
+                f"There is time for {in_words(decision.kept)} alone: {in_words(decision.left_out)} would have gone on,"
+                " too.",
                 flush=True,
             )
 
@@ -125,15 +126,15 @@ class Halving(Rounds):
     def _steps(self, trials: Mapping[int, Trial]) -> float:
         return sum(trial.last_result.get(self.time_attr, 0) for trial in trials.values())
 
-    def _most(self, trials: Mapping[int, Trial], steps: int) -> float:
-        """How many trials can play so many more steps each in the time left, at the pace so far of all together.
+    def _steps_in_time(self, trials: Mapping[int, Trial]) -> float:
+        """How many more steps all trials together can play in the time left, at their pace so far.
 
         Infinity if nothing was played yet.
         """
         now, played = time.monotonic(), self._steps(trials) - self._steps_before
         if not played:
             return math.inf
-        return (self._deadline - now) * played / (now - self._measured_since) / steps
+        return (self._deadline - now) * played / (now - self._measured_since)
 
 
 def _spread(trial: Trial) -> Spread | None:

@@ -139,8 +139,8 @@ def _time_of_rounds(draft: Draft) -> str:
             " --resume will go on with them."
         )
     return (
-        f"{text} Of a round that would not fit into what is left of {duration(given)} (--time-budget-s) as many play as"
-        " fit, the best first."
+        f"{text} Should it turn out to be more than the {duration(given)} of --time-budget-s, fewer go on at a rung, so"
+        " that one comes to its end."
     )
 
 

@@ -23,10 +23,14 @@ from experiments.read.trial import Trial
 from experiments.read.windows import Arrivals
 from experiments.record.decisions import RULE, Decision, ranking, went_on
 from experiments.record.folders import RECORD
-from experiments.show.text import Rows, number
+from experiments.show.text import Rows, number, without
 
 MAX_NAMED = 6
 """Trials that are named as those which went on at a rung, or for which time was too short."""
+
+
+NO_TIME_FOR = "no time for"
+"""The column of trials that did not go on at a rung for lack of time."""
 
 
 def trial_table(trials: Sequence[Trial]) -> Rows:
@@ -117,26 +121,28 @@ def rung_table(experiment: Experiment) -> Rows:
     Of configurations with several seeds these are the scores over them, and counts are of configurations. Where time
     was too short for some trials, a column names them.
     """
-    rows, spec = [], experiment.spec
-    time_was_short = any(decision.left_out for decision in experiment.decisions)
+    rows, time_was_short = [], False
     for decision in experiment.decisions:
-        ranked = ranking(decision.scored, spec.configurations)
-        kept = went_on(decision, spec.configurations)
-        stopped = [each for each in ranked if each not in kept]
-        which = [in_words(each.all_trials) for each in kept[:MAX_NAMED]]
-        which += ["..."] if len(kept) > MAX_NAMED else []
-        row = {
-            f"at {unit(experiment)}": f"{decision.at:,}",
-            "went on": f"{len(kept)} of {len(ranked)}",
-            "best": number(kept[0].score),
-            "last kept": number(kept[-1].score),
-            "best stopped": number(stopped[0].score) if stopped else "",
-            "which": ("; " if spec.configuration_of else " ").join(which),
-        }
-        if time_was_short:
-            row["no time for"] = _no_time_for(decision)
-        rows.append(row)
-    return rows
+        rows.append(_rung_row(decision, experiment) | {NO_TIME_FOR: _no_time_for(decision)})
+        time_was_short |= bool(decision.left_out)
+    return rows if time_was_short else without(rows, NO_TIME_FOR)
+
+
+def _rung_row(decision: Decision, experiment: Experiment) -> dict[str, str]:
+    spec = experiment.spec
+    ranked = ranking(decision.scored, spec.configurations)
+    kept = went_on(decision, spec.configurations)
+    stopped = [each for each in ranked if each not in kept]
+    which = [in_words(each.all_trials) for each in kept[:MAX_NAMED]]
+    which += ["..."] if len(kept) > MAX_NAMED else []
+    return {
+        f"at {unit(experiment)}": f"{decision.at:,}",
+        "went on": f"{len(kept)} of {len(ranked)}",
+        "best": number(kept[0].score),
+        "last kept": number(kept[-1].score),
+        "best stopped": number(stopped[0].score) if stopped else "",
+        "which": ("; " if spec.configuration_of else " ").join(which),
+    }
 
 
 def _no_time_for(decision: Decision) -> str:

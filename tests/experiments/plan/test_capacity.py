@@ -13,6 +13,7 @@ from experiments.plan.capacity import (
     Capacity,
     reachable,
     rungs,
+    trials_in_time,
     trials_of_round,
 )
 from experiments.plan.learners import PG, Learner
@@ -91,6 +92,22 @@ def test_of_the_steps_that_there_is_time_for_the_last_trial_has_as_many_as_make_
         count, steps = capacity.choose(million * 1e6 / (2 * PACE * pace * USED), None, None)
         assert steps >= least * 1e6
         assert count == 3 or rungs(count, steps)[0] >= FIRST_STEPS
+
+
+@pytest.mark.parametrize(
+    ("slower", "go_on", "last"), [(1.0, (5, 1), 4.3), (1.2, (4, 1), 4.3), (1.7, (1, 1), 4.2), (2.0, (1, 1), 2.9)]
+)
+def test_on_cores_slower_than_planned_fewer_go_on_and_the_last_one_goes_as_far_as_it_can(slower, go_on, last):
+    count, steps = TWO_CORES.choose(1800, None, None)
+    at, pace = rungs(count, steps), 2 * PACE * TWO_CORES.steps_per_s / slower
+    left, playing, begin, found = 1800 * pace, count, 0, []  # steps of all trials that there is time for
+    for index, end in enumerate(at[:-1]):
+        left -= playing * (end - begin)
+        playing = max(1, min(trials_of_round(count, index + 1), int(trials_in_time(at, index, left))))
+        begin, found = end, [*found, playing]
+    assert tuple(found) == go_on
+    assert min(steps, begin + left) >= last * 1e6
+    assert trials_in_time(at, 0, 6e6, seeds=3) < trials_in_time(at, 0, 6e6), "seeds go to the end together"
 
 
 def test_what_is_given_stays_and_the_rest_follows():

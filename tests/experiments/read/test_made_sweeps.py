@@ -102,7 +102,8 @@ class Sweep:
         kept, left_out = [], []
         for place, (_, i) in enumerate(sorted(means)[:count]):
             (kept if place < time_for else left_out).extend(t for t in self.units[i] if scores[t] is not None)
-        self.decisions.append({"at": rung, "scores": scores, "kept": kept, "left_out": left_out})
+        decision = {"at": rung, "scores": scores, "kept": kept, "left_out": left_out, "rule": "mean"}
+        self.decisions.append(decision)
         self.dropped = {*range(len(self.configs))} - {*kept}
         self.alive &= {*kept}
         return True

@@ -143,7 +143,7 @@ def test_where_time_is_too_short_for_two_the_best_plays_until_it_is_up_and_a_res
     make_tuner(Session(TRPO, folder, spec, callbacks=[TimeIsUpAt(5, stop)]), {}, stop).fit()
     (decision,) = read_decisions(folder)
     (winner,), (next_best,) = decision.kept, decision.left_out
-    words = f"The next round has time for {winner:05d} alone: {next_best:05d} would have gone on, too."
+    words = f"There is time for {winner:05d} alone: {next_best:05d} would have gone on, too."
     assert words in capsys.readouterr().out
     experiment = read_experiment(folder, running=False)
     assert contradictions(experiment) == []
