@@ -96,7 +96,12 @@ def best_command(experiment: Experiment) -> tuple[str, dict[str, Any]]:
         command = train_command(experiment.learner, dataclasses.replace(config, seed=seeds[0]), budget)
         command += f" --seeds {len(seeds)}"
     scores = {"score": best.score, "seeds": best.seeds, "iterations": trial.iterations, "state": trial.state}
-    scores |= {"stopped_earlier": len(best.stopped), "origin": best.origin, "from_scratch": not forks}
+    scores |= {
+        "baseline": best.is_baseline,
+        "stopped_earlier": len(best.stopped),
+        "origin": best.origin,
+        "from_scratch": not forks,
+    }
     return command, {"config": config.to_dict()} | scores
 
 

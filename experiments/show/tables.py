@@ -13,7 +13,7 @@ import numpy as np
 from rich import filesize
 
 from experiments.ask.budget import duration
-from experiments.plan.trial_names import in_words, short
+from experiments.plan.trial_names import BASELINE, in_words, short
 from experiments.read.configurations import Configuration, varied
 from experiments.read.experiments import Experiment
 from experiments.read.luck import Confirmation, state_with_confirmation
@@ -121,7 +121,10 @@ def rung_table(experiment: Experiment) -> Rows:
         ranked = ranking(decision.scored, spec.configurations)
         kept = went_on(decision, spec.configurations)
         stopped = [each for each in ranked if each not in kept]
-        which = [in_words(each.all_trials) for each in kept[:MAX_NAMED]]
+        which = []
+        for each in kept[:MAX_NAMED]:
+            own = {*each.all_trials} & {*experiment.baseline}
+            which.append(BASELINE if own else in_words(each.all_trials))
         which += ["..."] if len(kept) > MAX_NAMED else []
         rows.append(
             {
@@ -134,6 +137,11 @@ def rung_table(experiment: Experiment) -> Rows:
             }
         )
     return rows
+
+
+def named(trials: Sequence[int], experiment: Experiment) -> str:
+    """A configuration by its trials' numbers, and whether it is the baseline."""
+    return in_words(trials) + (f" {BASELINE}" if {*trials} & {*experiment.baseline} else "")
 
 
 def unit(experiment: Experiment) -> str:
