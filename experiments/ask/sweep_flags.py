@@ -25,7 +25,7 @@ class SweepFlags:
     """What is swept, how far, and how trials are stopped."""
 
     num_samples: Annotated[int | None, Bounds(1), Counts((NEW,)), shown("N", "default: what time allows")] = None
-    """Trials (with --seeds configurations), whose settings are drawn so that they cover the search space evenly.
+    """Trials (with --seeds configurations): the baseline, and others whose settings cover the search space evenly.
     Without it halving begins as many as it has time for (9 at most, unless the last one has 4 million steps), and other
     schedulers 8. Optuna's n_trials."""
 
@@ -81,6 +81,13 @@ class SweepFlags:
     grid: Annotated[bool, Counts((NEW,))] = False
     """Run every combination of the choices once, in place of even draws; of a range, say how many values."""
 
+    no_baseline: Annotated[bool, Counts((NEW,))] = False
+    """Leave out the baseline: the first trial, which has the preset's own values of what is swept, so that the end says
+    whether anything drawn is better. --num-samples counts it."""
+
+    baseline: Annotated[bool, Counts((NEW,), beside="grid")] = False
+    """Give a grid a baseline, too."""
+
     confirm: Annotated[int, Counts((*STARTS, RESUME)), Bounds(0)] = 0
     """Afterwards, or with --resume of a sweep that has ended, run the best N configurations again with fresh seeds: how
     much of their scores was luck?"""
@@ -99,6 +106,8 @@ class SweepFlags:
         check_fields(self)
         if self.grid and self.num_samples:
             raise ConfigError(f"--grid runs all combinations: leave --num-samples {self.num_samples} out")
+        if self.grid and self.no_baseline:
+            raise ConfigError("--grid has a baseline only with --baseline: leave --no-baseline out")
         require_scheduler(self.scheduler)
 
     @property
@@ -107,6 +116,11 @@ class SweepFlags:
         if not self.smoke_test:
             return self
         return dataclasses.replace(self, preset="smoke", scheduler="fifo", num_samples=2, iterations=2)
+
+    @property
+    def has_baseline(self) -> bool:
+        """Whether a configuration has the preset's own values of what is swept."""
+        return self.baseline if self.grid else not self.no_baseline
 
     @property
     def budget(self) -> Budget:

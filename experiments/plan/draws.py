@@ -8,7 +8,7 @@ import numpy as np
 import scipy  # whose parts are loaded as they are first named
 
 from experiments.ask.schedulers import SCHEDULERS, those
-from experiments.plan.identity import decisive
+from experiments.plan.identity import SPEED_ONLY, decisive
 from experiments.plan.learners import Learner
 from experiments.plan.ranges import Choices, Domain
 from experiments.plan.resources import ClusterResources
@@ -23,9 +23,17 @@ evaluations took 0.06 of the cores' time in TRPO's default sweep, which neither 
 
 
 def draw(
-    learner: Learner, space: Space, num_samples: int | None, seed: int, resources: ClusterResources
+    learner: Learner,
+    space: Space,
+    num_samples: int | None,
+    seed: int,
+    resources: ClusterResources,
+    own: Mapping[str, Any] | None = None,
 ) -> tuple[list[Config], list[str]]:
     """Draw every trial's configuration from a space with one seeded generator; without ``num_samples`` all its choices.
+
+    The first one is the baseline if its ``own_values`` are given, and the others are those of a sweep of one trial less
+    that has none. To a grid it is added, unless it is one of all.
 
     The draws are a Latin hypercube (McKay et al. 1979): each setting's range is cut into as many parts of equal
     probability as there are trials, and each part is drawn once. Independent draws of the few trials that a laptop has
@@ -36,7 +44,11 @@ def draw(
     and for one of the user's own space that means nothing in a configuration.
     """
     domains = space.domains
-    drawn = grid(domains) if num_samples is None else _samples(domains, num_samples, seed)
+    if num_samples is None:
+        drawn = gridded(space, own)
+    else:
+        drawn = [dict(own)] if own is not None else []
+        drawn += _samples(domains, num_samples - len(drawn), seed)
     configs = []
     for own_seed, values in zip(trial_seeds(seed, len(drawn)), drawn, strict=True):
         sweep_values = {"seed": own_seed, "eval_interval": EVAL_INTERVAL}
@@ -44,9 +56,39 @@ def draw(
         if "updates_per_iteration" not in {*space.settings, *values}:
             config = _with_even_rows(config, space.settings)
         require_fits(config, resources)
-        require_used(config, domains if space.own else ())
+        if space.own and values != own:
+            require_used(config, domains)
         configs.append(config)
     return configs, [name for name, domain in domains.items() if len(domain.extremes) != 1]
+
+
+def own_values(learner: Learner, space: Space, resources: ClusterResources) -> dict[str, Any]:
+    """The baseline's values of what is swept: those of the preset, be they within what is swept or not.
+
+    A setting with one value alone is not swept, so it has that one; of workers there are as many as have room. Raises
+    ConfigError if the preset's values are impossible beside the settings that are the same in all trials.
+    """
+    same = {name: domain.extremes[0] for name, domain in space.domains.items() if len(domain.extremes) == 1}
+    config = learner.config_class.from_dict({**space.settings, **same})
+    settings = config.to_dict()
+    if "num_workers" in space.domains:
+        settings["num_workers"] = min(config.num_workers, resources.workers(config.cpus_per_worker))
+    return {name: settings[name] for name in space.domains}
+
+
+def baseline_of(own: Mapping[str, Any], swept: Sequence[str]) -> dict[str, Any]:
+    """By what of its ``own_values`` the baseline is recognised: without those that change no result."""
+    return {name: value for name, value in own.items() if name in swept and name not in SPEED_ONLY}
+
+
+def gridded(space: Space, own: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+    """All combinations of a space's choices, and before them the baseline's ``own_values`` unless they are one."""
+    combinations = grid(space.domains)
+    if own is None:
+        return combinations
+    decide = own.keys() - SPEED_ONLY
+    among = any(all(each[name] == own[name] for name in decide) for each in combinations)
+    return combinations if among else [dict(own), *combinations]
 
 
 def trial_seeds(seed: int, count: int) -> list[int]:
@@ -147,6 +189,8 @@ def _with_even_rows(config: Config, settings: Mapping[str, Any]) -> Config:
 
 
 def _samples(domains: Mapping[str, Domain], count: int, seed: int) -> list[dict[str, Any]]:
+    if not count:
+        return []
     rng = np.random.default_rng(seed)
     samples = scipy.stats.qmc.LatinHypercube(len(domains), rng=rng).random(count)  # of the unit cube
     return [

@@ -48,6 +48,14 @@ def completed(learner: str, config: Mapping[str, Any]) -> dict[str, Any]:
     return whole
 
 
+def is_baseline(config: Mapping[str, Any], baseline: Mapping[str, Any] | None) -> bool:
+    """Whether a trial's settings are the baseline's: those of the preset that a sweep is around.
+
+    ``baseline`` are the preset's own values of what the sweep varies, as its record has them; None or empty without.
+    """
+    return bool(baseline) and all(config.get(name) == value for name, value in (baseline or {}).items())
+
+
 def decisive(config: Mapping[str, Any]) -> Hashable:
     """The settings that decide results, but for the random seed. Values of other types are other values.
 

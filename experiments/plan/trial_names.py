@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from experiments.plan.identity import is_baseline
+
 SHORT = {
     "learning_rate": "lr",
     "hidden_size": "h",
@@ -22,12 +24,22 @@ LONGEST = 160
 """Letters of a name. A folder's has at most 255 bytes, and Ray puts something before it in places."""
 
 
-def trial_name(number: str, config: Mapping[str, Any], swept: Sequence[str]) -> str:
+BASELINE = "baseline"
+"""What the configuration is called that has the preset's own values of what is swept."""
+
+
+def trial_name(
+    number: str, config: Mapping[str, Any], swept: Sequence[str], baseline: Mapping[str, Any] | None = None
+) -> str:
     """``00003_lr=2e-3_h=200``, which is a folder's name: ``/`` and what is not ASCII become ``-``.
 
-    The first settings that make it too long, and all that follow, are left out; ``params.json`` has them.
+    The first settings that make it too long, and all that follow, are left out; ``params.json`` has them. A trial of
+    the ``baseline`` is called so in place of its values: ``00000_baseline``.
     """
     name = number
+    if baseline and is_baseline(config, baseline):
+        name += f"_{BASELINE}"
+        swept = [key for key in swept if key not in baseline]
     for key in swept:
         part = "_" + re.sub(r"[^\w.=+-]", "-", f"{SHORT.get(key, key)}={short(config[key])}", flags=re.ASCII)
         if len(name + part) > LONGEST:

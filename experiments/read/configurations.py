@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from experiments.plan.identity import ConfigurationKey
-from experiments.plan.trial_names import SHORT, short
+from experiments.plan.trial_names import BASELINE, SHORT, short
 from experiments.read.experiments import Experiment
 from experiments.read.standings import Standing, by_latest
 from experiments.read.trial import Trial
@@ -33,6 +33,11 @@ class Configuration:
     def env_id(self) -> str:
         """The environment: agent steps and returns of two of them are not the same things."""
         return str(self.config.get("env_id", "unknown"))
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether it has the preset's own values of what a sweep varies."""
+        return any(trial.is_baseline for trial in self.all_trials)
 
     @property
     def seeds(self) -> list[int]:
@@ -75,7 +80,9 @@ class Configuration:
         """The configuration by the settings in which it differs from others: ``lr=2e-3 h=200``."""
         words = [f"{SHORT.get(name, name)}={short(self.config.get(name))}" for name in varied]
         label = textwrap.shorten(printable(" ".join(words or [self.learner])), MAX_LABEL, placeholder=" ...")
-        more = [text for text in (printable(self.origin), "fresh seeds" * self.fresh) if text]
+        more = [
+            text for text in (BASELINE * self.is_baseline, printable(self.origin), "fresh seeds" * self.fresh) if text
+        ]
         return label + "".join(f" ({text})" for text in more)
 
 

@@ -89,6 +89,18 @@ class Experiment:
                 return decision
         return None
 
+    @cached_property
+    def baseline(self) -> list[int]:
+        """The numbers of the trials that have the preset's own values of what is swept; empty without a baseline."""
+        return [trial.number for trial in self.trials if trial.is_baseline]
+
+    @cached_property
+    def last_beside_baseline(self) -> list[Standing]:
+        """As ``last_compared``, where the baseline was among them; empty without one, and if it never was."""
+        if not self.baseline or not self.standings:
+            return []
+        return last_compared(self.standings, self.trials, self.spec, self.decisions, self.baseline)
+
     @property
     def leader(self) -> Standing | None:
         """The best configuration; None without results."""

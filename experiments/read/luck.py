@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -39,11 +39,26 @@ class Lead(NamedTuple):
 
 def lead(experiment: Experiment) -> Lead | None:
     """None where nobody was compared with the best configuration."""
+    return _lead(experiment, experiment.last_compared)
+
+
+def lead_over_baseline(experiment: Experiment) -> Lead | None:
+    """The best configuration beside the baseline; None if it is the baseline, or where the two were never compared."""
+    baseline = {*experiment.baseline}
+    if not experiment.leader or baseline & {*experiment.leader.numbers}:
+        return None
+    return _lead(experiment, experiment.last_beside_baseline, baseline)
+
+
+def _lead(experiment: Experiment, compared: Sequence[Standing], among: Collection[int] = ()) -> Lead | None:
+    """The best configuration beside the best of the others where they were ``compared``; of those ``among`` alone."""
     if not experiment.leader or not experiment.decisions:
         return None
     numbers = {*experiment.leader.numbers}
-    ours = [standing for standing in experiment.last_compared if numbers & {*standing.numbers}]
-    others = [standing for standing in experiment.last_compared if not numbers & {*standing.numbers}]
+    ours = [standing for standing in compared if numbers & {*standing.numbers}]
+    others = [standing for standing in compared if not numbers & {*standing.numbers}]
+    if among:
+        others = [standing for standing in others if {*among} & {*standing.numbers}]
     if not ours or not others:
         return None
     best, second = ours[0], others[0]

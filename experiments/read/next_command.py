@@ -96,7 +96,12 @@ def best_command(experiment: Experiment) -> tuple[str, dict[str, Any]]:
         command = train_command(experiment.learner, dataclasses.replace(config, seed=seeds[0]), budget)
         command += f" --seeds {len(seeds)}"
     scores = {"score": best.score, "seeds": best.seeds, "iterations": trial.iterations, "state": trial.state}
-    scores |= {"stopped_earlier": len(best.stopped), "origin": best.origin, "from_scratch": not forks}
+    scores |= {
+        "baseline": best.is_baseline,
+        "stopped_earlier": len(best.stopped),
+        "origin": best.origin,
+        "from_scratch": not forks,
+    }
     return command, {"config": config.to_dict()} | scores
 
 
@@ -117,7 +122,10 @@ def plan_command(spec: ExperimentSpec) -> str:
         return ""
     left_out, given = {"--resume-or-start", "--name", "--time-budget-s"}, dict(_flags(spec.command))
     more: list[tuple[str, list[str]]] = []
-    if "--space" in given and spec.space and all(spec.space.values()):  # what the file held, if words can say it
+    if spec.baseline is None and {*spec.swept} - {"seed"} and not given.keys() & {"--grid", "--no-baseline"}:
+        more.append(("--no-baseline", []))  # a sweep from before there was one
+    own_values = (spec.preset or {}).keys() & (spec.space or {}).keys()  # in the file's preset, which no flag can say
+    if "--space" in given and spec.space and all(spec.space.values()) and not own_values:  # what words say of the file
         left_out |= {"--space", "--sweep"} | ({"--preset"} if spec.preset is not None else set())
         more += [("--sweep", [f"{name}={values}"]) for name, values in spec.space.items()]
         texts = {name: v if isinstance(v, str) else json.dumps(v) for name, v in (spec.preset or {}).items()}

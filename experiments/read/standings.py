@@ -113,15 +113,20 @@ def _furthest(seeds: Sequence[Trial]) -> Standing:
 
 
 def last_compared(
-    now: Sequence[Standing], trials: Sequence[Trial], spec: ExperimentSpec, decisions: Sequence[Decision]
+    now: Sequence[Standing],
+    trials: Sequence[Trial],
+    spec: ExperimentSpec,
+    decisions: Sequence[Decision],
+    wanted: Sequence[int] = (),
 ) -> list[Standing]:
     """The standings where several configurations were last compared, the best first; empty if they never were.
 
     That is at the end if several came there, the leader of the present standings ``now`` among them, and else at the
-    last rung with several. Whoever failed after that rung stands as it did there.
+    last rung with several. Whoever failed after that rung stands as it did there. Where trials are ``wanted``, one of
+    these was compared there, too.
     """
     came_to_the_end = [each for each in now if each.rung == now[0].rung and each.order[1]]
-    if len(came_to_the_end) > 1 and now[0].at is None:
+    if len(came_to_the_end) > 1 and now[0].at is None and _has_any(came_to_the_end, wanted):
         end = (spec.rungs or [0])[-1]
         return [each._replace(at=end, among=len(came_to_the_end)) for each in came_to_the_end]
     for decision in reversed(decisions):
@@ -131,5 +136,11 @@ def last_compared(
             for each in ranked:
                 (seeds,) = _of([each.trials], trials)
                 found.append(Standing(seeds, each.score, at=decision.at, among=len(ranked)))
-            return found
+            if _has_any(found, wanted):
+                return found
     return []
+
+
+def _has_any(standings: Iterable[Standing], wanted: Sequence[int]) -> bool:
+    """Whether one of the trials that are ``wanted`` is among these; True if none is."""
+    return not wanted or any({*wanted} & {*standing.numbers} for standing in standings)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments.ask.schedulers import SCHEDULERS
-from experiments.plan.identity import ConfigurationKey, completed, decisive
+from experiments.plan.identity import ConfigurationKey, completed, decisive, is_baseline
 from experiments.plan.learners import config_class_of
 from experiments.read.fork_history import left_of
 from experiments.read.rows import lines, read_rows
@@ -50,6 +50,11 @@ class Trial(HasState):
     def seed(self) -> int:
         """The random seed."""
         return self.config.get("seed", 0)
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether it has the preset's own values of what its sweep varies."""
+        return is_baseline(self.config, self.records.spec.baseline)
 
     @property
     def iterations(self) -> int:

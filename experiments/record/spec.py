@@ -84,6 +84,7 @@ class ExperimentSpec(Model):
     drawn: Count | None = None  # --num-samples of a sweep, before what was drawn twice was left out
     space: dict[str, str] | None = None  # each swept setting's values in words, where they were drawn from a space
     preset: Settings | None = None  # settings of a preset that came with the space, in a file of the user's own
+    baseline: Settings | None = None  # the preset's own values of what is swept, but for speed; None without a baseline
     origin: Origin = Origin()
 
     @model_validator(mode="after")

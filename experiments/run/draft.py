@@ -44,6 +44,7 @@ class Draft:
     budget: Budget  # of a trial
     configs: Sequence[Config]  # of all trials, in order
     swept: Sequence[str] = ()  # settings that differ between trials
+    baseline: Mapping[str, Any] | None = None  # what it has of the swept settings, if one of the configurations is it
     configuration_of: list[int] | None = None  # each trial's configuration, where these have several seeds
     scheduler: str = "fifo"
     max_concurrent: int | None = None  # trials at once
@@ -84,6 +85,7 @@ class Draft:
             drawn=self.drawn,
             space=dict(self.space) or None,
             preset=self.preset,
+            baseline=None if self.baseline is None else dict(self.baseline),
         )
 
     @property

@@ -5,8 +5,9 @@ import math
 
 from experiments.ask.budget import duration
 from experiments.plan.capacity import FIRST_STEPS, trials_of_round
+from experiments.plan.identity import is_baseline
 from experiments.plan.resources import fewer_cores
-from experiments.plan.trial_names import in_words, short
+from experiments.plan.trial_names import BASELINE, in_words, short
 from experiments.record.spec import Confirm
 from experiments.run.draft import Draft
 from experiments.show.text import Rows, print_table, say
@@ -125,7 +126,8 @@ def _trial_table(draft: Draft) -> Rows:
         settings = config.to_dict()
         swept = {name: short(settings[name]) for name in draft.swept if name != "seed" or not several}
         cpus = f"{config.num_workers * config.cpus_per_worker:g}"
-        row = {"trials" if several else "trial": in_words(trials), **swept, "CPUs of each" if several else "CPUs": cpus}
+        which = f"{in_words(trials)} {BASELINE}" if is_baseline(settings, draft.baseline) else in_words(trials)
+        row = {"trials" if several else "trial": which, **swept, "CPUs of each" if several else "CPUs": cpus}
         rows.append(row | {"seeds" if several else "seed": ", ".join(map(str, seeds))})
     return rows
 

@@ -3,14 +3,24 @@
 import sys
 import time
 from collections.abc import Sequence
+from typing import Any
 
 from experiments.ask.budget import Budget
 from experiments.ask.command_line import clean_exit, parse
 from experiments.ask.flags import RunFlags
 from experiments.ask.modes import require_counted
 from experiments.ask.sweep_flags import SweepFlags
-from experiments.plan.draws import draw, require_fits, require_means, trial_seeds, with_seeds
-from experiments.plan.extent import extent_of, left_out, nothing_swept
+from experiments.plan.draws import (
+    baseline_of,
+    draw,
+    own_values,
+    require_fits,
+    require_means,
+    trial_seeds,
+    with_seeds,
+)
+from experiments.plan.extent import extent_of, left_out, nothing_swept, one_of_each
+from experiments.plan.identity import is_baseline
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import Space, space_of
@@ -20,7 +30,7 @@ from experiments.run.draft import Draft, require_possible
 from experiments.run.forks import changed, forked, of_some
 from experiments.run.planning import show
 from experiments.run.preconditions import require_free, resources_for
-from trainables.checks import require_used
+from trainables.checks import ConfigError, require_used
 
 FLAGS = {"search": SweepFlags(), "storage": RunFlags()}
 """All flags of a sweep."""
@@ -59,7 +69,8 @@ def prepare(learner: Learner, search: SweepFlags, run: RunFlags, words: Sequence
     require_free(run, bool(search.confirm))
     draft = (_fork if run.fork else _sweep)(learner, run, search, resources)
     for config in draft.configs:
-        require_used(config, search.settings)
+        if not is_baseline(config.to_dict(), draft.baseline):
+            require_used(config, search.settings)
     require_possible(draft)
     return draft
 
@@ -67,15 +78,16 @@ def prepare(learner: Learner, search: SweepFlags, run: RunFlags, words: Sequence
 def _sweep(learner: Learner, run: RunFlags, search: SweepFlags, resources: ClusterResources) -> Draft:
     """Trials drawn from the sweep's space: as many, and as long, as the flags say or time allows."""
     space = _space(learner, search, resources)
-    extent, notes = extent_of(learner, space, search, resources), [*space.notes]
+    own, notes = _baseline(learner, space, search, resources)
+    extent, notes = extent_of(learner, space, search, resources, own), [*space.notes, *notes]
     count: int | None = None if search.grid else extent.configurations
     if count == 1 and not space.own:
-        space, count = space._replace(domains={}), None
+        space, count, own = space._replace(domains={}), None, own and {}
         notes.append(nothing_swept(search.preset, extent))
-    configs, swept = draw(learner, space, count, search.seed, resources)
-    if space.own and (note := left_out(space, configs, extent)):
+    configs, swept = draw(learner, space, count, search.seed, resources, own)
+    if space.own and (note := left_out(space, configs, extent, one_of_each(space, own))):
         notes.append(note)
-    configuration_of = None
+    baseline, configuration_of = None if own is None else baseline_of(own, swept), None
     if search.seeds > 1:
         (first,) = trial_seeds(search.seed, 1)
         seeds = range(first, first + search.seeds)  # as many as train.py --seeds would have from there
@@ -87,6 +99,7 @@ def _sweep(learner: Learner, run: RunFlags, search: SweepFlags, resources: Clust
         extent.budget,
         configs,
         swept=swept,
+        baseline=baseline,
         configuration_of=configuration_of,
         scheduler=search.scheduler,
         max_concurrent=search.max_concurrent,
@@ -99,6 +112,18 @@ def _sweep(learner: Learner, run: RunFlags, search: SweepFlags, resources: Clust
         resources=resources,
         capacity=extent.capacity,
     )
+
+
+def _baseline(
+    learner: Learner, space: Space, search: SweepFlags, resources: ClusterResources
+) -> tuple[dict[str, Any] | None, list[str]]:
+    """The baseline's values of what is swept; None if it is left out, and why unless a flag says so."""
+    if not search.has_baseline:
+        return None, []
+    try:
+        return own_values(learner, space, resources), []
+    except ConfigError as error:
+        return None, [f"No baseline: the preset's own values are impossible here ({error})."]
 
 
 def _space(learner: Learner, search: SweepFlags, resources: ClusterResources) -> Space:

@@ -62,16 +62,20 @@ def kept_first(old: RestoredTrial) -> list[tuple[Path, dict[str, Any]]]:
 class TrialName:
     """Names a trial, and its folder, by its number and its swept values; the number makes it unique.
 
+    A trial of the ``baseline`` is called so.
+
     A trial that ran before keeps its name, whatever became of its settings.
     """
 
-    def __init__(self, swept: Sequence[str], names: Mapping[str, str]) -> None:
-        self.swept, self.names = swept, names
+    def __init__(
+        self, swept: Sequence[str], names: Mapping[str, str], baseline: Mapping[str, Any] | None = None
+    ) -> None:
+        self.swept, self.names, self.baseline = swept, names, baseline
 
     def __call__(self, trial: Trial) -> str:
         """The trial's name."""
         number = trial_number(trial)
-        return self.names.get(number) or trial_name(number, trial.config, self.swept)
+        return self.names.get(number) or trial_name(number, trial.config, self.swept, self.baseline)
 
 
 class PlannedTrials(BasicVariantGenerator):

@@ -107,7 +107,7 @@ def make_tuner(session: Session, restored: Mapping[str, RestoredTrial], stop: St
         kind = stoppable(kind, stop)
     scheduler = kind(learner, folder, spec, restored)
     in_rounds = isinstance(scheduler, Rounds)
-    names = TrialName(spec.swept, {number: old.trial.name for number, old in restored.items()})
+    names = TrialName(spec.swept, {number: old.trial.name for number, old in restored.items()}, spec.baseline)
     return tune.Tuner(
         learner.trainable,
         param_space={name: tune.choice([point[name] for point in points]) for name in points[0]},

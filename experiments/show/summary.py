@@ -7,11 +7,11 @@ import numpy as np
 
 from experiments.ask.command_line import installed, neighbour
 from experiments.plan.identity import SPEED_ONLY
-from experiments.plan.trial_names import in_words, short
+from experiments.plan.trial_names import short
 from experiments.read import saved_policies
 from experiments.read.configurations import best_configurations, varied
 from experiments.read.experiments import Experiment
-from experiments.read.luck import Lead, lead
+from experiments.read.luck import Lead, lead, lead_over_baseline
 from experiments.read.next_command import confirm_command, plan_command, watch_command
 from experiments.read.standings import by_latest
 from experiments.read.states import ExperimentState
@@ -19,7 +19,7 @@ from experiments.read.statistics import mean_interval
 from experiments.read.trial import Trial
 from experiments.record.decisions import RULE, Decision
 from experiments.record.folders import WINNER_FILM, display
-from experiments.show.tables import configuration_table, rung_table, span, trial_table, unit
+from experiments.show.tables import configuration_table, named, rung_table, span, trial_table, unit
 from experiments.show.text import line, number, print_table, say, without
 from trainables.metrics import METRIC
 from trainables.sampling.console import pong_settings
@@ -35,7 +35,10 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
     if best is None or not experiment.decisions:
         return []
     lines = [_who_leads(experiment, best, mark), how_it_plays(experiment, mark)]
-    if found := lead(experiment):
+    found = lead(experiment)
+    if worth := _worth(found, experiment, mark):
+        lines.append(worth)
+    if found:
         lines.append(_certainty(found, experiment, mark))
     for decision in experiment.decisions:
         if decision.left_out:
@@ -43,22 +46,40 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
     return lines
 
 
+def _worth(found: Lead | None, experiment: Experiment, mark: Callable[[str], str]) -> str:
+    """What the best is worth beside the baseline.
+
+    Empty without one, where the two never met, and where the lead that was ``found`` is over the baseline itself.
+    """
+    if not experiment.leader or not experiment.baseline:
+        return ""
+    if {*experiment.baseline} & {*experiment.leader.numbers}:
+        so_far = "" if experiment.winner else " so far"
+        return (
+            f"Worth: it is the baseline. Nothing else that was tried is better than the preset's own settings{so_far}."
+        )
+    over = lead_over_baseline(experiment)
+    if not over or over == found:
+        return ""
+    return f"Worth: {_where(over, experiment, mark)}{_luck(over) if over.points > 0 else ''}"
+
+
 def _who_leads(experiment: Experiment, best: Trial, mark: Callable[[str], str]) -> str:
     """The winner by its settings, or the leader and what is left to play."""
     hidden, who = {*SPEED_ONLY}, best.name
     if experiment.joined:
-        hidden, who = hidden | {"seed"}, in_words(experiment.standings[0].numbers)
+        hidden, who = hidden | {"seed"}, named(experiment.standings[0].numbers, experiment)
     swept = [name for name in experiment.spec.swept if name in best.config and name not in hidden]
     settings = ", ".join(f"{name}={short(best.config[name])}" for name in swept)
-    named = f"{mark(who)} with {mark(settings)}" if settings else mark(who)
+    text = f"{mark(who)} with {mark(settings)}" if settings else mark(who)
     if experiment.winner:
-        return f"Winner: {named}."
+        return f"Winner: {text}."
     if experiment.state == ExperimentState.TIME_IS_UP:
-        return f"Leader: {named}."
+        return f"Leader: {text}."
     leading = [trial for standing in experiment.leading for trial in standing.trials]
     more = sum(not trial.played_out for trial in leading)
     have = "trial has" if more == 1 else "trials have"
-    return f"Leader: {named}. The sweep is not finished: {more} {have} more to play."
+    return f"Leader: {text}. The sweep is not finished: {more} {have} more to play."
 
 
 def _left_out(decision: Decision, unit: str) -> str:
@@ -169,24 +190,45 @@ def _returns(metrics: Mapping[str, object]) -> str:
 
 def _certainty(found: Lead, experiment: Experiment, mark: Callable[[str], str]) -> str:
     """By how much the best led where it was last compared, and how much of that can be luck."""
-    most = max(len(found.best.trials), len(found.next.trials))
-    several = most > 1 or experiment.spec.configuration_of is not None
-    what = f"{found.best.among} {'configurations' if several else 'trials'}"
-    other = in_words(found.next.numbers) if several else found.next.best.name
-    compared = f"How sure: when {what} were last compared, at {found.best.at:,} {unit(experiment)}, it"
+    text = f"How sure: {_where(found, experiment, mark)}"
     if found.points < 0:  # those ahead of it failed later
-        return f"{compared} was {-found.points:.1f} points behind {mark(other)}, which has come to no later result."
-    text = f"{compared} led {mark(other)} by {found.points:.1f} points."
-    if found.seeds:
-        text += f" The means over their seeds differ by {found.seeds.low:.1f} to {found.seeds.high:.1f} with 95%."
-    elif luck := number(found.games):
-        than = "more" if found.points > found.games else "no more"
-        text += f" That is {than} than the luck of the games alone, up to {luck} with 95%."
-    if several:
+        return text
+    text += _luck(found)
+    if _several(found, experiment):
         text += " It was chosen for the luck of these seeds, too; to play the best again with others:"
     else:
         text += " Each had one random seed, and its luck is larger still; to play the best again with others:"
     return f"{text} {mark(confirm_command(experiment.folder, experiment.spec))}"
+
+
+def _several(found: Lead, experiment: Experiment) -> bool:
+    """Whether configurations of several seeds were compared."""
+    most = max(len(found.best.trials), len(found.next.trials))
+    return most > 1 or experiment.spec.configuration_of is not None
+
+
+def _where(found: Lead, experiment: Experiment, mark: Callable[[str], str]) -> str:
+    """Where the best was compared with another one, and by how much it led."""
+    several = _several(found, experiment)
+    what = f"{found.best.among} {'configurations' if several else 'trials'}"
+    other = named(found.next.numbers, experiment) if several else found.next.best.name
+    compared = f"when {what} were last compared, at {found.best.at:,} {unit(experiment)}, it"
+    if found.points < 0:
+        return f"{compared} was {-found.points:.1f} points behind {mark(other)}, which has come to no later result."
+    return f"{compared} led {mark(other)} by {found.points:.1f} points."
+
+
+def _luck(found: Lead) -> str:
+    """How much of a lead can be luck; empty where nothing says so."""
+    if found.seeds:
+        told = "which is more than the luck of seeds" if found.seeds.low > 0 else "so the two cannot be told apart"
+        return (
+            f" The means over their seeds differ by {found.seeds.low:.1f} to {found.seeds.high:.1f} with 95%, {told}."
+        )
+    if luck := number(found.games):
+        than = "more" if found.points > found.games else "no more"
+        return f" That is {than} than the luck of the games alone, up to {luck} with 95%."
+    return ""
 
 
 def summarise(experiment: Experiment) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from rich import filesize
 
 from experiments.ask.budget import duration
-from experiments.plan.trial_names import in_words
+from experiments.plan.trial_names import BASELINE, in_words
 from experiments.read.configurations import Configuration, varied
 from experiments.read.experiments import Experiment
 from experiments.read.luck import Confirmation, state_with_confirmation
@@ -133,8 +133,12 @@ def _rung_row(decision: Decision, experiment: Experiment) -> dict[str, str]:
     ranked = ranking(decision.scored, spec.configurations)
     kept = went_on(decision, spec.configurations)
     stopped = [each for each in ranked if each not in kept]
-    which = [in_words(each.all_trials) for each in kept[:MAX_NAMED]]
-    which += ["..."] if len(kept) > MAX_NAMED else []
+    which = []
+    for each in kept[:MAX_NAMED]:
+        own = {*each.all_trials} & {*experiment.baseline}
+        which.append(BASELINE if own else in_words(each.all_trials))
+    if len(kept) > MAX_NAMED:
+        which.append("...")
     return {
         f"at {unit(experiment)}": f"{decision.at:,}",
         "went on": f"{len(kept)} of {len(ranked)}",
@@ -151,6 +155,11 @@ def _no_time_for(decision: Decision) -> str:
         return ""
     more = " ..." if len(decision.left_out) > MAX_NAMED else ""
     return in_words(decision.left_out[:MAX_NAMED]) + more
+
+
+def named(trials: Sequence[int], experiment: Experiment) -> str:
+    """A configuration by its trials' numbers, and whether it is the baseline."""
+    return in_words(trials) + (f" {BASELINE}" if {*trials} & {*experiment.baseline} else "")
 
 
 def unit(experiment: Experiment) -> str:

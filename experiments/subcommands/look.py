@@ -165,6 +165,8 @@ class Best(One):
         how = fell(best["state"])
         if how:
             note(f"its best trial {how} after iteration {best['iterations']}.")
+        if best["baseline"]:
+            note("this is the baseline: nothing that the sweep drew is better than the preset's own settings.")
         if best["origin"]:
             scratch = " The command trains from scratch, which is another thing: the score is not its own."
             note(f"this is {best['origin']}.{scratch if best['from_scratch'] else ''}")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from ray import tune
 
-from experiments.plan.draws import EVAL_INTERVAL, draw, require_means, trial_seeds, with_seeds
+from experiments.plan.draws import EVAL_INTERVAL, draw, gridded, own_values, require_means, trial_seeds, with_seeds
 from experiments.plan.learners import LEARNERS, PG
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import space_of
@@ -38,6 +38,31 @@ def test_drawing_repeats_with_the_seed_and_trials_have_seeds_of_their_own():
     assert first == again != other
     assert [config.seed for config in first] == trial_seeds(3, 20) == trial_seeds(3, 30)[:20]
     assert len({seed for sweep in range(100) for seed in trial_seeds(sweep, 20)}) == 2000, "of neighbouring sweeps too"
+
+
+@EACH
+def test_the_baseline_is_the_preset_itself_and_the_others_are_those_of_a_sweep_of_one_less(learner):
+    for preset, settings in learner.space.PRESETS.items():
+        space = space_of(learner, preset, {}, EIGHT)
+        (baseline, *others), _ = draw(learner, space, 6, 3, EIGHT, own_values(learner, space, EIGHT))
+        expected = learner.config_class.from_dict({"eval_interval": EVAL_INTERVAL} | settings)
+        assert baseline == dataclasses.replace(expected, seed=trial_seeds(3, 1)[0])
+        before, _ = drawn(learner, 5, preset=preset, seed=3)
+        assert [dataclasses.replace(each, seed=0) for each in others] == [
+            dataclasses.replace(each, seed=0) for each in before
+        ]
+
+
+def test_a_baseline_may_lie_outside_what_is_swept_but_not_where_no_worker_has_room():
+    space = space_of(PG, "default", {}, ClusterResources((1,)), None, ["gamma=0.5..0.6", "num_workers=1,2", "clip=0.1"])
+    own = own_values(PG, space, ClusterResources((1,)))
+    assert own == {"gamma": PGConfig().gamma, "num_workers": 1, "clip": 0.1}, "of one value alone nothing is swept"
+
+
+def test_a_grid_has_its_baseline_once():
+    among, beside = (space_of(PG, "default", {}, EIGHT, None, [f"gamma={words}"]) for words in ("0.9,0.99", "0.8,0.9"))
+    found = [gridded(space, own_values(PG, space, EIGHT)) for space in (among, beside)]
+    assert found == [[{"gamma": 0.9}, {"gamma": 0.99}], [{"gamma": 0.99}, {"gamma": 0.8}, {"gamma": 0.9}]]
 
 
 def test_a_few_trials_cover_every_setting_evenly():

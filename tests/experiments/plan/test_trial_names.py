@@ -10,6 +10,12 @@ def test_a_name_says_what_is_swept_in_three_digits():
     assert [short(value) for value in (1.234567e-3, 200, 0.98)] == ["1.23e-3", "200", "0.98"]
 
 
+def test_the_baseline_is_called_so_in_place_of_its_values():
+    config = {"learning_rate": 2e-3, "gamma": 0.99, "num_workers": 2, "seed": 7}
+    names = [trial_name("00003", config, ["gamma", "num_workers"], own) for own in ({"gamma": 0.99}, {"gamma": 0.9})]
+    assert names == ["00003_baseline_w=2", "00003_g=0.99_w=2"]
+
+
 def test_a_name_is_that_of_one_folder_and_short_enough():
     name = trial_name("00003", {"env_id": "ALE/Pong-v5", "gamma": 0.99}, ["env_id", "gamma"])
     assert name == "00003_env_id=ALE-Pong-v5_g=0.99"

@@ -113,9 +113,23 @@ def test_no_command_is_proposed_that_starts_a_foreign_program(command):
         (["--time-budget-s=1800"], {"time_budget_s": 1800.0}, "--num-samples 4 --timesteps 9 --time-budget-s 18000"),
         ([], {"time_budget_s": 1_234_567.0}, "--num-samples 4 --timesteps 9 --time-budget-s 12345670"),
         (["--seeds", "2"], {"configuration_of": [0, 0, 1, 1]}, "--seeds 2 --num-samples 2 --timesteps 9"),
+        ([], {"swept": ["gamma"]}, "--no-baseline --num-samples 4 --timesteps 9"),
+        ([], {"swept": ["gamma"], "baseline": {"gamma": 0.99}}, "--num-samples 4 --timesteps 9"),
+        (["--no-baseline"], {"swept": ["gamma"]}, "--no-baseline --num-samples 4 --timesteps 9"),
         (["--seeds", "2"], {"configuration_of": [0, 0, 1, 1], "drawn": 6}, "--seeds 2 --num-samples 6 --timesteps 9"),
     ],
-    ids=["name", "typed", "time", "typed time", "weeks", "seeds", "equal draws"],
+    ids=[
+        "name",
+        "typed",
+        "time",
+        "typed time",
+        "weeks",
+        "seeds",
+        "before baselines",
+        "baseline",
+        "without",
+        "equal draws",
+    ],
 )
 def test_a_plan_is_typed_with_what_makes_it_on_any_machine_and_ten_times_its_seconds(command, changes, expected):
     found = plan_command(spec("sweep_pong.py", *command, **STEPS, **changes))

@@ -135,6 +135,7 @@ def test_a_confirmation_has_of_its_sweep_what_is_named_and_nothing_else(tmp_path
         "drawn": 2,
         "space": {"gamma": "0.9,0.95"},
         "preset": {"slots": 2},
+        "baseline": {"gamma": 0.95},
     }
     sweep = read_experiment(write_experiment(tmp_path, "sweep", "pg", trials, swept=["gamma", "seed"], **everything))
     assert sweep.spec.model_fields_set == ExperimentSpec.model_fields.keys(), "each entry has a value here"

@@ -8,6 +8,7 @@ import pytest
 from experiments.read.configurations import best_configurations
 from experiments.read.experiments import read_experiment
 from experiments.record.decisions import Decision, WinnerGames, read_winner, spread, write_decisions, write_winner
+from experiments.record.spec import ExperimentSpec
 from experiments.show.page import Page, publish
 from experiments.show.report import report
 from experiments.show.summary import summarise, winner_lines
@@ -62,6 +63,38 @@ def test_the_end_says_who_won_how_it_plays_and_how_sure_that_is(halved, capsys):
     output = capsys.readouterr().out
     assert "Winner: 00001_seed=1" in output
     assert "Best trial" not in output
+
+
+def with_baseline(folder, gamma):
+    """The same sweep, the baseline of which has this gamma."""
+    ExperimentSpec.read(folder).but(baseline={"gamma": gamma}).write(folder)
+    return read_experiment(folder, running=False)
+
+
+def test_the_winner_is_worth_what_it_led_the_baseline_by_where_both_were_last_compared(tmp_path):
+    trials = [({"gamma": 0.97}, [-20, -15, -14, -13.0], "running"), ({"seed": 1}, [-19, -12, -11, -10, -9], None)]
+    trials.append(({"gamma": 0.98, "seed": 2}, [-20, -19], "running"))
+    record = {"scheduler": "halving", "rungs": [2, 4, 5], "swept": ["gamma", "seed"], "iterations": 5}
+    folder = write_experiment(tmp_path, "halved", "pg", trials, **record)
+    first = Decision(at=2, scores=[-15.0, -12.0, -19.0], kept=[0, 1])
+    write_decisions(folder, [first, Decision(at=4, scores=[-13.0, -10.0, None], kept=[1])])
+    experiment = with_baseline(folder, 0.98)
+    _, _, worth, sure = winner_lines(experiment)
+    assert worth == "Worth: when 3 trials were last compared, at 2 iterations, it led 00002_seed=2 by 7.0 points."
+    assert "when 2 trials were last compared, at 4 iterations, it led 00000_seed=0 by 3.0 points" in sure
+    assert worth.replace("00002_seed=2", "`00002_seed=2`") in report([experiment]).text.partition("## ")[0]
+
+
+def test_the_baseline_is_marked_and_where_it_won_nothing_else_is_better(halved, capsys, run_results):
+    assert len(winner_lines(with_baseline(halved, 0.97))) == 3, "of whom it led by how much is said once"
+    experiment = with_baseline(halved, 0.99)
+    said = "Worth: it is the baseline. Nothing else that was tried is better than the preset's own settings."
+    assert said in winner_lines(experiment)
+    assert [row["which"] for row in rung_table(experiment)] == ["baseline"]
+    assert best_configurations(experiment, 1)[0].label(["gamma"]) == "g=0.99 (baseline)"
+    assert said in (summarise(experiment), capsys.readouterr().out)[1].replace("\n", " ")
+    assert run_results("best", halved)[2].startswith("Note: this is the baseline")
+    assert json.loads(run_results("best", halved, "--json")[1])["baseline"] is True
 
 
 def test_games_at_the_sweeps_end_say_how_the_winner_plays_and_those_of_another_policy_do_not(halved):

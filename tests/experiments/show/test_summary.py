@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from ray import tune
 
-from experiments.plan.draws import draw
+from experiments.plan.draws import baseline_of, draw, own_values
 from experiments.plan.learners import LEARNERS, TRPO
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import space_of
@@ -64,9 +64,12 @@ def test_without_failures_nothing_is_said_of_errors_and_without_results_there_is
 @pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
 def test_tables_of_a_default_sweep_are_no_wider_than_80_columns(learner, tmp_path, capsys):
     cpus = ClusterResources((8,))
-    configs, swept = draw(learner, space_of(learner, "default", {}, cpus), 12, 0, cpus)
+    space = space_of(learner, "default", {}, cpus)
+    own = own_values(learner, space, cpus)
+    configs, swept = draw(learner, space, 12, 0, cpus, own)
     trials = [(config.to_dict(), [-20, -10.5 - index], "running") for index, config in enumerate(configs)]
     record = {"scheduler": "halving", "rungs": [300_000, 999_000, 4_200_000], "timesteps": 4_200_000}
+    record["baseline"] = baseline_of(own, swept)
     folder = write_experiment(tmp_path, "sweep", learner.name, trials, swept=swept, iterations=None, **record)
     scores = [-10.5 - index for index in range(12)]
     write_decisions(folder, [Decision(at=300_000, scores=scores, kept=[0, 1, 2, 3])])
@@ -74,11 +77,12 @@ def test_tables_of_a_default_sweep_are_no_wider_than_80_columns(learner, tmp_pat
         trial = folder / f"{index:05d}_seed={config.seed}"
         result = trial / "result.json"
         result.write_text(result.read_text().replace(": 2000,", ": 4200000,").replace(": 4.0,", ": 1740.0,"))
-        trial.rename(folder / trial_name(number_of(index), config.to_dict(), swept))
+        trial.rename(folder / trial_name(number_of(index), config.to_dict(), swept, record["baseline"]))
     summarise(read_experiment(folder, running=False))
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     tables = [line for line in lines if re.match(r"trial |at agent steps | *[\d,]+ +\d+ of |\d{5}_", line)]
     assert len(tables) == 1 + 12 + 1 + 1
+    assert tables[1].startswith("00000_baseline_w=2 ")
     assert "4,200,000 29 min" in tables[1]
     assert max(map(len, tables)) <= 80
 
