@@ -7,7 +7,7 @@ import numpy as np
 
 from experiments.ask.command_line import installed, neighbour
 from experiments.plan.identity import SPEED_ONLY
-from experiments.plan.trial_names import short
+from experiments.plan.trial_names import in_words, short
 from experiments.read import saved_policies
 from experiments.read.configurations import best_configurations, varied
 from experiments.read.experiments import Experiment
