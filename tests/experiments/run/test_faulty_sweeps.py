@@ -51,6 +51,7 @@ def test_a_trial_that_diverges_ends_and_asha_stops_the_others_as_it_should(ray_c
         "games_per_update": 1,
         "num_workers": 1,
         "cpus_per_worker": 4.0,
+        "eval_interval": 0,
     }  # one at a time
     rates = [2e-3, 1e30, *[2e-3] * 5]
     configs = [PGConfig(**settings, learning_rate=rate, seed=seed) for seed, rate in enumerate(rates)]

@@ -15,7 +15,8 @@ from tests.helpers.trials import assert_same, wait_until
 pytestmark = [pytest.mark.slow, pytest.mark.ray]
 
 CARTPOLE = ["--preset", "cartpole"]
-PONG = ["--set=hidden_size=10", "--set=slots=2", "--set=eval_interval=0", "--num-workers", 1]
+PONG = ["--set=hidden_size=10", "--set=slots=2", "--set=updates_per_iteration=2", "--set=eval_interval=0"]
+PONG += ["--num-workers", 1]
 SWEPT = {
     "halving": ("trpo", [*CARTPOLE, "--num-workers", 1, "--num-samples", 3, "--seeds", 2, "--iterations", 13]),
     "fifo": ("pg", [*PONG, "--num-samples", 2, "--iterations", 8, "--set=segment_length=1500"]),
