@@ -181,7 +181,7 @@ def _is_whole(path: Path, size: int, keep_ours: bool) -> bool:
 def _is_ours(name: str) -> bool:
     """Whether a file of this name is written by this program, and not by Tune or its nodes."""
     records = {scheduler.records for scheduler in SCHEDULERS.values()}
-    return name in {RECORD, WINNER, WINNER_FILM, RESULTS, PARAMS} | records or name.startswith(("events.", "learner-"))
+    return name in {RECORD, WINNER, WINNER_FILM, RESULTS, PARAMS} | records or name.startswith("events.")
 
 
 def taken(run: RunFlags, name: str) -> bool:

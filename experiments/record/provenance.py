@@ -11,10 +11,8 @@ from pathlib import Path
 
 from pydantic import Field
 
-from experiments.record.folders import display
 from experiments.record.models import Count, Model
 from trainables.checks import ConfigError
-from trainables.files import replacing
 from trainables.processor import KERNELS
 from trainables.versions import installed_versions, sources_digest
 
@@ -112,19 +110,14 @@ def sha256_of(source: Path) -> str:
         raise ConfigError(f"{source} cannot be read: {error.strerror}") from None
 
 
-def keep_source(folder: Path, source: Path | None, digests: Sequence[str], before: Sequence[str] = ()) -> None:
-    """Put a copy of the learner's file into an experiment's folder, numbered from 1; nothing ever imports it.
+def say_if_changed(source: Path | None, digests: Sequence[str], before: Sequence[str]) -> None:
+    """Print that the learner's file is another one than that with which its experiment ran last.
 
-    ``digests`` are those of the files that it ran with, of which it had those ``before``. Raises OSError.
+    ``digests`` are those of the files that it ran with, of which it had those ``before``.
     """
-    if not source or [*digests] == [*before]:
-        return
-    kept = folder / f"learner-{len(digests)}.py"
-    with replacing(kept) as file:
-        file.write(source.read_bytes())
-    if before:
+    if before and len(digests) > len(before):
         print(
             f"{source} has changed since this experiment last ran: results before and after are of different code"
-            f" (learner-{len(before)}.py and {kept.name} in {display(folder)})",
+            f" (SHA-256 {before[-1][:12]}, then {digests[-1][:12]})",
             file=sys.stderr,
         )

@@ -19,7 +19,7 @@ from experiments.read.trial_checkpoints import copy_checkpoint
 from experiments.record.folders import RECORD, display
 from experiments.record.lock import exclusive
 from experiments.record.mirror import Remote
-from experiments.record.provenance import changes_since, keep_source
+from experiments.record.provenance import changes_since, say_if_changed
 from experiments.record.spec import ExperimentSpec, create
 from experiments.run.after_sweep import (
     confirmation_began,
@@ -121,7 +121,6 @@ def start(draft: Draft) -> tuple[int, Path]:
     folder = create(run.folder, run.name, spec.with_source(learner.source))
     spec = ExperimentSpec.read(folder)  # which says where it comes from, too
     with exclusive(folder):
-        keep_source(folder, learner.source, spec.learner_sha256)
         for index, start in enumerate(draft.starts):
             name = trial_name(number_of(index), spec.configs[index], spec.swept)
             copy_checkpoint(start.folder, folder / name / "checkpoint_000000")
@@ -183,8 +182,8 @@ def _rewrite(learner: Learner, folder: Path, before: ExperimentSpec, spec: Exper
     """
     home = Remote.of(folder)
     try:
-        keep_source(folder, learner.source, spec.learner_sha256, before.learner_sha256)
         spec.write(folder)
+        say_if_changed(learner.source, spec.learner_sha256, before.learner_sha256)
         if home:
             home.publish()
     except OSError as error:

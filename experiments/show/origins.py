@@ -46,9 +46,8 @@ def origin(experiment: Experiment) -> str:
         drawn = (code(f"{name}={values or '(of Python)'}") for name, values in spec.space.items())
         lines.insert(-1, f"- Drawn from: {', '.join(drawn)}")
     if spec.learner_sha256:
-        kept = enumerate(spec.learner_sha256, 1)
-        files = [f"{code(f'learner-{index}.py')}, SHA-256 {code(sha256)}" for index, sha256 in kept]
-        lines.insert(2, f"- Code of {code(experiment.learner)}: {'; then '.join(files)}")
+        digests = ", then ".join(spec.learner_sha256)
+        lines.insert(2, f"- Code of {code(experiment.learner)}: SHA-256 {code(digests)}")
     command = first_command(spec) if spec.is_ours else f"tune.Tuner.restore({display(experiment.folder)!r}, ...)"
     if spec.confirms:  # whose command is its sweep's, which may have been without a confirmation
         best = max(1, len(experiment.trials) // len(seeds))

@@ -104,7 +104,7 @@ def test_any_name_is_the_same_place_in_a_uri(name, bucket, tmp_path, monkeypatch
 def test_no_link_of_a_mirror_is_written_through_or_sent(mirrored, bucket, tmp_path):
     (trial,) = mirrored.glob("00000*")
     (tmp_path / "precious").write_text("precious")
-    for link in (mirrored / "winner.json", mirrored / "learner-1.py", trial / "params.json"):
+    for link in (mirrored / "winner.json", mirrored / "rungs.json", trial / "params.json"):
         link.unlink(missing_ok=True)
         link.symlink_to(tmp_path / "precious")
     Remote.of(mirrored).publish()

@@ -1,10 +1,11 @@
 """An experiment's record says where its results come from, in a checkout, outside of one, and without git."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
 
-from experiments.record.provenance import Git, changes_since, git_revision, provenance
+from experiments.record.provenance import Git, changes_since, git_revision, provenance, say_if_changed
 
 
 @pytest.fixture
@@ -66,3 +67,13 @@ def test_what_has_changed_since_is_named_and_of_the_code_its_digests_decide():
     assert any(text.startswith("numpy 1.0 (") for text in found)
     assert any(text.startswith("Python 2.7 (") for text in found)
     assert any(text.startswith("git revision 000000000000 and uncommitted changes (") for text in found)
+
+
+def test_that_a_learners_file_has_changed_is_said_once_when_its_experiment_goes_on(capsys):
+    first, second = "a" * 64, "b" * 64
+    say_if_changed(None, [], [])
+    say_if_changed(Path("a2c.py"), [first], [])
+    say_if_changed(Path("a2c.py"), [first], [first])
+    assert capsys.readouterr().err == ""
+    say_if_changed(Path("a2c.py"), [first, second], [first])
+    assert "of different code (SHA-256 aaaaaaaaaaaa, then bbbbbbbbbbbb)" in capsys.readouterr().err

@@ -28,6 +28,7 @@ from tests.helpers.small_experiments import (
     drafted,
     fit,
     flags,
+    hyperparameters,
     iterations,
     last_arrays,
     rows,
@@ -64,6 +65,8 @@ def test_one_of_three_goes_on_and_the_others_are_stopped(halved):
     assert [trial.state for trial in experiment.trials] == ["finished" if i == winner else "stopped" for i in range(3)]
     assert experiment.all_ended
     assert experiment.best is experiment.trials[winner]
+    for trial in trial_folders(halved):
+        assert {"max_kl", "seed"} <= {*hyperparameters(trial)}, "TensorBoard's table has what is swept, the seed too"
 
 
 def test_cores_that_nobody_asks_for_are_lent(halved):
