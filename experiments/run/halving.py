@@ -50,16 +50,17 @@ class Halving(Rounds):
         self._decisions = read_decisions(folder)
         self._deadline = time.monotonic() + (spec.time_budget_s or math.inf)
         self._lending = Lending(learner)
+        self._playing_since: float | None = None  # in seconds of time.monotonic
 
     def round_end(self, trial: Trial) -> float:
         """The rung of the present round; none in the last round, which the budget ends."""
         return (*self._rungs[:-1], math.inf)[min(len(self._decisions), len(self._rungs) - 1)]
 
     def begin(self, trials: Mapping[int, Trial]) -> None:
-        """Send decisions again that may not have come home; begin to measure how fast all trials are together."""
+        """Send decisions again that may not have come home; note where trials stand, to see how fast they are."""
         if self._decisions:
             self.write_down(write_decisions, self._decisions)
-        self._measured_since, self._steps_before = time.monotonic(), self._steps(trials)
+        self._steps_before = self._steps(trials)
 
     def choose(self, ready: Sequence[Trial], running: Sequence[Trial]) -> Trial | None:
         """The next trial for which a core is free, with its workers."""
@@ -73,6 +74,8 @@ class Halving(Rounds):
 
     def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
         """Pause the trial at a rung, and where it can go on with more workers: no other waits for a core."""
+        if self._playing_since is None:
+            self._playing_since = time.monotonic() - result["time_this_iter_s"]
         decision = super().on_trial_result(tune_controller, trial, result)
         alive = [other for other in tune_controller.get_trials() if not other.is_finished()]
         running = playing(alive)
@@ -127,14 +130,15 @@ class Halving(Rounds):
         return sum(trial.last_result.get(self.time_attr, 0) for trial in trials.values())
 
     def _steps_in_time(self, trials: Mapping[int, Trial]) -> float:
-        """How many more steps all trials together can play in the time left, at their pace so far.
+        """How many more steps all trials together can play in the time left, at their pace since they began to play.
 
-        Infinity if nothing was played yet.
+        The start of their processes does not count: a program that resumes a moment before a rung has played for
+        less time than it took to start. Infinity if it has not played yet.
         """
-        now, played = time.monotonic(), self._steps(trials) - self._steps_before
-        if not played:
+        if self._playing_since is None:
             return math.inf
-        return (self._deadline - now) * played / (now - self._measured_since)
+        now, played = time.monotonic(), self._steps(trials) - self._steps_before
+        return (self._deadline - now) * played / (now - self._playing_since)
 
 
 def _spread(trial: Trial) -> Spread | None:
