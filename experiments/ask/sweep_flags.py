@@ -89,8 +89,8 @@ class SweepFlags:
     """Give a grid a baseline, too."""
 
     confirm: Annotated[int, Counts((*STARTS, RESUME)), Bounds(0)] = 0
-    """Afterwards, or with --resume of a sweep that has ended, run the best N configurations again with fresh seeds: how
-    much of their scores was luck?"""
+    """Afterwards, or with --resume of a sweep that has ended, run the best N configurations and the baseline again
+    with fresh seeds: how much of their scores was luck?"""
 
     confirm_seeds: Annotated[int, Counts((*STARTS, RESUME), beside="confirm"), Bounds(2)] = 3
     """Fresh seeds of each configuration that --confirm runs again."""

@@ -182,21 +182,28 @@ def _final(trials: Sequence[Trial]) -> np.ndarray:
 
 
 def verdict(found: Sequence[Confirmation], mark: Callable[[str], str] = str) -> str:
-    """Which of the configurations is best by its fresh seeds, and how sure that is.
+    """Which of the configurations is best by its fresh seeds, also beside the baseline, and how sure that is.
 
     Empty unless there are two, all of whose seeds have come to their end. ``mark`` makes of a configuration's label
     what is shown of it.
     """
     if len(found) < 2 or not all(np.isfinite(c.final).all() for c in found):
         return ""
-    best, next_best = sorted(found, key=lambda c: c.final_score, reverse=True)[:2]
+    best, next_best, *others = sorted(found, key=lambda c: c.final_score, reverse=True)
     names = varied(c.chosen for c in found)
-    points = best.final_score - next_best.final_score
-    ahead = difference(next_best.final, best.final, paired=False)  # of their means, for the interval
-    text = (
-        f"By the end of its fresh seeds {mark(best.chosen.label(names))} is best: by {points:.1f} points over"
-        f" {mark(next_best.chosen.label(names))}"
-    )
+    text = f"By the end of its fresh seeds {mark(best.chosen.label(names))} is best: by "
+    text += _ahead(best, next_best, mark(next_best.chosen.label(names)))
+    for other in others:
+        if other.chosen.is_baseline and not best.chosen.is_baseline and not next_best.chosen.is_baseline:
+            text += f" It is ahead by {_ahead(best, other, mark(other.chosen.label(names)))}"
+    return text
+
+
+def _ahead(best: Confirmation, other: Confirmation, label: str) -> str:
+    """By how much one is ahead of another by the end of their fresh seeds, and whether that is more than luck."""
+    points = best.final_score - other.final_score
+    ahead = difference(other.final, best.final, paired=False)  # of their means, for the interval
+    text = f"{points:.1f} points over {label}"
     if math.isnan(ahead.low):
         return f"{text}, and one seed does not say how much of that is luck."
     told = "which is more than luck" if ahead.low > 0 else "so the two cannot be told apart"

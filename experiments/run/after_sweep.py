@@ -134,10 +134,14 @@ def confirmation_due(folder: Path, run: RunFlags) -> bool:
 def fresh_seeds(learner: Learner, sweep: Experiment, asked: Confirm, run: RunFlags) -> Draft:
     """What the confirmation is to do, untrained: all configurations meet the same seeds, new to all of them.
 
-    It has of the sweep what is named here, and nothing else. ``run`` are the flags of the confirmation.
+    The baseline is among them, beyond the best that were ``asked`` for if it is none of these. The Draft has of the
+    sweep what is named here, and nothing else. ``run`` are the flags of the confirmation.
     """
     first, spec = 1 + max(sweep.spec.seeds), sweep.spec
-    chosen = best_configurations(sweep, asked.best)
+    ranked = best_configurations(sweep, len(sweep.trials))
+    chosen = ranked[: asked.best]
+    if not any(each.is_baseline for each in chosen):
+        chosen += [each for each in ranked if each.is_baseline]
     configs, configuration_of = [], []
     for index, configuration in enumerate(chosen):
         for seed in range(first, first + asked.seeds):
@@ -149,6 +153,7 @@ def fresh_seeds(learner: Learner, sweep: Experiment, asked: Confirm, run: RunFla
         spec.budget,
         configs,
         swept=[*varied(chosen), "seed"],
+        baseline=spec.baseline,
         configuration_of=configuration_of,
         max_concurrent=spec.max_concurrent,
         confirms=sweep.name,

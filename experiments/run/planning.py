@@ -164,9 +164,11 @@ def _longer(config: Config) -> str:
 
 def _confirmation(draft: Draft, asked: Confirm) -> str:
     best = min(asked.best, len(draft.configurations))
-    trials = best * asked.seeds
+    beside = bool(draft.baseline) and best < len(draft.configurations)  # unless it is one of these
+    trials = (best + beside) * asked.seeds
     seconds = draft.playing_seconds / len(draft.configs) * trials
+    also, most = (", and the baseline", "at most ") if beside else ("", "")
     return (
-        f"Then the best {best} again, {counted(asked.seeds, 'fresh seed')} each: {counted(trials, 'trial')} of"
-        f" {draft.budget}, about {duration(seconds)} more, beyond the time budget."
+        f"Then the best {best} again{also}, {counted(asked.seeds, 'fresh seed')} each: {most}{counted(trials, 'trial')}"
+        f" of {draft.budget}, about {duration(seconds)} more, beyond the time budget."
     )

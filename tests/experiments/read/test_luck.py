@@ -34,6 +34,18 @@ def test_a_drop_is_counted_at_the_iteration_where_the_sweeps_trial_ended(tmp_pat
     assert "one seed does not say" in verdict([first._replace(final=first.final[:1]), second])
 
 
+def test_the_best_by_its_fresh_seeds_is_set_beside_the_baseline_too(tmp_path):
+    gammas, record = (0.9, 0.8, 0.7), {"baseline": {"gamma": 0.7}}
+    sweep = write_experiment(tmp_path, "sweep", "pg", [({"gamma": g}, [-20, 10 * g], None) for g in gammas], **record)
+    fresh = [({"gamma": g, "seed": seed}, [-20, 10 * g + seed], None) for g in gammas for seed in (1, 2)]
+    confirm = write_experiment(tmp_path, "sweep-confirm", "pg", fresh, confirms="sweep", **record)
+    found = confirmations(read_experiment(sweep), read_experiment(confirm))
+    said = verdict(found)
+    assert "g=0.9 is best: by 1.0 points over g=0.8 (" in said
+    assert "It is ahead by 2.0 points over g=0.7 (baseline) (95% interval" in said
+    assert "It is ahead" not in verdict(found[1:]), "the baseline is the next best itself"
+
+
 def test_only_fresh_seeds_that_came_as_far_are_compared_with_the_sweep(tmp_path):
     sweep = write_experiment(tmp_path, "sweep", "pg", [({}, [-20, -10, 0], None)])
 

@@ -23,7 +23,7 @@ RESULTS = ROOT / "experiments" / "results.py"
 FLAGS = ["--scheduler", "fifo", "--num-samples", 2, "--iterations", 2, "--num-workers", 1]
 FLAGS += ["--set=slots=2", "--set=segment_length=1500", "--set=updates_per_iteration=1"]
 FLAGS += ["--set", "hidden_size=10", "--set", "gamma=0.98", "--seed", 7]
-FLAGS += ["--confirm", 1, "--confirm-seeds", 2, "--name", "real"]
+FLAGS += ["--confirm", 1, "--confirm-seeds", 2, "--name", "real", "--no-baseline"]
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def test_a_confirmation_has_of_its_sweep_what_is_named_and_nothing_else(tmp_path
         "rungs": [1000, 10**6],
         "max_concurrent": 3,
         "time_budget_s": 60.0,
-        "confirm": {"best": 1, "seeds": 2},
+        "confirm": {"best": 1, "seeds": 3},
         "confirms": "other",
         "extended": [{"iterations": 9, "timesteps": None}],
         "ended": "all done",
@@ -137,14 +137,15 @@ def test_a_confirmation_has_of_its_sweep_what_is_named_and_nothing_else(tmp_path
         "preset": {"slots": 2},
         "baseline": {"gamma": 0.95},
     }
-    sweep = read_experiment(write_experiment(tmp_path, "sweep", "pg", trials, swept=["gamma", "seed"], **everything))
+    sweep = read_experiment(write_experiment(tmp_path, "sweep", "pg", trials, swept=["seed", "gamma"], **everything))
     assert sweep.spec.model_fields_set == ExperimentSpec.model_fields.keys(), "each entry has a value here"
     run = confirmation_flags(sweep.folder, sweep.spec, RunFlags(), began=False)
     again = fresh_seeds(PG, sweep, sweep.spec.confirm, run).spec
     same = {name for name in ExperimentSpec.model_fields if getattr(again, name) == getattr(sweep.spec, name)}
-    plan = {"learner", "command", "iterations", "timesteps", "space", "preset"}
+    plan = {"learner", "command", "iterations", "timesteps", "space", "preset", "baseline"}
     assert same == plan | {"checkpoint_frequency", "keep_checkpoints", "max_concurrent", "storage_uri"}
-    assert (again.confirms, again.scheduler, again.configuration_of) == ("sweep", "fifo", [0, 0])
+    assert (again.confirms, again.scheduler, again.configuration_of) == ("sweep", "fifo", [0, 0, 0, 1, 1, 1])
+    assert [config["gamma"] for config in again.configs] == [0.9] * 3 + [0.95] * 3, "and the baseline, always"
 
 
 @pytest.mark.slow
@@ -155,7 +156,19 @@ def test_the_confirmation_comes_where_a_time_budget_ended_the_sweep_before_all_t
     settings = ["--preset", "cartpole", "--set", "hidden_sizes=8", "--set", "max_kl=0.02", "--address", "auto"]
     settings += ["--set", "timesteps_per_batch=300"]
     length = ["--iterations", 40, "--num-samples", 200, "--max-concurrent", 1, "--num-workers", 1]
-    promise = ["--scheduler", "fifo", "--time-budget-s", 20, "--confirm", 1, "--confirm-seeds", 2, "--name", "short"]
+    promise = [
+        "--no-baseline",
+        "--scheduler",
+        "fifo",
+        "--time-budget-s",
+        20,
+        "--confirm",
+        1,
+        "--confirm-seeds",
+        2,
+        "--name",
+        "short",
+    ]
     status, output, complaint = call("sweep_trpo.py", *settings, *length, *promise)
     assert status == 0, complaint
     sweep, again = (tmp_path / "results" / name for name in ("short", "short-confirm"))
