@@ -11,6 +11,7 @@ import shlex
 import shutil
 import signal
 import sys
+import typing
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
@@ -85,13 +86,14 @@ def parse(arguments: Any, description: str | None = None, settings: Collection[s
     return made if parts is arguments else made[0]
 
 
-def _switches(parts: Mapping[str, Any]) -> set[str]:
-    """The fields that are true or false."""
-    found = set()
+def _switches(parts: Mapping[str, Any]) -> dict[str, bool | None]:
+    """The fields that are true or false, with their defaults; None of one that is neither unless it is typed."""
+    found = {}
     for part in parts.values():
+        hints = typing.get_type_hints(type(part))
         for name, value in vars(part).items():
-            if isinstance(value, bool):
-                found.add(name)
+            if hints[name] in (bool, bool | None):
+                found[name] = value
     return found
 
 

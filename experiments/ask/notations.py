@@ -4,7 +4,7 @@ import contextlib
 import os
 import re
 import typing
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import tyro
@@ -79,11 +79,22 @@ SECONDS = tyro.constructors.PrimitiveConstructorSpec[float](
 """In a flag's type: it is a time."""
 
 
-def plain(words: Sequence[str], switches: Collection[str]) -> list[str]:
-    """A command line in the notations that tyro takes.
+UNDECIDED = tyro.constructors.PrimitiveConstructorSpec[bool | None](
+    nargs=1,
+    metavar="True|False",
+    instance_from_str=lambda words: _truth(words[0]),
+    is_instance=lambda value: value is None or isinstance(value, bool),
+    str_from_instance=lambda value: [str(value)],
+)
+"""In a flag's type: it is a switch that is neither on nor off unless it stands there."""
+
+
+def plain(words: Sequence[str], switches: Mapping[str, Any]) -> list[str]:
+    """A command line in the notations that tyro takes. ``switches`` are flags that are true or false, by name.
+
 
     ``~`` at the beginning of a path is the home folder, also where no shell has made it so: behind ``=`` or a comma, or
-    in quotes. A switch, a flag that is true or false, may have a value, as in other programs: ``--verbose False``.
+    in quotes. A switch may have a value, as in other programs: ``--verbose False``. One whose default is None gets one.
     """
     return [_without_tilde(word) for word in _without_values(words, switches)]
 
@@ -92,31 +103,41 @@ def _without_tilde(word: str) -> str:
     return re.sub(r"(^|[=,])~(?=/|$)", lambda found: found[1] + os.path.expanduser("~"), word)
 
 
-def _without_values(words: Sequence[str], switches: Collection[str]) -> Iterator[str]:
+def _without_values(words: Sequence[str], switches: Mapping[str, Any]) -> Iterator[str]:
     """The words, with ``--x`` for ``--x True``, and ``--no-x`` for ``--x False``."""
     waiting = ""  # a switch whose value may follow
     for word in words:
         if waiting:
             value = _truth(word)
-            yield _switch(waiting, value is not False)
+            yield _switch(waiting, value is not False, switches)
             waiting = ""
             if value is not None:
                 continue
         flag, _, text = word.partition("=")
-        if flag.removeprefix("--").replace("-", "_") not in switches or not flag.startswith("--"):
+        if _name(flag) not in switches:
             yield word
         elif not text:
             waiting = flag
         elif _truth(text) is None:
             yield word  # which tyro refuses
         else:
-            yield _switch(flag, _truth(text) is True)
+            yield _switch(flag, _truth(text) is True, switches)
     if waiting:
-        yield waiting
+        yield _switch(waiting, True, switches)
 
 
-def _switch(flag: str, on: bool) -> str:
-    return flag if on else f"--no-{flag.removeprefix('--')}"
+def _name(flag: str) -> str:
+    """The field of a switch, be it ``--x`` or ``--no-x``; empty for another word."""
+    return flag[2:].removeprefix("no-").replace("-", "_") if flag.startswith("--") else ""
+
+
+def _switch(flag: str, said: bool, switches: Mapping[str, Any]) -> str:
+    """A switch as tyro takes it, of which it is ``said`` that what its flag says is so, or is not."""
+    on = said != flag.startswith("--no-")
+    plain_flag = f"--{_name(flag).replace('_', '-')}"
+    if switches[_name(flag)] is None:
+        return f"{plain_flag}={on}"
+    return plain_flag if on else f"--no-{plain_flag[2:]}"
 
 
 def _truth(word: str) -> bool | None:

@@ -12,7 +12,7 @@ import tyro
 from experiments.ask.budget import TIMESTEPS, Budget
 from experiments.ask.flags import LENGTH, Repeated, shown
 from experiments.ask.modes import FORK, NEW, RESUME, SMOKE_TEST, STARTS, Counts
-from experiments.ask.notations import SECONDS
+from experiments.ask.notations import SECONDS, UNDECIDED
 from experiments.ask.schedulers import SCHEDULERS, require_scheduler
 from trainables.checks import Bounds, ConfigError, check_fields
 
@@ -81,12 +81,11 @@ class SweepFlags:
     grid: Annotated[bool, Counts((NEW,))] = False
     """Run every combination of the choices once, in place of even draws; of a range, say how many values."""
 
-    no_baseline: Annotated[bool, Counts((NEW,))] = False
-    """Leave out the baseline: the first trial, which has the preset's own values of what is swept, so that the end says
-    whether anything drawn is better. --num-samples counts it."""
-
-    baseline: Annotated[bool, Counts((NEW,), beside="grid")] = False
-    """Give a grid a baseline, too."""
+    baseline: Annotated[bool | None, Counts((NEW,)), UNDECIDED, shown("True|False", "default: yes, but for a grid")] = (
+        None
+    )
+    """Begin with the baseline: a trial that has the preset's own values of what is swept, so that the end says whether
+    anything drawn is better. --num-samples counts it. --no-baseline leaves it out."""
 
     confirm: Annotated[int, Counts((*STARTS, RESUME)), Bounds(0)] = 0
     """Afterwards, or with --resume of a sweep that has ended, run the best N configurations and the baseline again
@@ -106,7 +105,7 @@ class SweepFlags:
         check_fields(self)
         if self.grid and self.num_samples:
             raise ConfigError(f"--grid runs all combinations: leave --num-samples {self.num_samples} out")
-        if self.grid and self.no_baseline:
+        if self.grid and self.baseline is False:
             raise ConfigError("--grid has a baseline only with --baseline: leave --no-baseline out")
         require_scheduler(self.scheduler)
 
@@ -120,7 +119,9 @@ class SweepFlags:
     @property
     def has_baseline(self) -> bool:
         """Whether a configuration has the preset's own values of what is swept."""
-        return self.baseline if self.grid else not self.no_baseline
+        if self.baseline is None:
+            return not self.grid
+        return self.baseline
 
     @property
     def budget(self) -> Budget:

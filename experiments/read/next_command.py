@@ -122,7 +122,11 @@ def plan_command(spec: ExperimentSpec) -> str:
         return ""
     left_out, given = {"--resume-or-start", "--name", "--time-budget-s"}, dict(_flags(spec.command))
     more: list[tuple[str, list[str]]] = []
-    if spec.baseline is None and {*spec.swept} - {"seed"} and not given.keys() & {"--grid", "--no-baseline"}:
+    if (
+        spec.baseline is None
+        and {*spec.swept} - {"seed"}
+        and not given.keys() & {"--grid", "--baseline", "--no-baseline"}
+    ):
         more.append(("--no-baseline", []))  # a sweep from before there was one
     own_values = (spec.preset or {}).keys() & (spec.space or {}).keys()  # in the file's preset, which no flag can say
     if "--space" in given and spec.space and all(spec.space.values()) and not own_values:  # what words say of the file

@@ -32,7 +32,7 @@ SHARED = examples("""
 SWEEP = SHARED | examples("""
     --num-samples 3 --time-budget-s 60 --scheduler fifo --num-workers 4 --max-concurrent 1 --seed 5
     --set gamma=0.9 --sweep learning_rate=1e-3,2e-3 --space space.yaml --grid --confirm 2 --confirm-seeds 4
-    --smoke-test --dry-run --no-baseline --baseline
+    --smoke-test --dry-run --baseline False
 """)
 SETTINGS = examples("""
     --env-id PongNoFrameskip-v4 --gamma 0.9 --half-life 1000 --num-workers 4 --cpus-per-worker 0.5 --placement spread
@@ -47,7 +47,7 @@ TRAIN = SHARED | SETTINGS | {"preset": "smoke"}
 WAYS_ON = {"resume": {"storage_path", "address", "callback", "verbose"}}
 WAYS_ON["extend"] = WAYS_ON["resume"] | {"iterations", "timesteps"}
 WAYS_ON_OF_SWEEPS = {"resume": WAYS_ON["resume"] | {"confirm"}, "extend": WAYS_ON["extend"]}
-OWN_SPACE = {"sweep", "space", "grid", "baseline", "no_baseline"}
+OWN_SPACE = {"sweep", "space", "grid", "baseline"}
 ONE_WAY = {"resume", "extend", "fork", "smoke_test"}
 REFUSED = {
     # way to run: flags that train.py would ignore, or cannot change; and those that a sweep would
@@ -60,7 +60,7 @@ REFUSED = {
         set(),
         {"num_samples", "seeds", "preset", "scheduler", "iterations", "timesteps"} | OWN_SPACE | ONE_WAY,
     ),
-    "grid": (set(), {"num_samples", "no_baseline"}),
+    "grid": (set(), {"num_samples", "baseline"}),
 }
 
 
@@ -87,7 +87,7 @@ def is_refused(pair, *, of_sweep):
             return other not in (WAYS_ON_OF_SWEEPS if of_sweep else WAYS_ON)[flag]
         if flag in REFUSED and (other in REFUSED[flag][of_sweep] or other == "confirm_seeds"):
             return True
-    alone = {"confirm_seeds": "confirm", "baseline": "grid"}
+    alone = {"confirm_seeds": "confirm"}
     return any(flag in pair and beside not in pair for flag, beside in alone.items())
 
 
@@ -141,7 +141,7 @@ def walk(plan, examples, pairs, of_sweep):
             return None
 
     alone = {name: planned(name) for name in examples}
-    assert {name for name, found in alone.items() if found is None} == {"confirm_seeds", "baseline"} & examples.keys()
+    assert {name for name, found in alone.items() if found is None} == {"confirm_seeds"} & examples.keys()
     wrong = []
     for pair in pairs:
         both = planned(*pair)

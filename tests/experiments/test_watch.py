@@ -154,7 +154,7 @@ def test_bad_input_is_answered_in_one_line(storage, tmp_path, monkeypatch):
         "fresh": "fresh holds no whole checkpoint (yet)",
         "results": "no whole checkpoint; the experiments in it: cartpole, fresh, memory, pixels",
         f"{tmp_path}/cut": "damaged or incomplete",
-        "pixels --episodes 0": "episodes=0: accepted is a number >= 1",
+        "pixels --episodes 0": "episodes=0: accepted is a whole number >= 1",
         "pixels --out film.png": "accepted is a file name that ends in .gif",
         "pixels --out no/film.gif": "there is no folder no",
         f"pixels --out results/pixels/{TRIAL}/checkpoint_000010/a.gif": "stays as it was written",

@@ -84,6 +84,20 @@ def test_a_switch_that_is_on_by_default_has_both_forms_too():
         assert parse(TRPOConfig(), args=words).coarse_coding == on
 
 
+@pytest.mark.parametrize(
+    ("words", "has_one"),
+    [
+        ([], True),
+        (["--no-baseline"], False),
+        (["--baseline", "False"], False),
+        (["--grid"], False),
+        (["--grid", "--baseline"], True),
+    ],
+)
+def test_a_switch_may_be_neither_on_nor_off_until_it_is_typed(words, has_one):
+    assert parse(SweepFlags(), args=words).has_baseline == has_one
+
+
 def test_the_home_folder_is_meant_wherever_a_path_begins_with_a_tilde(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     for words in (["--storage-path=~/x"], ["--storage-path", "~/x"]):

@@ -98,7 +98,7 @@ def test_a_benchmark_prints_tables_and_writes_them(words, column, names, tmp_pat
     ("argv", "message"),
     [
         ("rolout", "unknown benchmark 'rolout'; did you mean 'rollout'?"),
-        ("reinforce --games-per-update 10 0", "games_per_update=0: accepted is a number >= 1"),
+        ("reinforce --games-per-update 10 0", "games_per_update=0: accepted is a whole number >= 1"),
         ("rollout --rounds 0", "rounds=0"),
         ("rollout --json nowhere/rollout.json", "--json nowhere/rollout.json: there is no folder nowhere"),
         ("simulate --nodes 0", "nodes=0"),
