@@ -8,6 +8,8 @@ from trainables.metrics import METRIC
 from trainables.trainable import PongPG, PongTRPO
 
 POLE = pong_trpo.PRESETS["cartpole"] | {"gamma": 0.99}
+KARPATHY = pong_pg.PRESETS["karpathy"] | {"learning_rate": 2e-3, "gamma": 0.98}
+"""As docs/algorithms.md proposes: with the preset's own learning rate of 1e-4 two million steps are half a point."""
 
 
 @pytest.mark.timeout(3600)
@@ -17,7 +19,7 @@ POLE = pong_trpo.PRESETS["cartpole"] | {"gamma": 0.99}
         (PongTRPO, POLE | {"hidden_sizes": (32, 32), "timesteps_per_batch": 1000}, 120, 16_000),
         pytest.param(PongTRPO, POLE | {"timesteps_per_batch": 2000}, 475, 240_000, marks=pytest.mark.slow),
         pytest.param(PongPG, pong_pg.PRESETS["default"], -10, 1_000_000, marks=pytest.mark.slow),
-        pytest.param(PongPG, pong_pg.PRESETS["karpathy"], -19.8, 3_000_000, marks=pytest.mark.slow),
+        pytest.param(PongPG, KARPATHY, -17, 500_000, marks=pytest.mark.slow),
         pytest.param(PongTRPO, pong_trpo.PRESETS["default"], -10, 1_000_000, marks=pytest.mark.slow),
         pytest.param(PongTRPO, pong_trpo.PRESETS["modular_rl"], -17, 800_000, marks=pytest.mark.slow),
     ],
