@@ -95,7 +95,7 @@ def test_what_cannot_be_loaded_or_shown_to_a_policy_is_refused_in_one_line(tmp_p
         policy.act(np.zeros(128, np.uint8))
     for changes, line in (
         ({"learner": "a2c.A2C"}, r"of the learner 'a2c\.A2C'; accepted are pg, trpo$"),
-        ({"learner": "pg", "config": {"hidden_size": 0}}, r"hidden_size=0: accepted is a number >= 1$"),
+        ({"learner": "pg", "config": {"hidden_size": 0}}, r"hidden_size=0: accepted is a whole number >= 1$"),
         ({"config": {"hidden_size": 10**9}}, r"theta has the shape \(102424,\), its configuration"),
     ):
         with edited_state(tmp_path / "one") as state:
