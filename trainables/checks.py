@@ -148,12 +148,12 @@ def _checked_plain(name: str, value: Any, kind: type, bounds: Bounds | None) -> 
         value = int(value)  # 1e6 is a whole number in any notation but Python's
     if not isinstance(value, expected) or (isinstance(value, bool) and kind is not bool):
         raise ConfigError(f"{name}={value!r}: accepted is {accepted}")
-    value = kind(value)
-    if kind is float and not math.isfinite(value):
-        raise ConfigError(f"{name}={value!r}: accepted is {bounds or 'a finite number'}")
-    if bounds and not bounds.accepts(value):
-        raise ConfigError(f"{name}={value!r}: accepted is {accepted}")
-    return value
+    checked = kind(value)
+    if bounds and not bounds.accepts(checked):
+        raise ConfigError(f"{name}={checked!r}: accepted is {accepted}")
+    if kind is float and not math.isfinite(checked):
+        raise ConfigError(f"{name}={checked!r}: accepted is a finite number")
+    return checked
 
 
 def _checked_tuple(name: str, values: Any, kind: type, bounds: Bounds | None) -> tuple:

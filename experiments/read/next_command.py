@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,9 @@ OF_ANY_LEARNER = ("train.py", "sweep.py")  # those whose first word is a learner
 
 RESUME, EXTEND = "Resume", "Extend"
 """What can be done next with an experiment, as it stands before the command that does it."""
+
+Flag = tuple[str, list[str]]
+"""A flag of a command, with its values."""
 
 SLOWER = 10
 """A plan's command gives it this many times its seconds, or a slower machine would not come to its last round."""
@@ -120,31 +123,62 @@ def plan_command(spec: ExperimentSpec) -> str:
     """The command that makes a halved sweep's plan on any machine; empty for what no new sweep of ours repeats."""
     if spec.fork_of or spec.extended:
         return ""
-    left_out, given = {"--resume-or-start", "--name", "--time-budget-s"}, dict(_flags(spec.command))
-    more: list[tuple[str, list[str]]] = []
-    if (
-        spec.baseline is None
-        and {*spec.swept} - {"seed"}
-        and not given.keys() & {"--grid", "--baseline", "--no-baseline"}
-    ):
-        more.append(("--no-baseline", []))  # a sweep from before there was one
-    own_values = (spec.preset or {}).keys() & (spec.space or {}).keys()  # in the file's preset, which no flag can say
-    if "--space" in given and spec.space and all(spec.space.values()) and not own_values:  # what words say of the file
-        left_out |= {"--space", "--sweep"} | ({"--preset"} if spec.preset is not None else set())
-        more += [("--sweep", [f"{name}={values}"]) for name, values in spec.space.items()]
-        texts = {name: v if isinstance(v, str) else json.dumps(v) for name, v in (spec.preset or {}).items()}
-        more += [("--set", [f"{name}={text}"]) for name, text in texts.items()]
-    samples = ["--num-samples", str(spec.drawn or len(spec.configurations))] if "--grid" not in given else []
-    more += [(flag, values) for flag, values in _flags([*samples, *spec.budget.flags]) if flag not in given]
+    typed = _flags(spec.command)
+    given = {flag for flag, _ in typed}
+    left_out = {"--resume-or-start", "--name", "--time-budget-s"}
+    more = _without_baseline(spec, given)
+    in_words = _space_in_words(spec) if "--space" in given else []
+    if in_words:
+        left_out |= {"--space", "--sweep"}
+        more += in_words
+        if spec.preset is not None:
+            left_out.add("--preset")
+    more += _extent(spec, given)
+    words = []
+    for flag, values in [each for each in typed if each[0] not in left_out] + more:
+        words += [flag, *values]
+    return _command(spec, words)
+
+
+def _without_baseline(spec: ExperimentSpec, given: Collection[str]) -> list[Flag]:
+    """The flag that leaves the baseline out, of a sweep that began before there was one."""
+    drawn = {*spec.swept} - {"seed"} and "--grid" not in given
+    if drawn and spec.baseline is None and not {"--baseline", "--no-baseline"} & {*given}:
+        return [("--no-baseline", [])]
+    return []
+
+
+def _space_in_words(spec: ExperimentSpec) -> list[Flag]:
+    """What a space's file says as flags; empty where flags cannot say it.
+
+    That is where it has domains without words, and where its preset has a value of its own for what is swept.
+    """
+    space, preset = spec.space or {}, spec.preset or {}
+    if not all(space.values()) or preset.keys() & space.keys():
+        return []
+    found: list[Flag] = []
+    for name, values in space.items():
+        found.append(("--sweep", [f"{name}={values}"]))
+    for name, value in preset.items():
+        text = value if isinstance(value, str) else json.dumps(value)
+        found.append(("--set", [f"{name}={text}"]))
+    return found
+
+
+def _extent(spec: ExperimentSpec, given: Collection[str]) -> list[Flag]:
+    """How many configurations a sweep has, how long they train, and how much time that may take on a slower machine."""
+    words = spec.budget.flags
+    if "--grid" not in given:
+        words = ["--num-samples", str(spec.drawn or len(spec.configurations)), *words]
+    found = [each for each in _flags(words) if each[0] not in given]
     if spec.time_budget_s:
-        more.append(("--time-budget-s", [f"{SLOWER * spec.time_budget_s:.15g}"]))
-    flags = [each for each in _flags(spec.command) if each[0] not in left_out] + more
-    return _command(spec, [word for flag, values in flags for word in (flag, *values)])
+        found.append(("--time-budget-s", [f"{SLOWER * spec.time_budget_s:.15g}"]))
+    return found
 
 
-def _flags(words: Iterable[str]) -> list[tuple[str, list[str]]]:
+def _flags(words: Iterable[str]) -> list[Flag]:
     """The flags of a command, each with its values."""
-    found: list[tuple[str, list[str]]] = []
+    found: list[Flag] = []
     for word in words:
         flag, assigned, value = word.partition("=")
         if word.startswith("--"):
