@@ -18,7 +18,7 @@ LIBRARIES = {
 ROOMS = {
     # room of experiments/: the rooms below it, and the libraries and modules that it may import beside trainables
     "ask": ("", "tyro"),
-    "plan": ("ask", "search_spaces ray.tune.search.sample yaml"),
+    "plan": ("ask", "search_spaces ray.tune.search.sample"),
     "record": ("ask", ""),
     "read": ("ask plan record", "pandas"),
     "show": ("ask plan record read", "rich matplotlib PIL pandas"),

@@ -75,8 +75,8 @@ class SweepFlags:
     space."""
 
     space: Annotated[Path | None, Counts((NEW,)), shown("FILE", "default: the preset's")] = None
-    """Sweep the settings in this file: YAML with a line KEY: VALUES for each, in --sweep's words, or Python as in
-    search_spaces/, which is run. --sweep adds to it, so a preset's space can be had with a change: give its file."""
+    """Sweep the settings in this file: Python as in search_spaces/, in --sweep's words, which is run. --sweep adds to
+    it, so a preset's space can be had with a change: give its file."""
 
     grid: Annotated[bool, Counts((NEW,))] = False
     """Run every combination of the choices once, in place of even draws; of a range, say how many values."""

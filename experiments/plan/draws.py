@@ -108,8 +108,10 @@ def typical(learner: Learner, space: Space) -> Config:
 
     Raises ConfigError if it is impossible.
     """
-    rng = np.random.default_rng(0)
-    middle = {name: domain.at(0.5, rng) for name, domain in space.domains.items()} if space.own else {}
+    middle = {}
+    if space.own:
+        for name, domain in space.domains.items():
+            middle[name] = domain.at(0.5)
     return learner.config_class.from_dict({**space.settings, **middle})
 
 
@@ -193,7 +195,7 @@ def _samples(domains: Mapping[str, Domain], count: int, seed: int) -> list[dict[
         return []
     rng = np.random.default_rng(seed)
     samples = scipy.stats.qmc.LatinHypercube(len(domains), rng=rng).random(count)  # of the unit cube
-    return [
-        {name: domain.at(u, rng) for (name, domain), u in zip(domains.items(), sample, strict=True)}
-        for sample in samples
-    ]
+    drawn = []
+    for sample in samples:
+        drawn.append({name: domain.at(u) for (name, domain), u in zip(domains.items(), sample, strict=True)})
+    return drawn

@@ -1,4 +1,4 @@
-"""Files of the user's own: modules that are imported, and pages of presets and spaces in Python or YAML.
+"""Files of the user's own: modules that are imported, and pages of presets and spaces.
 
 They are read where a command line names them, and nowhere else: names in records and checkpoints are data, and never
 come here. Whatever is wrong with a file is said in one line, as a ConfigError.
@@ -14,10 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import yaml
-
 from trainables.checks import ConfigError, unknown
-from trainables.texts import read_text
 
 ACCEPTED = (
     "accepted is module:name (of a file here or on PYTHONPATH), or file.py:name, with names as variables can have them"
@@ -84,23 +81,23 @@ def reason(error: BaseException) -> str:
 def read_page(file: Path, preset: str) -> tuple[Mapping[str, Any] | None, Mapping[str, Any]]:
     """The settings of a preset, None if the file has no such preset, and the space around it, as they stand there.
 
-    A file that ends in ``.py`` is run. YAML may leave the name SPACES out: then each line is a setting, around any
-    preset.
+    The file is Python, as those in search_spaces/, and is run.
     """
     where = f"--space {file}"
     if not file.is_file():
         raise ConfigError(f"{where} cannot be read: there is no such file")
-    if file.suffix == ".py":
-        with one_line(where):
-            content = runpy.run_path(str(file))
-    else:
-        content = _read_yaml(where, file, preset)
+    if file.suffix != ".py":
+        raise ConfigError(
+            f"{where}: accepted is Python as in search_spaces/ (docs/sweeps.md shows a file); what YAML has as KEY:"
+            ' VALUES is "KEY": "VALUES" there'
+        )
+    with one_line(where):
+        content = runpy.run_path(str(file))
     presets, spaces = presets_and_spaces(where, content)
     if not spaces.get(preset):
         filled = unknown("preset", preset, [name for name in spaces if spaces[name]])
         raise ConfigError(
-            f"{where} holds no space for --preset {preset}: accepted are lines as learning_rate: 1e-4..1e-2:log, or"
-            f" SPACES as in search_spaces/; {filled}"
+            f"{where} holds no space for --preset {preset}: accepted is SPACES as in search_spaces/; {filled}"
         )
     return presets.get(preset), spaces[preset]
 
@@ -112,28 +109,3 @@ def presets_and_spaces(where: str, content: Mapping[str, Any]) -> tuple[Mapping[
         if not isinstance(of, Mapping) or not all(isinstance(each, Mapping) for each in of.values()):
             raise ConfigError(f"{where}: {name} has settings for each preset, as in search_spaces/")
     return found
-
-
-def _read_yaml(where: str, file: Path, preset: str) -> dict[str, Any]:
-    try:
-        content = yaml.load(read_text(file), Loader=_Texts)
-    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
-        raise ConfigError(f"{where} is no YAML that can be read: {' '.join(str(error).split())}") from None
-    if not isinstance(content, dict):
-        return {}
-    if not {*NAMES} & content.keys():
-        return {"SPACES": {preset: content}}
-    if strangers := content.keys() - {*NAMES}:
-        raise ConfigError(f"{where}: {unknown('name', min(strangers), NAMES)}")
-    return content
-
-
-class _Texts(yaml.BaseLoader):
-    """YAML whose values all stay texts: ``1e-4``, ``no`` and ``1:30`` mean what they mean after ``--sweep``."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """A mapping. Raises ValueError if a name stands there twice."""
-        names = [name.value for name, _ in node.value]
-        if again := [name for name in names if names.count(name) > 1]:
-            raise ValueError(f"{again[0]} is there twice")
-        return super().construct_mapping(node, deep=deep)

@@ -1,6 +1,6 @@
 """What a setting may be, in words: ``1e-4..1e-2:log``, ``64..512``, ``0.98,0.99,0.995``.
 
-The same words stand after ``--sweep NAME=``, in a YAML file of ``--space``, in the plan and in the record.
+The same words stand after ``--sweep NAME=``, in a file of ``--space``, in the plan and in the record.
 """
 
 import contextlib
@@ -8,7 +8,6 @@ import json
 import math
 import re
 import typing
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +24,8 @@ class Choices:
 
     values: list[Any]
 
-    def at(self, u: float, rng: np.random.Generator) -> Any:
-        """The inverse distribution function, for u in [0, 1); what has none is drawn by ``rng``."""
+    def at(self, u: float) -> Any:
+        """The inverse distribution function, for u in [0, 1)."""
         return self.values[int(u * len(self.values))]
 
     @property
@@ -47,45 +46,25 @@ class Range:
     log: bool
     whole: bool
 
-    def at(self, u: float, rng: np.random.Generator) -> float:
+    def at(self, u: float) -> float:
+        """As that of ``Choices``."""
         end = self.high + self.whole
-        number = self.low * (end / self.low) ** u if self.log else self.low + (end - self.low) * u
-        return int(number) if self.whole else float(number)
-
-    def drawn(self, rng: np.random.RandomState) -> float:
-        """A number as Tune would draw it."""
-        end = self.high + self.whole
-        if self.whole and not self.log:
-            return int(rng.randint(int(self.low), int(end)))
-        number = np.exp(rng.uniform(np.log(self.low), np.log(end))) if self.log else rng.uniform(self.low, end)
+        if self.log:
+            number = self.low * (end / self.low) ** u
+        else:
+            number = self.low + (end - self.low) * u
         return int(number) if self.whole else float(number)
 
     @property
     def extremes(self) -> list[Any]:
+        """As those of ``Choices``."""
         return [self.low, self.high] if self.low < self.high else [self.low]
 
     def __str__(self) -> str:
         return f"{_word(self.low)}..{_word(self.high)}{':log' if self.log else ''}"
 
 
-@dataclass(frozen=True)
-class OfTune:
-    """One of Tune's domains that has no words, such as ``tune.quniform``: what is drawn is its own affair."""
-
-    domain: Any
-
-    def at(self, u: float, rng: np.random.Generator) -> Any:
-        return self.domain.sample(random_state=np.random.RandomState(rng.integers(2**31)))  # what Tune's domains take
-
-    @property
-    def extremes(self) -> list[Any]:
-        return []
-
-    def __str__(self) -> str:
-        return ""
-
-
-Domain = Choices | Range | OfTune
+Domain = Choices | Range
 
 
 def parse(name: str, words: Any, kind: Any) -> Domain:
@@ -95,27 +74,35 @@ def parse(name: str, words: Any, kind: Any) -> Domain:
     choices, evenly spread from end to end. Raises ConfigError, which calls it ``name``, if they stand for none.
     """
     if hasattr(words, "get_sampler"):
-        words = _of_tune(words)
-    if isinstance(words, Range | OfTune):
+        words = _of_tune(name, words)
+    if isinstance(words, Range):
         return words
     if isinstance(words, str) and ".." in words and not _is_text(kind):
         return _range(name, words, kind is int)
-    values = words.split(",") if isinstance(words, str) else words if isinstance(words, list) else [words]
+    values = words
+    if isinstance(words, str):
+        values = words.split(",")
+    elif not isinstance(words, list):
+        values = [words]
     choices = Choices([value(name, each, kind) for each in values])
-    _require_no_dash(name, choices.values, kind)
-    if not choices.values or "" in choices.values:
-        raise ConfigError(f"{name}={choices}: a choice is empty; {ACCEPTED}")
-    if again := [each for each in choices.values if choices.values.count(each) > 1]:
-        raise ConfigError(f"{name}={choices}: {again[0]} stands there more than once")
+    _require_choices(name, choices, kind)
     return choices
 
 
-def _require_no_dash(name: str, values: Sequence[Any], kind: Any) -> None:
-    """Raise ConfigError for two numbers with a dash between them where a setting is one number."""
-    for each in values:
-        ends = None if _is_text(kind) else re.fullmatch(r"(\d[\d.e]*(?:e-\d+)?) *- *(\d[\d.e]*(?:e-\d+)?)", str(each))
+def _require_choices(name: str, choices: Choices, kind: Any) -> None:
+    """Raise ConfigError for no choice, an empty one, one that is there twice, or two numbers with a dash between."""
+    if not choices.values or "" in choices.values:
+        raise ConfigError(f"{name}={choices}: a choice is empty; {ACCEPTED}")
+    for each in choices.values:
+        if choices.values.count(each) > 1:
+            raise ConfigError(f"{name}={choices}: {each} stands there more than once")
+        ends = None if _is_text(kind) else DASHED.fullmatch(str(each))
         if ends:
             raise ConfigError(f"{name}={each}: did you mean {ends[1]}..{ends[2]}? {ACCEPTED}")
+
+
+DASHED = re.compile(r"(\d[\d.e]*(?:e-\d+)?) *- *(\d[\d.e]*(?:e-\d+)?)")
+"""Two numbers with a dash between them, as others write ranges."""
 
 
 def value(name: str, word: Any, kind: Any) -> Any:
@@ -137,27 +124,30 @@ def value(name: str, word: Any, kind: Any) -> Any:
     return word.strip() if isinstance(word, str) else word
 
 
-def _of_tune(domain: Any) -> list[Any] | Range | OfTune:
-    """One of Tune's domains as a list of choices or a Range, if it is either."""
+def _of_tune(name: str, domain: Any) -> list[Any] | Range:
+    """One of Tune's domains as a list of choices or a Range. Raises ConfigError if it is neither."""
     from ray.tune.search import sample  # which whoever made the domain has imported
 
     if isinstance(domain, sample.Categorical):
         return domain.categories
     sampler, whole = domain.get_sampler(), isinstance(domain, sample.Integer)
+    if isinstance(sampler, sample.Quantized) and whole and not isinstance(sampler.sampler, sample.LogUniform):
+        step = int(sampler.q)
+        first = -(-domain.lower // step) * step
+        return [*range(first, int(domain.upper) + 1, step)]
     if not isinstance(sampler, sample.LogUniform | sample.Uniform):
-        return OfTune(domain)
+        raise ConfigError(
+            f"{name}: this domain of Ray Tune has no words here; accepted are tune.choice, uniform, loguniform,"
+            " randint, lograndint and qrandint, and a tune.Tuner of your own takes all of them (docs/library.md)"
+        )
     return Range(domain.lower, domain.upper - whole, isinstance(sampler, sample.LogUniform), whole)
 
 
 def _range(name: str, text: str, whole: bool) -> Choices | Range:
-    ends, *options = text.split(":")
-    counts, log = [int(each) for each in options if re.fullmatch(r"[2-9]|[1-9]\d{1,3}", each)], "log" in options
-    low, high = (value(name, end, float) for end in ends.split("..", 1))
-    numbers = all(type(end) in (int, float) and math.isfinite(end) for end in (low, high))
-    if not numbers or len(counts) > 1 or len(options) > len(counts) + log:
-        raise ConfigError(f"{name}={text} is no range of finite numbers: {ACCEPTED}")
+    """What ``1e-4..1e-2:log`` or ``0.9..0.99:4`` stands for."""
+    low, high, log, count = _parts(name, text)
     if not low < high:
-        meant = f"; did you mean {':'.join([f'{_word(high)}..{_word(low)}', *options])}?" if high < low else ""
+        meant = _turned(text, low, high) if high < low else ""
         raise ConfigError(f"{name}={text}: a range goes from the smaller to the larger number{meant}")
     if log and low <= 0:
         raise ConfigError(f"{name}={text}: a logarithmic range begins above 0")
@@ -165,11 +155,38 @@ def _range(name: str, text: str, whole: bool) -> Choices | Range:
         if (low, high) != (int(low), int(high)):
             raise ConfigError(f"{name}={text}: a range of whole numbers has whole ends")
         low, high = int(low), int(high)
-    if not counts:
+    if not count:
         return Range(low, high, log, whole)
-    between = (np.geomspace if log else np.linspace)(low, high, counts[0]).tolist()[1:-1]
-    spread = [low, *(round(number) if whole else float(f"{number:.6g}") for number in between), high]
-    return typing.cast(Choices, parse(name, spread, int if whole else float))
+    spread = np.geomspace if log else np.linspace
+    values: list[float] = [low]
+    for number in spread(low, high, count).tolist()[1:-1]:
+        values.append(round(number) if whole else float(f"{number:.6g}"))
+    choices = Choices([*values, high])
+    _require_choices(name, choices, int if whole else float)
+    return choices
+
+
+def _parts(name: str, text: str) -> tuple[float, float, bool, int]:
+    """A range's ends, whether it is logarithmic, and how many of its values are meant; 0 for all."""
+    ends, *options = text.split(":")
+    low, high = (value(name, end, float) for end in ends.split("..", 1))
+    log, count = False, 0
+    for option in options:
+        if option == "log" and not log:
+            log = True
+        elif re.fullmatch(r"[2-9]|[1-9]\d{1,3}", option) and not count:
+            count = int(option)
+        else:
+            low = math.nan  # which makes it no range
+    if not all(type(end) in (int, float) and math.isfinite(end) for end in (low, high)):
+        raise ConfigError(f"{name}={text} is no range of finite numbers: {ACCEPTED}")
+    return low, high, log, count
+
+
+def _turned(text: str, low: float, high: float) -> str:
+    """Asks for a range with its ends the other way round."""
+    _, *options = text.split(":")
+    return f"; did you mean {':'.join([f'{_word(high)}..{_word(low)}', *options])}?"
 
 
 def _is_text(kind: Any) -> bool:

@@ -32,7 +32,7 @@ class Space(NamedTuple):
 
     @property
     def words(self) -> dict[str, str]:
-        """Each setting's values in words; empty where a domain has none."""
+        """Each setting's values in words."""
         return {name: str(domain) for name, domain in self.domains.items()}
 
 
@@ -51,29 +51,63 @@ def space_of(
     """
     own_preset, page = read_page(file, preset) if file else (None, {})
     if own_preset is not None:
-        own_preset = {name: value(name, it, kind_of(learner, name)) for name, it in own_preset.items()}
-        own_preset = {name: it for name, it in own_preset.items() if name not in fixed}
+        own_preset = _preset_of(learner, own_preset, fixed)
     settings = (learner.preset(preset) if own_preset is None else own_preset) | dict(fixed)
-    flags, around, notes = _assigned(sweeps, fixed), learner.space.SPACES.get(preset, {}), []
+    flags, notes = _assigned(sweeps, fixed), []
     if not file and not sweeps:
-        base = learner.config_class.from_dict(settings)
-        page = {name: it for name, it in around.items() if not ignored(base, name)}
-    elif not file and (left := [name for name in around if name not in {*flags, *fixed}]):
-        notes.append(f"--sweep takes the place of the space around {preset}; no longer swept: {', '.join(left)}.")
-    given = {name: words for name, words in {**page, **flags}.items() if name not in fixed}
-    domains = {name: _domain(learner, name, words) for name, words in given.items()}
-    parallel = domains.get("num_workers")
-    if resources and isinstance(parallel, Choices) and "cpus_per_worker" not in domains:
-        cpus = settings.get("cpus_per_worker", learner.config_class().cpus_per_worker)
-        check_settings(learner.config_class, {"cpus_per_worker": cpus})
-        most = resources.workers(cpus)
-        cut = ", ".join(str(choice) for choice in parallel.values if choice > most)
-        if not (fitting := [choice for choice in parallel.values if choice <= most]):
-            raise ConfigError(f"no choice of num_workers ({cut}) fits on {resources}; set cpus_per_worker lower")
-        domains["num_workers"] = Choices(fitting)
-        if cut:
-            notes.append(f"num_workers {cut} left out of the space: too many for {resources}.")
+        page = _around(learner, preset, settings)
+    elif not file:
+        left = [name for name in learner.space.SPACES.get(preset, {}) if name not in {*flags, *fixed}]
+        if left:
+            notes.append(f"--sweep takes the place of the space around {preset}; no longer swept: {', '.join(left)}.")
+    domains = {}
+    for name, words in {**page, **flags}.items():
+        if name not in fixed:
+            domains[name] = _domain(learner, name, words)
+    if resources and "cpus_per_worker" not in domains:
+        notes += _fit_parallelism(learner, settings, domains, resources)
     return Space(settings, domains, notes, bool(file or sweeps), own_preset)
+
+
+def _preset_of(learner: Learner, typed: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a preset in a user's file, each as its type asks, without those that are ``fixed``."""
+    found = {}
+    for name, word in typed.items():
+        setting = value(name, word, kind_of(learner, name))
+        if name not in fixed:
+            found[name] = setting
+    return found
+
+
+def _around(learner: Learner, preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The space around a preset, without what would be ignored beside the ``settings``."""
+    base = learner.config_class.from_dict(settings)
+    found = {}
+    for name, words in learner.space.SPACES.get(preset, {}).items():
+        if not ignored(base, name):
+            found[name] = words
+    return found
+
+
+def _fit_parallelism(
+    learner: Learner, settings: Mapping[str, Any], domains: dict[str, Domain], resources: ClusterResources
+) -> list[str]:
+    """Leave out of ``domains`` the numbers of workers for which there is no room; return a note if there are any.
+
+    Raises ConfigError if no choice has room.
+    """
+    parallel = domains.get("num_workers")
+    if not isinstance(parallel, Choices):
+        return []
+    cpus = settings.get("cpus_per_worker", learner.config_class().cpus_per_worker)
+    check_settings(learner.config_class, {"cpus_per_worker": cpus})
+    most = resources.workers(cpus)
+    fitting = [choice for choice in parallel.values if choice <= most]
+    cut = ", ".join(str(choice) for choice in parallel.values if choice > most)
+    if not fitting:
+        raise ConfigError(f"no choice of num_workers ({cut}) fits on {resources}; set cpus_per_worker lower")
+    domains["num_workers"] = Choices(fitting)
+    return [f"num_workers {cut} left out of the space: too many for {resources}."] if cut else []
 
 
 def _assigned(sweeps: Sequence[str], fixed: Mapping[str, Any]) -> dict[str, str]:
@@ -96,8 +130,7 @@ def grid(domains: Mapping[str, Domain]) -> list[dict[str, Any]]:
     choices = []
     for name, domain in domains.items():
         if not isinstance(domain, Choices):
-            said = f"{name}={domain}:4" if str(domain) else "tune.choice"
-            raise ConfigError(f"--grid: {name} is a range; say how many of its values, as {said}")
+            raise ConfigError(f"--grid: {name} is a range; say how many of its values, as {name}={domain}:4")
         choices.append(domain.values)
     if (count := math.prod(map(len, choices))) > MOST:
         raise ConfigError(f"--grid has {count:,} configurations: accepted are up to {MOST:,}")

@@ -149,12 +149,9 @@ def _without_baseline(spec: ExperimentSpec, given: Collection[str]) -> list[Flag
 
 
 def _space_in_words(spec: ExperimentSpec) -> list[Flag]:
-    """What a space's file says as flags; empty where flags cannot say it.
-
-    That is where it has domains without words, and where its preset has a value of its own for what is swept.
-    """
+    """What a space's file says as flags; empty where its preset has a value for what is swept, which none can say."""
     space, preset = spec.space or {}, spec.preset or {}
-    if not all(space.values()) or preset.keys() & space.keys():
+    if preset.keys() & space.keys():
         return []
     found: list[Flag] = []
     for name, values in space.items():

@@ -63,7 +63,7 @@ def show_run(draft: Draft) -> None:
 def _say_settings(draft: Draft) -> None:
     """Print from what settings were drawn, which are the same in all trials, and what an agent step is."""
     if draft.space:
-        say("Space: " + " ".join(f"{name}={words or '(of Python)'}" for name, words in draft.space.items()))
+        say("Space: " + " ".join(f"{name}={words}" for name, words in draft.space.items()))
     fixed = []
     for name, value in draft.configs[0].to_dict().items():
         if name not in {*draft.swept, "seed"}:

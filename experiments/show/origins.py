@@ -43,7 +43,7 @@ def origin(experiment: Experiment) -> str:
     if spec.extended:
         lines.insert(1, f"- Extended: to {spec.budget} a trial, after {', '.join(map(str, spec.earlier_budgets))}")
     if spec.space:
-        drawn = (code(f"{name}={values or '(of Python)'}") for name, values in spec.space.items())
+        drawn = (code(f"{name}={values}") for name, values in spec.space.items())
         lines.insert(-1, f"- Drawn from: {', '.join(drawn)}")
     if spec.learner_sha256:
         digests = ", then ".join(spec.learner_sha256)

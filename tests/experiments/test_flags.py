@@ -31,7 +31,7 @@ SHARED = examples("""
 """)
 SWEEP = SHARED | examples("""
     --num-samples 3 --time-budget-s 60 --scheduler fifo --num-workers 4 --max-concurrent 1 --seed 5
-    --set gamma=0.9 --sweep learning_rate=1e-3,2e-3 --space space.yaml --grid --confirm 2 --confirm-seeds 4
+    --set gamma=0.9 --sweep learning_rate=1e-3,2e-3 --space space.py --grid --confirm 2 --confirm-seeds 4
     --smoke-test --dry-run --baseline False
 """)
 SETTINGS = examples("""
@@ -94,7 +94,7 @@ def is_refused(pair, *, of_sweep):
 @pytest.fixture
 def storage(tmp_path, four_cpus):
     """Two experiments called "first", one in each place where the programs are told to look."""
-    (tmp_path / "space.yaml").write_text("hidden_size: [10, 20]\n")
+    (tmp_path / "space.py").write_text("SPACES = {'default': {'hidden_size': [10, 20]}}\n")
     settings = {"slots": 0, "games_per_update": 2, "hidden_size": 10, "num_workers": 3}
     for place in ("results", "elsewhere"):
         trials = [(settings, [-20.0, -20.0], "running")]

@@ -17,13 +17,10 @@ from tests.helpers.small_experiments import rows, trial_folders
 from trainables.checks import ConfigError
 
 SWEPT = {"learning_rate": "0.0001..0.01:log", "gamma": "0.98,0.99", "epochs": "1,2,3"}
+MINE = "SPACES = {'default': {'learning_rate': '1e-4..1e-2:log', 'gamma': [0.98, 0.99], 'epochs': '1..3:3'}}\n"
 PAGE = """
-PRESETS:
-  small: {hidden_size: 10, slots: 4, optimiser: rmsprop}
-SPACES:
-  small:
-    rmsprop_decay: 0.9..0.99
-    segment_length: 64..256:log
+PRESETS = {"small": {"hidden_size": 10, "slots": 4, "optimiser": "rmsprop"}}
+SPACES = {"small": {"rmsprop_decay": "0.9..0.99", "segment_length": "64..256:log"}}
 """
 
 pytestmark = pytest.mark.usefixtures("four_cpus")
@@ -31,8 +28,8 @@ pytestmark = pytest.mark.usefixtures("four_cpus")
 
 @pytest.fixture(autouse=True)
 def files(tmp_path):
-    (tmp_path / "mine.yaml").write_text("learning_rate: 1e-4..1e-2:log\ngamma: [0.98, 0.99]\nepochs: 1..3:3\n")
-    (tmp_path / "page.yaml").write_text(PAGE)
+    (tmp_path / "mine.py").write_text(MINE)
+    (tmp_path / "page.py").write_text(PAGE)
 
 
 def planned(flags, learner=PG):
@@ -43,15 +40,15 @@ def planned(flags, learner=PG):
 @pytest.mark.parametrize(
     ("words", "space"),
     [
-        ("--space mine.yaml", SWEPT),
-        ("--space=mine.yaml --sweep epochs=1..3:3 --seed 3 --seeds 2", SWEPT),
+        ("--space mine.py", SWEPT),
+        ("--space=mine.py --sweep epochs=1..3:3 --seed 3 --seeds 2", SWEPT),
         (
-            "--space mine.yaml --sweep=learning_rate=1e-4,1e-3 --grid --scheduler fifo",
+            "--space mine.py --sweep=learning_rate=1e-4,1e-3 --grid --scheduler fifo",
             SWEPT | {"learning_rate": "0.0001,0.001"},
         ),
-        ("--space mine.yaml --set gamma=0.9", {n: w for n, w in SWEPT.items() if n != "gamma"}),
+        ("--space mine.py --set gamma=0.9", {n: w for n, w in SWEPT.items() if n != "gamma"}),
         (
-            "--space page.yaml --preset small --set=slots=8",
+            "--space page.py --preset small --set=slots=8",
             {"rmsprop_decay": "0.9..0.99", "segment_length": "64..256:log"},
         ),
     ],
@@ -67,7 +64,7 @@ def test_the_same_plan_is_made_elsewhere_without_the_file(monkeypatch, tmp_path,
     if "--preset" in words:
         assert spec.preset == {"hidden_size": 10, "optimiser": "rmsprop"}
         assert {(config["hidden_size"], config["slots"]) for config in spec.configs} == {(10, 8)}
-    for page in tmp_path.glob("*.yaml"):
+    for page in tmp_path.glob("*.py"):
         page.unlink()
     _, _, *again = shlex.split(plan_command(spec))
     found = planned(shlex.join(again))
@@ -81,7 +78,7 @@ def test_a_grid_under_halving_begins_with_all_its_configurations():
 
 
 def test_the_plan_shows_the_space_in_words():
-    status, output, _ = call("sweep_pong.py", "--space", "mine.yaml", "--dry-run")
+    status, output, _ = call("sweep_pong.py", "--space", "mine.py", "--dry-run")
     assert status == 0
     space = " ".join(f"{name}={words}" for name, words in SWEPT.items())
     assert f"Space: {space}" in " ".join(output.split())

@@ -48,7 +48,7 @@ SWEEP = {
     "--num-workers 4000": "num_workers=4000 needs 4000 CPUs, and here is room on",
     "--preset karpathy --set epochs=2 --scheduler fifo": "epochs=2 means nothing with method=reinforce",
     "--sweep gamma=0.99..0.9": "did you mean 0.9..0.99?",
-    "--space none.yaml": "--space none.yaml cannot be read: there is no such file",
+    "--space none.py": "--space none.py cannot be read: there is no such file",
     "--grid": "learning_rate is a range; say how many of its values, as learning_rate=",
     "--sweep gamma=0.9,0.99 --grid --num-samples 3": "leave --num-samples 3 out",
     "--seed 1 --seed 2": "--seed stands there 2 times: once is accepted",

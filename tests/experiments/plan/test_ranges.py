@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from ray import tune
 
-from experiments.plan.ranges import OfTune, parse
+from experiments.plan.ranges import parse
 from trainables.checks import ConfigError
 
 TEXT, SIZES = Literal["pack", "spread"], tuple[int, ...]
@@ -32,6 +32,8 @@ TEXT, SIZES = Literal["pack", "spread"], tuple[int, ...]
         (tune.loguniform(1e-4, 1e-2), float, "0.0001..0.01:log"),
         (tune.uniform(0.9, 0.99), float, "0.9..0.99"),
         (tune.randint(1, 4), int, "1..3"),
+        (tune.lograndint(1, 4), int, "1..3:log"),
+        (tune.qrandint(1, 10, 3), int, "3,6,9"),
     ],
 )
 def test_words_say_what_was_parsed(words, kind, shown):
@@ -40,15 +42,15 @@ def test_words_say_what_was_parsed(words, kind, shown):
     assert str(parse("x", found, kind)) == found
 
 
-def test_domains_without_words_stay_what_they_are():
-    for domain in (tune.quniform(0.9, 0.98, 0.02), tune.randn()):
-        assert parse("x", domain, float) == OfTune(domain)
-        assert str(OfTune(domain)) == ""
+@pytest.mark.parametrize("domain", [tune.quniform(0.9, 0.98, 0.02), tune.randn(), tune.qlograndint(1, 9, 2)])
+def test_a_domain_without_words_is_refused_with_those_that_have_some(domain):
+    with pytest.raises(ConfigError, match=r"no words here; accepted are tune\.choice, .* \(docs/library\.md\)"):
+        parse("x", domain, float)
 
 
 def test_both_ends_of_a_range_of_whole_numbers_are_drawn():
     domain = parse("x", "1..3", int)
-    assert [domain.at(u, None) for u in (0, 0.3, 0.4, 0.6, 0.7, 0.99)] == [1, 1, 2, 2, 3, 3]
+    assert [domain.at(u) for u in (0, 0.3, 0.4, 0.6, 0.7, 0.99)] == [1, 1, 2, 2, 3, 3]
 
 
 @pytest.mark.parametrize(

@@ -31,22 +31,23 @@ def test_what_is_named_is_swept_and_nothing_else():
 
 
 def test_flags_add_to_a_files_lines_and_replace_them_and_what_is_fixed_leaves_them(tmp_path):
-    (tmp_path / "s.yaml").write_text("learning_rate: 1e-4..1e-2:log\ngamma: [0.98, 0.99]\nepochs: 3\n")
-    space = own("gamma=0.9..0.99", "clip=0.1,0.2", file=tmp_path / "s.yaml")
+    page = "SPACES = {'default': {'learning_rate': '1e-4..1e-2:log', 'gamma': [0.98, 0.99], 'epochs': 3}}\n"
+    (tmp_path / "s.py").write_text(page)
+    space = own("gamma=0.9..0.99", "clip=0.1,0.2", file=tmp_path / "s.py")
     expected = {"learning_rate": "0.0001..0.01:log", "gamma": "0.9..0.99", "epochs": "3", "clip": "0.1,0.2"}
     assert space.words == expected
     assert not space.notes
-    space = own(file=tmp_path / "s.yaml", fixed={"gamma": 0.9, "learning_rate": 0.1})
+    space = own(file=tmp_path / "s.py", fixed={"gamma": 0.9, "learning_rate": 0.1})
     assert space.words == {"epochs": "3"}
     assert draw(PG, space, 1, 0, FOUR)[0][0].gamma == 0.9
 
 
 def test_a_file_brings_presets_of_its_own(tmp_path):
-    file = tmp_path / "s.yaml"
-    file.write_text("PRESETS: {small: {hidden_size: 10, slots: 4}}\nSPACES: {small: {gamma: '0.98,0.99'}}\n")
+    file, space = tmp_path / "s.py", "SPACES = {'small': {'gamma': '0.98,0.99'}}\n"
+    file.write_text("PRESETS = {'small': {'hidden_size': 10, 'slots': '4'}}\n" + space)
     (config, *_), swept = draw(PG, own(file=file, preset="small", fixed={"slots": 8}), 2, 0, FOUR)
     assert (config.hidden_size, config.slots, swept) == (10, 8, ["gamma"])
-    file.write_text("PRESETS: {small: {hiden_size: 10}}\nSPACES: {small: {gamma: 1}}\n")
+    file.write_text("PRESETS = {'small': {'hiden_size': 10}}\n" + space)
     with pytest.raises(ConfigError, match="did you mean 'hidden_size'"):
         own(file=file, preset="small")
 
@@ -62,10 +63,10 @@ def test_every_page_of_search_spaces_can_be_given_as_a_file(learner):
 
 def test_the_files_that_docs_sweeps_shows_are_spaces(tmp_path):
     text = (Path(__file__).parents[3] / "docs" / "sweeps.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```(yaml|python)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    assert [kind for kind, _ in blocks] == ["yaml", "yaml", "python"]
-    for kind, block in blocks:
-        file = tmp_path / ("s.yaml" if kind == "yaml" else "s.py")
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        file = tmp_path / "s.py"
         file.write_text(block)
         space = own(file=file, preset="small" if "small" in block else "default")
         assert space.words["learning_rate"] == "0.0001..0.01:log"
