@@ -94,7 +94,8 @@ def is_refused(pair, *, of_sweep):
 @pytest.fixture
 def storage(tmp_path, four_cpus):
     """Two experiments called "first", one in each place where the programs are told to look."""
-    (tmp_path / "space.py").write_text("SPACES = {'default': {'hidden_size': [10, 20]}}\n")
+    page = "SPACES = dict.fromkeys(('default', 'karpathy'), {'hidden_size': [10, 20]})\n"
+    (tmp_path / "space.py").write_text(page)
     settings = {"slots": 0, "games_per_update": 2, "hidden_size": 10, "num_workers": 3}
     for place in ("results", "elsewhere"):
         trials = [(settings, [-20.0, -20.0], "running")]
