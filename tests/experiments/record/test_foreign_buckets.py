@@ -14,7 +14,7 @@ from tests.helpers.foreign_experiments import NAMES, NASTY, watched
 from tests.helpers.surroundings import put, s3_server
 from trainables.checks import ConfigError
 
-pytestmark = pytest.mark.ray  # starts a server, and runs for seconds
+pytestmark = [pytest.mark.ray, pytest.mark.slow]  # starts a server, and runs for seconds
 
 STEPS = [*("..", ".", "", "00000_x", "checkpoint_000000", "\\..", "a\x1b[31m", ".incoming", ".lock", "%2e%2e"), *NAMES]
 PARTS = st.one_of(st.sampled_from([step for step in STEPS + NASTY if len(step) < 50]), st.text(max_size=5))

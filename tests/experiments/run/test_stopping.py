@@ -52,9 +52,8 @@ def assert_all_saved(folder):
             assert last_arrays(trial)[0] == played[-1]
 
 
-@pytest.mark.parametrize(
-    "run", [run if run == "halving" else pytest.param(run, marks=pytest.mark.slow) for run in RUNS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("run", RUNS)
 def test_a_signal_saves_the_last_iteration_of_every_trial(run, ray_cluster, tmp_path, capsys):
     experiment = interrupted(tmp_path / "stopped", endless(**RUNS[run]), InterruptAt(5, signal.SIGINT))
     assert experiment.state == "interrupted"
