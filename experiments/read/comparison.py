@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,8 +54,12 @@ class Side(NamedTuple):
 
     def returns_at(self, end_k: np.ndarray) -> dict[int, np.ndarray]:
         """Each curve's ``returns_at``, of the seeds that have one at the last of these steps."""
-        found = {curve.seed: curve.returns_at(end_k) for curve in self.curves}
-        return {seed: return_k for seed, return_k in found.items() if not np.isnan(return_k[-1])}
+        found = {}
+        for curve in self.curves:
+            return_k = curve.returns_at(end_k)
+            if not np.isnan(return_k[-1]):
+                found[curve.seed] = return_k
+        return found
 
     def at(self, steps: float) -> dict[int, float]:
         """Mean return by seed, of the seeds that came to ``steps``, in the window that ends there."""
@@ -130,30 +134,75 @@ def compare(groups: Sequence[Sequence[Experiment]], window: int = 0, steps: int 
     that did not diverge), and ``best`` how many of the best configurations of each group count (0: all). Raises
     ConfigError if there is nothing to compare.
     """
-    found = [[c for c in by_configuration(group) if len(c.scores)][: best or None] for group in groups]
+    found = [_with_results(group)[: best or None] for group in groups]
     _require_comparable(groups, found)
-    rows = [trial.rows for group in found for c in group for trial in c.trials if not trial.diverged]
+    rows = _rows(found)
     size = window or window_size(rows)
-    sides = []
+    sides: list[Side] = []
     for group, configurations in zip(groups, found, strict=True):
-        names, name = varied(configurations), _name(group)
-        for c in configurations:  # told apart by settings, or by where they came from
-            told = names or len(configurations) > 1 or c.origin
-            sides.append(side(f"{name}: {c.label(names)}" if told else name, c, size))
-    curves = [curve for one in sides for curve in one.curves]
-    ends = [curve.end for curve in curves if math.isfinite(curve.end)]
-    end = int((steps // size) * size if steps else min(ends, default=0))
+        sides += _sides(group, configurations, size)
+    end = (steps // size) * size if steps else _shortest_end(sides)
     if not end or not all(one.at(end) for one in sides):
         shortest = min((row[-1]["timesteps_total"] for row in rows if row), default=0)
         raise ConfigError(
             f"no window of {size:,} agent steps in which a game ended is common to all; the shortest run has"
             f" {shortest:,} steps. Give --window or --steps, or leave that run out"
         )
-    begins = [int(curve.windows.end_w[0]) for curve in curves if len(curve.windows.end_w)]  # a fork's is later
-    grid = np.arange(min(max(begins, default=end), end), end + 1, size)
-    pairs = [_pair(sides[0], other, grid, 1 - (1 - CONFIDENCE) / (len(sides) - 1)) for other in sides[1:]]
-    left_out = [curve.trial for one in sides for curve in one.curves if curve.seed not in one.at(end)]
-    return Comparison(sides, pairs, size, grid, left_out)
+    grid = np.arange(min(_latest_begin(sides, end), end), end + 1, size)
+    confidence = 1 - (1 - CONFIDENCE) / (len(sides) - 1)
+    pairs = [_pair(sides[0], other, grid, confidence) for other in sides[1:]]
+    return Comparison(sides, pairs, size, grid, _left_out(sides, end))
+
+
+def _with_results(group: Sequence[Experiment]) -> list[Configuration]:
+    """A group's configurations that have scores, the best first."""
+    return [configuration for configuration in by_configuration(group) if len(configuration.scores)]
+
+
+def _rows(found: Sequence[Sequence[Configuration]]) -> list[list[dict[str, Any]]]:
+    """The rows of all trials that did not diverge."""
+    rows = []
+    for configurations in found:
+        for configuration in configurations:
+            rows += [trial.rows for trial in configuration.trials if not trial.diverged]
+    return rows
+
+
+def _sides(group: Sequence[Experiment], configurations: Sequence[Configuration], size: int) -> list[Side]:
+    """A group's configurations as sides, called by its name, and by settings or origins where these tell them apart."""
+    names, name = varied(configurations), _name(group)
+    sides = []
+    for configuration in configurations:
+        label = name
+        if names or len(configurations) > 1 or configuration.origin:
+            label = f"{name}: {configuration.label(names)}"
+        sides.append(side(label, configuration, size))
+    return sides
+
+
+def _shortest_end(sides: Sequence[Side]) -> int:
+    """Agent steps at which the first run ended that did not diverge; 0 if all diverged, or have no window."""
+    ends = []
+    for one in sides:
+        ends += [curve.end for curve in one.curves if math.isfinite(curve.end)]
+    return int(min(ends, default=0))
+
+
+def _latest_begin(sides: Sequence[Side], end: int) -> int:
+    """Agent steps at the end of the first window that all runs have: a fork's is later. ``end`` if none has any."""
+    begins = []
+    for one in sides:
+        begins += [int(curve.windows.end_w[0]) for curve in one.curves if len(curve.windows.end_w)]
+    return max(begins, default=end)
+
+
+def _left_out(sides: Sequence[Side], end: int) -> list[Trial]:
+    """The seeds that did not come to the ``end``, or of which no game had ended by then."""
+    found = []
+    for one in sides:
+        came = one.at(end)
+        found += [curve.trial for curve in one.curves if curve.seed not in came]
+    return found
 
 
 def _name(group: Sequence[Experiment]) -> str:

@@ -44,36 +44,68 @@ def verify(experiment: Experiment, iterations: int, seed: int, num_workers: int)
     Of a trial whose files contradict each other nothing is played. Raises ConfigError if there is nothing to play.
     """
     found = [recorded(experiment, trial) for trial in experiment.trials]
-    for text in (f"{each.trial.name}: {text}" for each in found for text in each.notes):
-        line(f"Not verified: {text}")
-    changes = changes_since(experiment.spec.origin)
-    if len({*experiment.spec.with_source(learner_named(experiment.learner).source).learner_sha256}) > 1:
-        changes.append("the learner's own file")
+    for each in found:
+        for note in each.notes:
+            line(f"Not verified: {each.trial.name}: {note}")
+    changes = _changes(experiment)
     if changes:
         line(f"Made by something else than runs here: {', '.join(changes)}")
-    wrong = contradictions(experiment) + [f"{each.trial.name}: {text}" for each in found for text in each.wrong]
-    for text in wrong:
-        line(f"Different: {text}")
-    whole = [stretch for each in found if not each.wrong for stretch in each.stretches]
+    wrong = _say_contradictions(experiment, found)
+    whole = []
+    for each in found:
+        if not each.wrong:
+            whole += each.stretches
     chosen = draw(whole, iterations, seed)
-    if wrong and not chosen:
-        return False
-    if not chosen:
+    if not chosen and not wrong:
         raise ConfigError(f"{experiment.name} has no iteration that can be played again")
-    rows = [row for stretch in chosen for row in stretch.rows]
-    seconds = sum(row.get("time_this_iter_s", 0.0) * row.get("perf/workers", 1.0) for row in rows) / num_workers
-    line(
-        f"Playing {len(rows)} of {counted(sum(len(stretch.rows) for stretch in whole), 'iteration')} again with"
-        f" {counted(num_workers, 'worker')}: about {duration(seconds)}, by what they took (--seed {seed} draws the"
-        " same ones)"
-    )
+    if not chosen:
+        return False
+    _say_plan(chosen, whole, seed, num_workers)
     if not _all_the_same(experiment.learner, chosen, num_workers):
         line(f"Possible reason: {', '.join(changes)}" if changes else "Code and libraries are the same ones.")
         return False
     ends = [stretch.end for stretch in chosen if stretch.end]
     checkpoints = counted(len(ends), "checkpoint")
-    line(f"The same, bit for bit: {counted(len(rows), 'row')}, and the arrays of {checkpoints} at which they end")
+    line(f"The same, bit for bit: {_rows(chosen)}, and the arrays of {checkpoints} at which they end")
     return not wrong
+
+
+def _changes(experiment: Experiment) -> list[str]:
+    """What is another thing here than where the experiment ran."""
+    changes = changes_since(experiment.spec.origin)
+    own = experiment.spec.with_source(learner_named(experiment.learner).source).learner_sha256
+    if len({*own}) > 1:
+        changes.append("the learner's own file")
+    return changes
+
+
+def _say_contradictions(experiment: Experiment, found: Sequence[Recorded]) -> bool:
+    """Print what the experiment's files say against each other; return whether there is anything."""
+    wrong = contradictions(experiment)
+    for each in found:
+        wrong += [f"{each.trial.name}: {text}" for text in each.wrong]
+    for text in wrong:
+        line(f"Different: {text}")
+    return bool(wrong)
+
+
+def _say_plan(chosen: Sequence[Stretch], whole: Sequence[Stretch], seed: int, num_workers: int) -> None:
+    """Print what is played again, and about how long it takes by what it took."""
+    seconds = 0.0
+    for stretch in chosen:
+        for row in stretch.rows:
+            seconds += row.get("time_this_iter_s", 0.0) * row.get("perf/workers", 1.0)
+    played = sum(len(stretch.rows) for stretch in chosen)
+    of_all = counted(sum(len(stretch.rows) for stretch in whole), "iteration")
+    line(
+        f"Playing {played} of {of_all} again with {counted(num_workers, 'worker')}: about"
+        f" {duration(seconds / num_workers)}, by what they took (--seed {seed} draws the same ones)"
+    )
+
+
+def _rows(chosen: Sequence[Stretch]) -> str:
+    """How many rows stretches have, in words."""
+    return counted(sum(len(stretch.rows) for stretch in chosen), "row")
 
 
 def _all_the_same(learner: str, chosen: Sequence[Stretch], num_workers: int) -> bool:

@@ -1,7 +1,7 @@
 """Where the results on a page come from: command, code, machine, versions, settings and seeds."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from experiments.read.experiments import Experiment
 from experiments.read.next_command import confirm_command, first_command
@@ -15,41 +15,77 @@ from trainables.texts import counted
 def add_origins(page: Page, experiments: Sequence[Experiment]) -> None:
     """Where each experiment's results come from."""
     page.add("## Where these results come from")
-    for experiment in {experiment.folder: experiment for experiment in experiments}.values():
+    shown = set()
+    for experiment in experiments:
+        if experiment.folder in shown:
+            continue
+        shown.add(experiment.folder)
         page.add(f"### {code(experiment.name)}")
         page.add(origin(experiment))
 
 
 def origin(experiment: Experiment) -> str:
     """An experiment's command, and a list of code, machine, environment, settings and seeds, in Markdown."""
-    spec, found = experiment.spec, experiment.spec.origin
-    revision = code(found.git.revision[:12]) if found.git else "unknown"
-    revision += " and uncommitted changes" if found.git and found.git.dirty else ""
-    digests = ", then ".join(ran.get("trainables", "unknown")[:12] for ran in found.sources) or "unknown"
-    versions = found.versions | {"python": found.python}
-    configs = [trial.config for trial in experiment.trials] or [{}]
-    same = {k: v for k, v in configs[0].items() if k != "seed" and all(c.get(k) == v for c in configs)}
-    played = dict.fromkeys(str(config.get("env_id", "unknown")) for config in configs)
-    seeds = sorted({config.get("seed", 0) for config in configs})
-    lines = [
-        f"- Started: {code(found.started)}; state: {experiment.state}",
-        f"- Code: git revision {revision}; SHA-256 of trainables {code(digests)}",
-        f"- Machine: {code(found.platform)}, {counted(found.cpus, 'CPU') if found.cpus else '? CPUs'}",
-        f"- Versions: {code(', '.join(f'{name} {version}' for name, version in versions.items()))}",
-        f"- Environment: {' and '.join(code(environment(env_id)) for env_id in played)}, actions sampled",
-        f"- Seeds: {', '.join(map(str, seeds))}",
-        f"- Same in all trials: {', '.join(code(f'{k}={json.dumps(v)}') for k, v in same.items())}",
-    ]
+    lines = [*_begin(experiment), *_code(experiment), *_where(experiment), *_what(experiment)]
+    return block(_command(experiment)) + "\n" + "".join(f"- {line}\n" for line in lines)
+
+
+def _command(experiment: Experiment) -> str:
+    """The command that began it; of a confirmation the one that has its sweep confirmed."""
+    spec = experiment.spec
+    if spec.confirms:  # The command in its record is the sweep's, which may have been without a confirmation.
+        seeds = len({trial.seed for trial in experiment.trials}) or 1
+        best = max(1, len(experiment.trials) // seeds)
+        return confirm_command(experiment.folder.with_name(spec.confirms), spec, best, seeds)
+    if spec.is_ours:
+        return first_command(spec)
+    return f"tune.Tuner.restore({display(experiment.folder)!r}, ...)"
+
+
+def _begin(experiment: Experiment) -> Iterator[str]:
+    """When it began, what has become of it, and how it was extended."""
+    spec = experiment.spec
+    yield f"Started: {code(spec.origin.started)}; state: {experiment.state}"
     if spec.extended:
-        lines.insert(1, f"- Extended: to {spec.budget} a trial, after {', '.join(map(str, spec.earlier_budgets))}")
-    if spec.space:
-        drawn = (code(f"{name}={values}") for name, values in spec.space.items())
-        lines.insert(-1, f"- Drawn from: {', '.join(drawn)}")
+        yield f"Extended: to {spec.budget} a trial, after {', '.join(map(str, spec.earlier_budgets))}"
+
+
+def _code(experiment: Experiment) -> Iterator[str]:
+    """The revision and digests of the code that ran."""
+    spec, found = experiment.spec, experiment.spec.origin
+    revision = "unknown"
+    if found.git:
+        revision = code(found.git.revision[:12])
+        if found.git.dirty:
+            revision += " and uncommitted changes"
     if spec.learner_sha256:
-        digests = ", then ".join(spec.learner_sha256)
-        lines.insert(2, f"- Code of {code(experiment.learner)}: SHA-256 {code(digests)}")
-    command = first_command(spec) if spec.is_ours else f"tune.Tuner.restore({display(experiment.folder)!r}, ...)"
-    if spec.confirms:  # whose command is its sweep's, which may have been without a confirmation
-        best = max(1, len(experiment.trials) // len(seeds))
-        command = confirm_command(experiment.folder.with_name(spec.confirms), spec, best, len(seeds))
-    return block(command) + "\n" + "\n".join(lines) + "\n"
+        yield f"Code of {code(experiment.learner)}: SHA-256 {code(', then '.join(spec.learner_sha256))}"
+    digests = ", then ".join(ran.get("trainables", "unknown")[:12] for ran in found.sources) or "unknown"
+    yield f"Code: git revision {revision}; SHA-256 of trainables {code(digests)}"
+
+
+def _where(experiment: Experiment) -> Iterator[str]:
+    """The machine, and the versions of libraries."""
+    found = experiment.spec.origin
+    cpus = counted(found.cpus, "CPU") if found.cpus else "? CPUs"
+    versions = found.versions | {"python": found.python}
+    yield f"Machine: {code(found.platform)}, {cpus}"
+    yield f"Versions: {code(', '.join(f'{name} {version}' for name, version in versions.items()))}"
+
+
+def _what(experiment: Experiment) -> Iterator[str]:
+    """Environment, seeds, space, and the settings that are the same in all trials."""
+    configs = [trial.config for trial in experiment.trials] or [{}]
+    played, seeds = dict[str, None](), set[int]()
+    for config in configs:
+        played[str(config.get("env_id", "unknown"))] = None
+        seeds.add(config.get("seed", 0))
+    yield f"Environment: {' and '.join(code(environment(env_id)) for env_id in played)}, actions sampled"
+    yield f"Seeds: {', '.join(map(str, sorted(seeds)))}"
+    if experiment.spec.space:
+        yield "Drawn from: " + ", ".join(code(f"{name}={values}") for name, values in experiment.spec.space.items())
+    same = []
+    for name, value in configs[0].items():
+        if name != "seed" and all(config.get(name) == value for config in configs):
+            same.append(code(f"{name}={json.dumps(value)}"))
+    yield f"Same in all trials: {', '.join(same)}"
