@@ -60,13 +60,19 @@ def space_of(
         left = [name for name in learner.space.SPACES.get(preset, {}) if name not in {*flags, *fixed}]
         if left:
             notes.append(f"--sweep takes the place of the space around {preset}; no longer swept: {', '.join(left)}.")
-    domains = {}
-    for name, words in {**page, **flags}.items():
-        if name not in fixed:
-            domains[name] = _domain(learner, name, words)
+    domains = _domains(learner, {**page, **flags}, fixed)
     if resources and "cpus_per_worker" not in domains:
         notes += _fit_parallelism(learner, settings, domains, resources)
     return Space(settings, domains, notes, bool(file or sweeps), own_preset)
+
+
+def _domains(learner: Learner, page: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Domain]:
+    """What a page's words say of each setting that is not ``fixed``."""
+    found = {}
+    for name, words in page.items():
+        if name not in fixed:
+            found[name] = _domain(learner, name, words)
+    return found
 
 
 def _preset_of(learner: Learner, typed: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Any]:

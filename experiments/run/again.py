@@ -44,17 +44,12 @@ def verify(experiment: Experiment, iterations: int, seed: int, num_workers: int)
     Of a trial whose files contradict each other nothing is played. Raises ConfigError if there is nothing to play.
     """
     found = [recorded(experiment, trial) for trial in experiment.trials]
-    for each in found:
-        for note in each.notes:
-            line(f"Not verified: {each.trial.name}: {note}")
+    _say_notes(found)
     changes = _changes(experiment)
     if changes:
         line(f"Made by something else than runs here: {', '.join(changes)}")
     wrong = _say_contradictions(experiment, found)
-    whole = []
-    for each in found:
-        if not each.wrong:
-            whole += each.stretches
+    whole = _that_can_be_played(found)
     chosen = draw(whole, iterations, seed)
     if not chosen and not wrong:
         raise ConfigError(f"{experiment.name} has no iteration that can be played again")
@@ -68,6 +63,22 @@ def verify(experiment: Experiment, iterations: int, seed: int, num_workers: int)
     checkpoints = counted(len(ends), "checkpoint")
     line(f"The same, bit for bit: {_rows(chosen)}, and the arrays of {checkpoints} at which they end")
     return not wrong
+
+
+def _say_notes(found: Sequence[Recorded]) -> None:
+    """Print what cannot be played again."""
+    for each in found:
+        for note in each.notes:
+            line(f"Not verified: {each.trial.name}: {note}")
+
+
+def _that_can_be_played(found: Sequence[Recorded]) -> list[Stretch]:
+    """The stretches of all trials whose files do not contradict each other."""
+    whole = []
+    for each in found:
+        if not each.wrong:
+            whole += each.stretches
+    return whole
 
 
 def _changes(experiment: Experiment) -> list[str]:

@@ -30,36 +30,55 @@ def report(experiments: Sequence[Experiment]) -> Page:
     page = Page()
     page.add(f"# {', '.join(code(experiment.name) for experiment in experiments)}")
     configurations = [found for found in by_configuration(experiments) if len(found.scores)]
-    trials = [trial for experiment in experiments for trial in experiment.trials]
+    trials = []
+    for experiment in experiments:
+        trials += experiment.trials
     add_answer(page, experiments, configurations)
     if configurations:
-        kinds = _kinds(configurations)
-        _curves(page, kinds)
-        for title, found in kinds.items():
-            _settings(page, title, [c for c in found if not c.fresh], experiments)
-        _diagnostics(page, kinds)
-        for title, found in kinds.items():
-            _speeds(page, title, [trial for c in found for trial in c.all_trials])
+        _add_figures(page, _kinds(configurations), experiments)
     _seeds(page, configurations)
     _confirmations(page, experiments)
     for experiment in experiments:
         if experiment.decisions:
-            page.add(f"## Who went on in {code(experiment.name)}")
-            page.add(to_markdown(tables.rung_table(experiment)))
-            lines = [*winner_lines(experiment, code), plan_line(experiment, code)]
-            page.add("\n\n".join(line for line in lines if line not in page.text))  # the answer says the best one's
+            _rungs(page, experiment)
+    _trials(page, trials, several=len(experiments) > 1)
+    _failures(page, trials)
+    add_origins(page, experiments)
+    return page
+
+
+def _add_figures(page: Page, kinds: dict[str, list[Configuration]], experiments: Sequence[Experiment]) -> None:
+    """Curves, effects of settings, diagnostics and speeds, of each kind by itself."""
+    _curves(page, kinds)
+    for title, found in kinds.items():
+        _settings(page, title, [configuration for configuration in found if not configuration.fresh], experiments)
+    _diagnostics(page, kinds)
+    for title, found in kinds.items():
+        trials = []
+        for configuration in found:
+            trials += configuration.all_trials
+        _speeds(page, title, trials)
+
+
+def _rungs(page: Page, experiment: Experiment) -> None:
+    """Who went on at the rungs of a halved sweep, and who won, unless the answer says it."""
+    page.add(f"## Who went on in {code(experiment.name)}")
+    page.add(to_markdown(tables.rung_table(experiment)))
+    lines = [*winner_lines(experiment, code), plan_line(experiment, code)]
+    page.add("\n\n".join(line for line in lines if line not in page.text))
+
+
+def _trials(page: Page, trials: Sequence[Trial], several: bool) -> None:
+    """The table of all trials, of one experiment or of several, and what its columns are."""
     page.add("## Trials")
     rows = tables.trial_table(trials)
-    page.add(to_markdown(rows if len(experiments) > 1 else without(rows, "experiment")))
+    page.add(to_markdown(rows if several else without(rows, "experiment")))
     page.add(
         "A score is the mean return of the games that ended in the last 100,000 agent steps (at least 10 games, at most"
         " 100), with sampled actions: *best* is the highest, *last* the latest."
         " *Area* is the area under the learning curve over agent steps, divided by its length: high for a trial that"
         " learns early. A fork's steps and time go on from its origin's; its area is of its own rows."
     )
-    _failures(page, trials)
-    add_origins(page, experiments)
-    return page
 
 
 def _kinds(configurations: Sequence[Configuration]) -> dict[str, list[Configuration]]:
