@@ -1,6 +1,7 @@
 """The trials of each configuration, in one experiment or several, and those of them by which it is judged."""
 
 import textwrap
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -46,7 +47,7 @@ class Configuration:
 
     @property
     def all_trials(self) -> list[Trial]:
-        """Also those that were stopped earlier, for what is looked at where they still were, or needs no end."""
+        """All trials, with those that halving stopped earlier; for early curves, and for speeds."""
         return self.trials + self.stopped
 
     @property
@@ -72,18 +73,22 @@ class Configuration:
     @property
     def remarks(self) -> str:
         """What its score does not say of its trials: how many diverged, failed or have no results, were stopped."""
-        counts = {"diverged": sum(trial.diverged for trial in self.judged_by)}
-        counts |= {"without": len(self.trials) - len(self.judged_by), "stopped earlier": len(self.stopped)}
+        counts = Counter(diverged=sum(trial.diverged for trial in self.judged_by))
+        counts["without"] = len(self.trials) - len(self.judged_by)
+        counts["stopped earlier"] = len(self.stopped)
         return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
 
     def label(self, varied: Sequence[str]) -> str:
         """The configuration by the settings in which it differs from others: ``lr=2e-3 h=200``."""
         words = [f"{SHORT.get(name, name)}={short(self.config.get(name))}" for name in varied]
         label = textwrap.shorten(printable(" ".join(words or [self.learner])), MAX_LABEL, placeholder=" ...")
-        more = [
-            text for text in (BASELINE * self.is_baseline, printable(self.origin), "fresh seeds" * self.fresh) if text
-        ]
-        return label + "".join(f" ({text})" for text in more)
+        if self.is_baseline:
+            label += f" ({BASELINE})"
+        if self.origin:
+            label += f" ({printable(self.origin)})"
+        if self.fresh:
+            label += " (fresh seeds)"
+        return label
 
 
 def by_configuration(experiments: Iterable[Experiment]) -> list[Configuration]:
@@ -105,17 +110,26 @@ def by_configuration(experiments: Iterable[Experiment]) -> list[Configuration]:
 
 def _configuration(runs: Sequence[tuple[Experiment, Trial]]) -> Configuration:
     """Its trials apart: those that were among the last of their sweep, and those that it stopped before."""
-    (experiment, first), trials = runs[0], [trial for _, trial in runs]
-    last = max(trial.stopped_at for trial in trials)
-    stopped = [trial for trial in trials if trial.stopped_at < last and not trial.failed]
-    kept = [trial for trial in trials if trial not in stopped]
-    config = {name: value for name, value in first.config.items() if name != "seed"}
-    origin = ""
-    if first.key.left and (fork_of := experiment.spec.fork_of):
-        steps = first.key.left.steps
-        at = " to ".join(f"{end:,}" for end in dict.fromkeys((steps[0], steps[-1])))
-        origin = f"forked from {fork_of.name} at {at} steps"
-    return Configuration(first.learner, config, kept, first.key.fresh, stopped, origin)
+    experiment, first = runs[0]
+    last = max(trial.stopped_at for _, trial in runs)
+    kept: list[Trial] = []
+    stopped: list[Trial] = []
+    for _, trial in runs:
+        earlier = trial.stopped_at < last and not trial.failed
+        (stopped if earlier else kept).append(trial)
+    config = dict(first.config)
+    config.pop("seed", None)
+    return Configuration(first.learner, config, kept, first.key.fresh, stopped, _origin(experiment, first))
+
+
+def _origin(experiment: Experiment, trial: Trial) -> str:
+    """Where the trials of a fork's configuration come from; empty from scratch."""
+    left, fork_of = trial.key.left, experiment.spec.fork_of
+    if not left or not fork_of:
+        return ""
+    first, last = left.steps[0], left.steps[-1]
+    at = f"{first:,}" if first == last else f"{first:,} to {last:,}"
+    return f"forked from {fork_of.name} at {at} steps"
 
 
 def best_configurations(sweep: Experiment, count: int) -> list[Configuration]:
@@ -136,8 +150,13 @@ def varied(configurations: Iterable[Configuration]) -> list[str]:
     ``updates_per_iteration`` is left out where it follows from the others, as in a sweep: the same steps an iteration.
     """
     configs = [configuration.config for configuration in configurations]
-    names = dict.fromkeys(name for config in configs for name in config)
-    different = [name for name in names if len({repr(config.get(name)) for config in configs}) > 1]
+    values: dict[str, set[str]] = {}
+    for config in configs:
+        for name in config:
+            values.setdefault(name, set())
+    for name, found in values.items():
+        found.update(repr(config.get(name)) for config in configs)
+    different = [name for name, found in values.items() if len(found) > 1]
     if ITERATION[-1] in different and _iterations_are_alike(configs):
         different.remove(ITERATION[-1])
     order = [*SHORT, *different]
@@ -154,9 +173,14 @@ def labelled(configurations: Iterable[Configuration], among: Sequence[Configurat
 
 def _iterations_are_alike(configs: Iterable[Mapping[str, Any]]) -> bool:
     """Whether slots and segments decide the number of updates, and iterations differ by the steps of one at most."""
-    sizes = {tuple(repr(config.get(name)) for name in ITERATION) for config in configs}
-    if not all(value.isdecimal() for size in sizes for value in size):
-        return False
-    found = [(int(slots) * int(length), int(updates)) for slots, length, updates in sizes]  # steps of an update
-    steps = [update * updates for update, updates in found]
-    return len({size[:-1] for size in sizes}) == len(sizes) and max(steps) - min(steps) <= max(found)[0]
+    updates_of: dict[tuple[int, int], int] = {}  # by slots and segment length
+    for config in configs:
+        sizes: list[Any] = [config.get(name) for name in ITERATION]
+        if not all(isinstance(size, int) and not isinstance(size, bool) for size in sizes):
+            return False
+        slots, length, updates = sizes
+        if updates_of.setdefault((slots, length), updates) != updates:
+            return False
+    steps = [slots * length * updates for (slots, length), updates in updates_of.items()]
+    longest_update = max(slots * length for slots, length in updates_of)
+    return max(steps) - min(steps) <= longest_update

@@ -24,8 +24,11 @@ def marginal_means(values: Sequence[float], scores: Sequence[float]) -> list[tup
     if bins < 2:
         return []
     bin_n = np.searchsorted(np.sort(value_n), value_n) * bins // len(value_n)  # by rank; equal values stay together
-    parts = [bin_n == index for index in np.unique(bin_n)]
-    return [(value_n[part].min(), value_n[part].max(), float(score_n[part].mean())) for part in parts]
+    found = []
+    for index in np.unique(bin_n):
+        part = bin_n == index
+        found.append((value_n[part].min(), value_n[part].max(), float(score_n[part].mean())))
+    return found
 
 
 def comparable(trials: Sequence[Trial]) -> tuple[int, list[Trial], list[float]]:
@@ -36,9 +39,19 @@ def comparable(trials: Sequence[Trial]) -> tuple[int, list[Trial], list[float]]:
     are low because they are early, whatever their settings. A trial that diverged before has its latest return.
     """
     trials = [trial for trial in trials if trial.rows]
-    steps = max(_ends(trials), key=lambda end: (sum(_has_score(trial, end) for trial in trials), end))
-    fair = [trial for trial in trials if trial.diverged or _has_score(trial, steps)]
-    scores = [t.score_at("timesteps_total", steps) if _has_score(t, steps) else t.last for t in fair]
+    steps, most = 0, 0
+    for end in sorted(_ends(trials)):
+        there = sum(_has_score(trial, end) for trial in trials)
+        if there >= most:
+            steps, most = end, there
+    fair, scores = [], []
+    for trial in trials:
+        if _has_score(trial, steps):
+            fair.append(trial)
+            scores.append(trial.score_at("timesteps_total", steps))
+        elif trial.diverged:
+            fair.append(trial)
+            scores.append(trial.last)
     return steps, fair, scores
 
 
