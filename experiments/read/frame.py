@@ -81,12 +81,23 @@ class Frames:
                 number = numbers.setdefault(trial.key, len(numbers))
                 named = dict(zip(NAMES, (experiment.name, printable(trial.name), number, trial.learner), strict=True))
                 settings = _settings(trial)
-                records += [named | record | settings for record in records_of(experiment, trial)]
-        names = list(dict.fromkeys([*NAMES, *always, *(name for record in records for name in record)]))
-        if len(names) > MAX_COLUMNS:
-            raise ConfigError(f"{len(names):,} metrics and settings: accepted are up to {MAX_COLUMNS:,}")
-        names.sort(key=lambda name: name.startswith(CONFIG))
-        return pd.DataFrame({name: _column([record.get(name) for record in records]) for name in names})
+                for record in records_of(experiment, trial):
+                    records.append(named | record | settings)
+        columns = {}
+        for name in _names(records, always):
+            columns[name] = _column([record.get(name) for record in records])
+        return pd.DataFrame(columns)
+
+
+def _names(records: Iterable[Mapping[str, Any]], always: Iterable[str]) -> list[str]:
+    """The names of a frame's columns, settings last. Raises ConfigError for too many."""
+    found = dict.fromkeys([*NAMES, *always])
+    for record in records:
+        found |= dict.fromkeys(record)
+    if len(found) > MAX_COLUMNS:
+        raise ConfigError(f"{len(found):,} metrics and settings: accepted are up to {MAX_COLUMNS:,}")
+    settings = [name for name in found if name.startswith(CONFIG)]
+    return [name for name in found if name not in settings] + settings
 
 
 def _settings(trial: Trial) -> dict[str, Any]:

@@ -138,9 +138,12 @@ def _missing(trial: Trial, have: set[int], every: int) -> list[str]:
     """The first checkpoint that should be there, where all are kept; a trial may have ended before its last one."""
     last = trial.iterations if trial.facts.used_up else trial.iterations - 1
     first = min((row["training_iteration"] for row in trial.rows), default=1)
-    due = range(-(-first // every) * every, last + 1, every) if every else ()
-    lacking = [iteration for iteration in due if iteration not in have]
-    return [f"there is no checkpoint of iteration {lacking[0]}, and all were to be kept"] if lacking else []
+    if not every:
+        return []
+    for iteration in range(-(-first // every) * every, last + 1, every):
+        if iteration not in have:
+            return [f"there is no checkpoint of iteration {iteration}, and all were to be kept"]
+    return []
 
 
 def compare_rows(recorded: dict[str, Any], recomputed: dict[str, Any]) -> str | None:
@@ -160,20 +163,28 @@ def compare_states(recorded: State, recomputed: State) -> str | None:
 def compare_arrays(recorded: Mapping[str, np.ndarray], recomputed: Mapping[str, np.ndarray]) -> str | None:
     """The first array that is not the same, bit for bit, and its first value; None if there is none."""
     for name in sorted({*recorded, *recomputed}):
-        there = [
-            f"{each[name].dtype}{each[name].shape}" if name in each else "nothing" for each in (recorded, recomputed)
-        ]
-        if there[0] != there[1]:
-            return f"{name}: recorded {there[0]}, recomputed {there[1]}"
+        then, now = _form(recorded, name), _form(recomputed, name)
+        if then != now:
+            return f"{name}: recorded {then}, recomputed {now}"
         old, new = recorded[name], recomputed[name]
-        bits = [np.ascontiguousarray(array).reshape(-1, 1).view(np.uint8) for array in (old, new)]
-        other = np.flatnonzero((bits[0] != bits[1]).any(axis=1))
+        other = np.flatnonzero((_bytes(old) != _bytes(new)).any(axis=1))
         if len(other):
             place = ", ".join(str(int(index)) for index in np.unravel_index(other[0], old.shape))
-            values = (array.ravel()[other[0]].item() for array in (old, new))
             what = f"{name}[{place}], and {len(other) - 1:,} more of its {old.size:,} values"
-            return "{}: recorded {!r}, recomputed {!r}".format(what, *values)
+            return f"{what}: recorded {old.ravel()[other[0]].item()!r}, recomputed {new.ravel()[other[0]].item()!r}"
     return None
+
+
+def _form(arrays: Mapping[str, np.ndarray], name: str) -> str:
+    """An array's type and shape in words."""
+    if name not in arrays:
+        return "nothing"
+    return f"{arrays[name].dtype}{arrays[name].shape}"
+
+
+def _bytes(array: np.ndarray) -> np.ndarray:
+    """An array's bytes (n, k), a row for each of its n values."""
+    return np.ascontiguousarray(array).reshape(-1, 1).view(np.uint8)
 
 
 def _compare(recorded: Mapping[str, Any], recomputed: Mapping[str, Any]) -> str | None:

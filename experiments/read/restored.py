@@ -118,10 +118,12 @@ def describe(restored: Mapping[str, RestoredTrial], fork_of: ForkOf | None = Non
         lines += [f"  {name}: not used: {damaged.reason}" for damaged in found.checkpoints.damaged]
         start = fork_of.starts[int(key)].iteration if fork_of else 0
         had = {row["training_iteration"] for row in found.trial.rows}
-        if missing := [iteration for iteration in range(start + 1, found.iteration) if iteration not in had]:
+        missing = sorted({*range(start + 1, found.iteration)} - had)
+        if missing:
             lines.append(f"  {name}: result.json lacks iterations {missing[0]} to {missing[-1]}; they stay missing")
         if found.trial.goes_on:
-            again = max(had, default=0) - found.iteration
-            played = f" ({again} later ones had no checkpoint, and are played again)" if again > 0 else ""
+            played, again = "", max(had, default=0) - found.iteration
+            if again > 0:
+                played = f" ({again} later ones had no checkpoint, and are played again)"
             lines.append(f"  {name}: goes on after iteration {found.iteration}{played}")
     return lines

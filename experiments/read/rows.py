@@ -59,17 +59,27 @@ def lines(path: Path) -> list[str]:
     return [printable(line) for line in found if len(line) < MAX_LINE and line.strip()]
 
 
+DAMAGE = (TypeError, KeyError, IndexError, ValueError, AttributeError, OSError, RecursionError)
+"""What is raised where a file of Tune's was cut off, or is none."""
+
+
 def tune_statuses(experiment: Path) -> dict[str, str]:
     """Trials' statuses, by ``trial_folders``' keys: nothing else says that a time budget ended a trial.
 
     Of a Tuner of somebody's own each of Tune's state files counts, of ours the newest one.
     """
     own, found = is_tunes_own(experiment), dict[str, str]()
-    for path in sorted(experiment.glob(TUNE_STATES))[0 if own else -1 :]:  # their names are dates
-        damage = (TypeError, KeyError, IndexError, ValueError, AttributeError, OSError, RecursionError)  # or cut off
-        with contextlib.suppress(*damage):
-            pairs = json.loads(read_text(path, MAX_JSON_BYTES))["trial_data"]
-            trials = [parse_json(pair[0]) for pair in pairs]  # texts of JSON within JSON, of several lines
-            ids = [trial["trial_id"] if own else trial["trial_id"].rpartition("_")[2] for trial in trials]
-            found |= dict(zip(ids, (trial["status"] for trial in trials), strict=True))
+    accounts = sorted(experiment.glob(TUNE_STATES))  # whose names are dates
+    if not own:
+        accounts = accounts[-1:]
+    for path in accounts:
+        with contextlib.suppress(*DAMAGE):
+            statuses = {}
+            for pair in json.loads(read_text(path, MAX_JSON_BYTES))["trial_data"]:
+                trial = parse_json(pair[0])  # a text of JSON within JSON, of several lines
+                key = trial["trial_id"]
+                if not own:
+                    _, _, key = key.rpartition("_")
+                statuses[key] = trial["status"]
+            found |= statuses
     return found

@@ -103,7 +103,10 @@ def _at_the_end(played: Sequence[Trial], most: int) -> list[Standing]:
     """All by their latest results; those that went on at ``most`` rungs are compared there."""
     found = [_furthest(seeds) for seeds in together(played)]
     among = sum(standing.rung == most for standing in found)
-    return [each._replace(among=among) if each.rung == most else each for each in found]
+    for index, standing in enumerate(found):
+        if standing.rung == most:
+            found[index] = standing._replace(among=among)
+    return found
 
 
 def _furthest(seeds: Sequence[Trial]) -> Standing:

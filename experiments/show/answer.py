@@ -21,7 +21,9 @@ from trainables.texts import MAX_BYTES, open_regular
 
 def add_answer(page: Page, experiments: Sequence[Experiment], configurations: Sequence[Configuration]) -> None:
     """What a reader wants to know first. ``configurations`` are those that have results, of all these experiments."""
-    trials = [trial for experiment in experiments for trial in experiment.trials]
+    trials = []
+    for experiment in experiments:
+        trials += experiment.trials
     states = Counter(trial.state for trial in trials)
     counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "none yet"
     if not configurations:
@@ -79,9 +81,14 @@ def _best(
 
 
 def _confirmed(experiments: Sequence[Experiment]) -> list[list]:
+    """What each confirmation says of its sweep, where both are among these."""
     named = {experiment.name: experiment for experiment in experiments}
-    pairs = [(named.get(experiment.spec.confirms or ""), experiment) for experiment in experiments]
-    return [confirmations(sweep, confirm) for sweep, confirm in pairs if sweep]
+    found = []
+    for confirm in experiments:
+        sweep = named.get(confirm.spec.confirms or "")
+        if sweep:
+            found.append(confirmations(sweep, confirm))
+    return found
 
 
 def _add_film(page: Page, experiment: Experiment) -> None:

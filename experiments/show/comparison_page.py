@@ -110,12 +110,16 @@ def _more_seeds(pair: Pair) -> str:
 def differing(comparison: Comparison) -> str:
     """The settings in which the sides differ, as a list; or a line that there are none."""
     configurations = [side.configuration for side in comparison.sides]
-    if not (names := [name for name in varied(configurations) if name not in SPEED_ONLY]):
-        return "All settings that decide results are the same, but for seeds."
     lines = []
-    for name in names:
-        values = [code(short(found.config[name])) if name in found.config else "none" for found in configurations]
+    for name in varied(configurations):
+        if name in SPEED_ONLY:
+            continue
+        values = []
+        for found in configurations:
+            values.append(code(short(found.config[name])) if name in found.config else "none")
         lines.append(f"- {code(name)}: {' against '.join(values)}")
+    if not lines:
+        return "All settings that decide results are the same, but for seeds."
     return "Settings that differ:\n\n" + "\n".join(lines)
 
 
@@ -207,14 +211,13 @@ def differences_figure(comparison: Comparison) -> Figure:
 def _over_time(side: Side, steps: int) -> tuple[np.ndarray, np.ndarray]:
     """Common seconds of training (k,), and every seed's mean return then (n, k), NaN where it has none."""
     times = [curve.windows.seconds_w[curve.windows.end_w <= steps] for curve in side.curves]
-    returns = [curve.windows.known_w[: len(time)] for curve, time in zip(side.curves, times, strict=True)]
     longest = max((time[-1] for time in times if len(time)), default=0.0)
     grid = np.unique(np.concatenate([np.linspace(0, longest, GRID_POINTS), *times]))  # with a single window's end
-    samples = [
-        np.interp(grid, time, value, left=np.nan, right=np.nan) if len(time) else np.full(len(grid), np.nan)
-        for time, value in zip(times, returns, strict=True)
-    ]
-    return grid, np.array(samples)
+    samples = np.full((len(times), len(grid)), np.nan)
+    for sample, curve, time in zip(samples, side.curves, times, strict=True):
+        if len(time):
+            sample[:] = np.interp(grid, time, curve.windows.known_w[: len(time)], left=np.nan, right=np.nan)
+    return grid, samples
 
 
 def draw_runs(axes: Axes, x: np.ndarray, samples: np.ndarray, colour: str, label: str | None) -> None:

@@ -98,8 +98,12 @@ def _curves(page: Page, kinds: dict[str, list[Configuration]]) -> None:
         if len(kinds) > 1:
             page.add(f"### Learner {title}")
         _show_curves(page, found[0].learner, found, labelled(found, found))
-    if names := {name for found in kinds.values() for name in varied(found)} & SHORT.keys():
-        page.add(f"Short names: {', '.join(f'{SHORT[name]} {name}' for name in SHORT if name in names)}.")
+    names: set[str] = set()
+    for found in kinds.values():
+        names.update(varied(found))
+    short_names = [f"{SHORT[name]} {name}" for name in SHORT if name in names]
+    if short_names:
+        page.add(f"Short names: {', '.join(short_names)}.")
     if any(len(c.scores) > 1 for c in configurations):
         page.add(
             "Bands are 95% intervals of the mean over seeds by Student's t, as far as all of the seeds got; thin lines"
@@ -121,8 +125,10 @@ def _add_best_curves(
     elif len(kinds) > 1:
         page.add("The best configuration of each learner:")
         best = [found[0] for found in kinds.values()]
-        named = zip(best, labelled(best, configurations), strict=True)
-        labels = [label if label.startswith(c.learner) else f"{c.learner}: {label}" for c, label in named]
+        labels = labelled(best, configurations)
+        for index, configuration in enumerate(best):
+            if not labels[index].startswith(configuration.learner):
+                labels[index] = f"{configuration.learner}: {labels[index]}"
         _show_curves(page, "learners", best, labels)
 
 
@@ -149,7 +155,9 @@ def _settings(
         return
     page.add_section("Effect of each setting")
     learner = configurations[0].learner
-    trials = [trial for c in configurations for trial in c.all_trials]
+    trials = []
+    for configuration in configurations:
+        trials += configuration.all_trials
     steps, fair, scores = at_first_rung(experiments, trials) or comparable(trials)
     page.add(
         f"A dot is the mean return of a trial of {title} after {steps:,} agent steps, as far as all"
@@ -173,12 +181,19 @@ def _speeds(page: Page, title: str, trials: Sequence[Trial]) -> None:
 
 
 def _seeds(page: Page, configurations: Sequence[Configuration]) -> None:
-    if several := [c for c in configurations if len(c.scores) > 1]:
-        labels = labelled(several, configurations)
-        page.add("## Configurations with several seeds")
-        page.add(to_markdown(tables.configuration_table(several, labels)))
-        window = window_size([trial.rows for c in several for trial in c.trials if not trial.diverged])
-        add_arrivals(page, labels, [side(label, c, window) for label, c in zip(labels, several, strict=True)], window)
+    """Configurations with several seeds: their scores, and when they came to scores."""
+    several = [configuration for configuration in configurations if len(configuration.scores) > 1]
+    if not several:
+        return
+    labels, rows = labelled(several, configurations), []
+    for configuration in several:
+        rows += [trial.rows for trial in configuration.trials if not trial.diverged]
+    page.add("## Configurations with several seeds")
+    page.add(to_markdown(tables.configuration_table(several, labels)))
+    window, sides = window_size(rows), []
+    for label, configuration in zip(labels, several, strict=True):
+        sides.append(side(label, configuration, window))
+    add_arrivals(page, labels, sides, window)
 
 
 def add_arrivals(page: Page, labels: Sequence[str], sides: Sequence[Side], window: int) -> None:

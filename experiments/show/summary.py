@@ -69,15 +69,20 @@ def _who_leads(experiment: Experiment, best: Trial, mark: Callable[[str], str]) 
     hidden, who = {*SPEED_ONLY}, best.name
     if experiment.joined:
         hidden, who = hidden | {"seed"}, named(experiment.standings[0].numbers, experiment)
-    swept = [name for name in experiment.spec.swept if name in best.config and name not in hidden]
-    settings = ", ".join(f"{name}={short(best.config[name])}" for name in swept)
-    text = f"{mark(who)} with {mark(settings)}" if settings else mark(who)
+    settings = []
+    for name in experiment.spec.swept:
+        if name in best.config and name not in hidden:
+            settings.append(f"{name}={short(best.config[name])}")
+    text = mark(who)
+    if settings:
+        text += f" with {mark(', '.join(settings))}"
     if experiment.winner:
         return f"Winner: {text}."
     if experiment.state == ExperimentState.TIME_IS_UP:
         return f"Leader: {text}."
-    leading = [trial for standing in experiment.leading for trial in standing.trials]
-    more = sum(not trial.played_out for trial in leading)
+    more = 0
+    for standing in experiment.leading:
+        more += sum(not trial.played_out for trial in standing.trials)
     have = "trial has" if more == 1 else "trials have"
     return f"Leader: {text}. The sweep is not finished: {more} {have} more to play."
 
@@ -180,12 +185,17 @@ def _returns(metrics: Mapping[str, object]) -> str:
     """The returns of an evaluation in words; empty without one."""
     words = []
     for how in ("sampled", "greedy"):
-        found = [metrics.get(f"eval/return_{how}_{key}") for key in ("mean", "ci95_low", "ci95_high")]
-        if isinstance(found[0], int | float):
-            mean, low, high = (f"{value:.1f}" if isinstance(value, int | float) else "" for value in found)
-            what = "actions sampled" if how == "sampled" else "the most probable action"
+        mean, low, high = (_figure(metrics, f"eval/return_{how}_{key}") for key in ("mean", "ci95_low", "ci95_high"))
+        what = "actions sampled" if how == "sampled" else "the most probable action"
+        if mean:
             words.append(f"{mean} with {what} ({low} to {high})")
     return ", ".join(words)
+
+
+def _figure(metrics: Mapping[str, object], name: str) -> str:
+    """A metric with a decimal; empty if it is no number."""
+    value = metrics.get(name)
+    return f"{value:.1f}" if isinstance(value, int | float) else ""
 
 
 def _certainty(found: Lead, experiment: Experiment, mark: Callable[[str], str]) -> str:

@@ -91,11 +91,14 @@ def span(values: Sequence[int]) -> str:
 
 def arrival_table(labels: Sequence[str], found: Sequence[Sequence[Arrivals]]) -> Rows:
     """When half of each configuration's seeds had come to each score, and how many came; ``found`` score by score."""
-    return [
-        {"configuration": label}
-        | {f"{sides[index].score:g}".replace("-", "\N{MINUS SIGN}"): str(sides[index]) for sides in found}
-        for index, label in enumerate(labels)
-    ]
+    rows = []
+    for index, label in enumerate(labels):
+        row = {"configuration": label}
+        for sides in found:
+            score = f"{sides[index].score:g}".replace("-", "\N{MINUS SIGN}")
+            row[score] = str(sides[index])
+        rows.append(row)
+    return rows
 
 
 def confirmation_table(found: Sequence[Confirmation]) -> Rows:
@@ -216,20 +219,31 @@ def experiment_table(experiments: Sequence[Experiment], damaged: Iterable[str]) 
     """
     rows = []
     for experiment in experiments:
-        failed = sum(trial.failed for trial in experiment.trials)
-        done = sum(trial.has_ended for trial in experiment.trials) - failed
+        seconds = age(experiment)
         row = {
             "experiment": experiment.name,
             "state": state_with_confirmation(experiment),
             "learner": experiment.learner,
-            "done": f"{done}/{len(experiment.spec.configs)}" + (f", {failed} failed" if failed else ""),
+            "done": _done(experiment),
             "return": number(_latest_score(experiment)),
             "size": filesize.decimal(_size(experiment.folder)),
-            "age": duration(seconds) if (seconds := age(experiment)) > -1 else "in the future: is the clock right?",
+            "age": duration(seconds) if seconds > -1 else "in the future: is the clock right?",
         }
         rows.append(row)
     empty = dict.fromkeys(("learner", "done", "return", "size", "age"), "")
-    return rows + [{"experiment": name, "state": "damaged"} | empty for name in damaged]
+    for name in damaged:
+        rows.append({"experiment": name, "state": "damaged"} | empty)
+    return rows
+
+
+def _done(experiment: Experiment) -> str:
+    """How many of the trials that were planned came to their end, and how many failed."""
+    failed = done = 0
+    for trial in experiment.trials:
+        failed += trial.failed
+        done += trial.has_ended and not trial.failed
+    text = f"{done}/{len(experiment.spec.configs)}"
+    return f"{text}, {failed} failed" if failed else text
 
 
 def _latest_score(experiment: Experiment) -> float:

@@ -1,5 +1,6 @@
 """A policy's games: played, printed and filmed, as ``watch.py`` shows them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.read import saved_policies
@@ -40,15 +41,22 @@ def watch(found: Checkpoints, out: Path, episodes: int, seed: int, greedy: bool,
         line(f"No film: {env_id} has no console")
         return
     if progress:
-        earlier = [(name, play(runner)) for name, runner in _earlier(found, best)]
-        shown = [*earlier, (f"iteration {best.iteration}", played[0])]
-        films = [(name, game, game.film) for name, game in shown if game.film]
-        captions = [(name, film.score(game.episode_return, game.length)) for name, game, film in films]
-        gif = side_by_side([film for *_, film in films], captions)
+        shown = [(name, play(runner)) for name, runner in _earlier(found, best)]
+        gif = _progress([*shown, (f"iteration {best.iteration}", played[0])])
     else:
         gif = film.gif(caption(played[0], f"after iteration {best.iteration}, {actions}"))
     write_out(out, gif)
     line(f"Film of game 1: {display(out.absolute())}")
+
+
+def _progress(shown: Sequence[tuple[str, MeasuredGame]]) -> bytes:
+    """The films of games side by side, each below its name and score."""
+    films, captions = [], []
+    for name, game in shown:
+        if game.film:
+            films.append(game.film)
+            captions.append((name, game.film.score(game.episode_return, game.length)))
+    return side_by_side(films, captions)
 
 
 def _earlier(found: Checkpoints, best: Checkpoint) -> list[tuple[str, PolicyRunner]]:
