@@ -64,13 +64,19 @@ def _say_settings(draft: Draft) -> None:
     """Print from what settings were drawn, which are the same in all trials, and what an agent step is."""
     if draft.space:
         say("Space: " + " ".join(f"{name}={words}" for name, words in draft.space.items()))
-    fixed = []
-    for name, value in draft.configs[0].to_dict().items():
-        if name not in {*draft.swept, "seed"}:
-            fixed.append(f"{name}={json.dumps(value)}")
-    say(f"Same in all: {', '.join(fixed)}")
+    say(f"Same in all: {', '.join(_same_in_all(draft))}")
     played = dict.fromkeys(config.env_id for config in draft.configs)
     say("An agent step is " + ", ".join(f"{agent_step(env_id)} in {env_id}" for env_id in played) + ".")
+
+
+def _same_in_all(draft: Draft) -> list[str]:
+    """The settings that all trials share; a setting that follows from swept ones can differ, too."""
+    configs = [config.to_dict() for config in draft.configs]
+    found = []
+    for name, value in configs[0].items():
+        if name not in {*draft.swept, "seed"} and all(config[name] == value for config in configs):
+            found.append(f"{name}={json.dumps(value)}")
+    return found
 
 
 def _early(draft: Draft) -> list[str]:

@@ -12,6 +12,7 @@ from experiments.plan.learners import PG, Learner
 from experiments.plan.resources import ClusterResources
 from experiments.run.draft import Draft
 from experiments.run.forks import of_some
+from experiments.run.planning import show
 from tests.helpers.programs import ROOT, call
 from trainables.config import PGConfig
 
@@ -30,6 +31,16 @@ def test_a_worker_is_as_fast_as_one_core_whatever_it_reserves(cpus, seconds):
     learner = SimpleNamespace(seconds=lambda *_: 200.0)
     configs = [PGConfig(num_workers=1, cpus_per_worker=cpus)] * 4
     assert draft(configs, learner=learner).playing_seconds == seconds
+
+
+def test_what_is_said_to_be_the_same_in_all_is_the_same_in_all_though_nobody_sweeps_it(capsys):
+    """The number of updates follows from the segments' length."""
+    show(draft([PGConfig(segment_length=length, updates_per_iteration=8 // (length // 256)) for length in (256, 512)]))
+    text = " ".join(capsys.readouterr().out.split())
+    same = text.partition("Same in all: ")[2].partition("An agent step")[0]
+    assert "gamma=0.99" in same
+    assert "updates_per_iteration" not in same
+    assert "segment_length" not in same
 
 
 def test_a_fork_of_some_trials_keeps_their_configurations():
