@@ -13,10 +13,10 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 from rich import box
-from rich.console import Console
 from rich.progress import track
 from rich.table import Table as RichTable
 
+from experiments.show.text import Terminal
 from trainables.config import PGConfig
 from trainables.sampling.console import UP, PongConsole, pong_settings
 
@@ -68,7 +68,7 @@ class Table:
 
 def show(tables: Iterable[Table], path: Path | None) -> None:
     """Print tables as they come, and write them all as JSON at the end."""
-    console, shown = Console(), []
+    console, shown = Terminal(), []
     for table in tables:
         console.print(_printed(table, console.width))
         shown.append(table)

@@ -65,9 +65,10 @@ class Progress(TrialProgressCallback):
 
     def setup(self, stop: Any = None, num_samples: Any = None, total_num_samples: Any = None, **info: Any) -> None:
         self._start = self._printed = time.monotonic()
-        if sys.stdout.isatty():
+        console = Console()
+        if sys.stdout.isatty() and not console.is_dumb_terminal:
             self._printed = -math.inf  # draw at once
-            self._live = Live(console=Console(), auto_refresh=False, transient=True)
+            self._live = Live(console=console, auto_refresh=False, transient=True)
             self._live.start()
 
     def on_trial_complete(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:

@@ -19,6 +19,14 @@ NAMES, WORDS = ("trial", "experiment", "configuration"), ("state", "learner")
 """Titles of columns of names, which come from files, and of our own words; all others are numbers, on the right."""
 
 
+class Terminal(Console):
+    """A console whose reader may go (``| head``): that ends the program as it does where no console is in between."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise BrokenPipeError; rich would end the program with status 1."""
+        raise BrokenPipeError
+
+
 def number(value: float, digits: int = 1) -> str:
     """A number with commas between thousands; empty if it is not finite."""
     return f"{value:,.{digits}f}" if math.isfinite(value) else ""
@@ -42,7 +50,7 @@ def line(text: str = "") -> None:
 
 def say(text: str) -> None:
     """Print prose, whatever is in it: no word is cut at a terminal's edge, and a file gets whole lines."""
-    Console(markup=False, highlight=False).print(printable(text), soft_wrap=not sys.stdout.isatty())
+    Terminal(markup=False, highlight=False).print(printable(text), soft_wrap=not sys.stdout.isatty())
 
 
 def without(rows: Rows, *titles: str) -> Rows:
@@ -74,7 +82,7 @@ def print_table(rows: Rows) -> None:
 
     No cell is cut or wrapped, so that names can be copied; a terminal that is narrower still breaks the lines.
     """
-    wide = Console(width=1000, markup=False, emoji=False, highlight=False)
+    wide = Terminal(width=1000, markup=False, emoji=False, highlight=False)
     grid = _grid(rows, gap=2)
     if wide.measure(grid).maximum > Console().width:
         grid = _grid(rows, gap=1)

@@ -239,9 +239,11 @@ def test_ctrl_c_ends_a_program_without_a_word(capsys):
 
 
 @pytest.mark.ray
-def test_a_reader_that_has_gone_ends_a_program_without_a_word():
-    words = command(ROOT / "experiments" / "sweep_pong.py", "--help")
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+@pytest.mark.parametrize("words", ["sweep_pong.py --help", "results.py list", "results.py report --help"])
+def test_a_reader_that_has_gone_ends_a_program_without_a_word(words, storage):
+    name, *words = words.split()
+    line = command(ROOT / "experiments" / name, *words)
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=storage) as running:
         running.stdout.close()
         assert running.stderr.read() == ""
     assert running.returncode == 141

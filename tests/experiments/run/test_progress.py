@@ -103,6 +103,18 @@ def test_a_window_that_is_made_narrower_keeps_no_line_of_the_wider_table(monkeyp
     view.on_experiment_end(trials)
 
 
+def test_a_terminal_that_cannot_move_its_cursor_gets_lines(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.setenv("TERM", "dumb")
+    trials = make_trials(Trial.RUNNING)
+    view = Progress(small_spec("pg", [PGConfig()], iterations=150))
+    view.setup()
+    monkeypatch.setattr(time, "monotonic", lambda now=time.monotonic: now() + 11)
+    view.on_step_end(0, trials)
+    view.on_experiment_end(trials)
+    assert re.fullmatch(r"\d+ s: 1 running \| return -20.5, 100 iterations[^\x1b]*\n", sys.stdout.getvalue())
+
+
 def test_before_the_first_result_the_plan_says_how_long_it_takes(monkeypatch, capsys):
     now = 0.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
