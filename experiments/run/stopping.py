@@ -19,6 +19,9 @@ from experiments.run.rounds import playing
 WATCH_INTERVAL_S = 0.5
 """Seconds between looks whether Ray is still there to save with."""
 
+RAY_ENDS_S = 5.0
+"""Seconds in which Ray's processes end that were sent a signal."""
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 """Ctrl-C, the end that a batch system sets, a terminal that is closed, and the warning before such an end."""
 
@@ -62,7 +65,7 @@ class StopSignals(tune.Callback):
             os._exit(SIGNALLED + number)
         self.received = signal.Signals(number)
         _say(f"{self.received.name}: saving as iterations end. Once more, and it ends at once.")
-        threading.Thread(target=self._end_without_ray, args=[SIGNALLED + number], daemon=True).start()
+        threading.Thread(target=self._watch_ray, daemon=True).start()
 
     def end_experiment(self) -> None:
         """Have Tune end the experiment, as its own handler of SIGINT does."""
@@ -70,12 +73,26 @@ class StopSignals(tune.Callback):
         self._tunes_handler(signal.SIGINT, None)
         signal.signal(signal.SIGINT, self._handle)  # Tune's handler has put back the one before it
 
-    def _end_without_ray(self, status: int) -> None:
+    def _watch_ray(self) -> None:
         while not self._released.wait(WATCH_INTERVAL_S):
-            if own_ray_ended():
-                _say("Ray was ended, too: nothing more can be saved.")
-                print(f"Resume:  {self._resume}", flush=True)
-                os._exit(status)
+            self._end_without_ray()
+
+    def end_if_ray_ends(self) -> None:
+        """After an error of Tune's: end the program if a signal came, and Ray's processes end, too.
+
+        The error can come a moment before they are gone. To wait for them at the program's end takes Ray a minute.
+        """
+        deadline = time.monotonic() + RAY_ENDS_S
+        while self.received and time.monotonic() < deadline:
+            self._end_without_ray()
+            time.sleep(WATCH_INTERVAL_S)
+
+    def _end_without_ray(self) -> None:
+        """End the program if Ray's processes have ended."""
+        if self.received and own_ray_ended():
+            _say("Ray was ended, too: nothing more can be saved.")
+            print(f"Resume:  {self._resume}", flush=True)
+            os._exit(SIGNALLED + self.received)
 
     def __getstate__(self) -> dict[str, Any]:
         """Nothing: Tune pickles callbacks, and its own handler cannot be."""

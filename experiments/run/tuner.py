@@ -68,6 +68,7 @@ def _try(session: Session) -> End | None:
         fit_once(session)
         return None
     except (RuntimeError, tune.TuneError, ray.exceptions.RayError) as error:
+        session.signals.end_if_ray_ends()
         gave_up = end_of_error(error, session.signals.received)
         reason = str(error).strip().splitlines()[-1:] or [type(error).__name__]
         print(gave_up.error.format(error=reason[0]), file=sys.stderr, flush=True)
