@@ -90,8 +90,9 @@ UNDECIDED = tyro.constructors.PrimitiveConstructorSpec[bool | None](
 
 
 def plain(words: Sequence[str], switches: Mapping[str, Any]) -> list[str]:
-    """A command line in the notations that tyro takes. ``switches`` are flags that are true or false, by name.
+    """A command line in the notations that tyro takes.
 
+    ``switches`` are the fields that are true or false, with their defaults.
 
     ``~`` at the beginning of a path is the home folder, also where no shell has made it so: behind ``=`` or a comma, or
     in quotes. A switch may have a value, as in other programs: ``--verbose False``. One whose default is None gets one.
@@ -141,5 +142,5 @@ def _switch(flag: str, said: bool, switches: Mapping[str, Any]) -> str:
 
 
 def _truth(word: str) -> bool | None:
-    """What a switch's value says; None if it is none."""
-    return {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}.get(word.lower())
+    """What a switch's value says; None if it is none. (``1`` or ``no`` behind a switch can be an experiment's name.)"""
+    return {"true": True, "false": False}.get(word.lower())

@@ -105,7 +105,7 @@ def trials_in_time(rungs: Sequence[int], index: int, steps: float, seeds: int = 
 
     ``steps`` are those that all trials together have time for; the configuration has so many ``seeds``. If as many went
     on as have time for the next round alone, a default sweep whose cores turn out half as fast as planned would spend
-    its time on that round, and its last trial would end after 2.0 million agent steps in place of 2.9.
+    its time on that round: by this arithmetic its last trial would end after 2.0 million agent steps in place of 2.9.
     """
     here, then = rungs[index], rungs[index + 1]
     return (steps - seeds * (rungs[-1] - then)) / (then - here)

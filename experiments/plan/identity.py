@@ -53,7 +53,9 @@ def is_baseline(config: Mapping[str, Any], baseline: Mapping[str, Any] | None) -
 
     ``baseline`` are the preset's own values of what the sweep varies, as its record has them; None or empty without.
     """
-    return bool(baseline) and all(config.get(name) == value for name, value in (baseline or {}).items())
+    if not baseline:
+        return False
+    return all(config.get(name) == value for name, value in baseline.items())
 
 
 def decisive(config: Mapping[str, Any]) -> Hashable:

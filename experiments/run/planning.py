@@ -36,8 +36,7 @@ def show(draft: Draft) -> None:
         print(f"and {len(rows) - SHOWN} more")
     print()
     _say_settings(draft)
-    cores = [] if draft.run.address else fewer_cores()
-    for note in [*draft.notes, *cores, *_early(draft)]:
+    for note in [*draft.notes, *_cores(draft), *_early(draft)]:
         say(f"Note: {note}")
     say(_time_of_rounds(draft) if draft.rounds else _time_of_all(draft))
     if draft.confirm:
@@ -56,7 +55,7 @@ def show_run(draft: Draft) -> None:
     each = f"{trials} seeds, each " if trials > 1 else ""
     seconds = draft.core_seconds / (config.num_workers * min(1, config.cpus_per_worker))
     say(f"{each}{draft.budget}, about {duration(seconds)} at an untrained policy's pace{_longer(config)}")
-    for note in [] if draft.run.address else fewer_cores():
+    for note in _cores(draft):
         say(f"Note: {note}")
 
 
@@ -67,6 +66,11 @@ def _say_settings(draft: Draft) -> None:
     say(f"Same in all: {', '.join(_same_in_all(draft))}")
     played = dict.fromkeys(config.env_id for config in draft.configs)
     say("An agent step is " + ", ".join(f"{agent_step(env_id)} in {env_id}" for env_id in played) + ".")
+
+
+def _cores(draft: Draft) -> list[str]:
+    """Why the plan has fewer cores than this machine; empty on a cluster, which says itself what it has."""
+    return [] if draft.run.address else fewer_cores()
 
 
 def _same_in_all(draft: Draft) -> list[str]:

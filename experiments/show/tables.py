@@ -28,7 +28,6 @@ from experiments.show.text import Rows, number, without
 MAX_NAMED = 6
 """Trials that are named as those which went on at a rung, or for which time was too short."""
 
-
 NO_TIME_FOR = "no time for"
 """The column of trials that did not go on at a rung for lack of time."""
 

@@ -47,8 +47,9 @@ def compiled(nogil: bool = False) -> Callable[[Loop], Loop]:
 
     def decorate(loop: Loop) -> Loop:
         dispatcher = numba.njit(cache=KEPT, nogil=nogil, error_model="numpy")(loop)
-        if KEPT:
-            _forgive(dispatcher._cache)  # type: ignore[attr-defined]
+        cache = getattr(dispatcher, "_cache", None)
+        if cache:  # There is none where NUMBA_DISABLE_JIT leaves the loop as it is.
+            _forgive(cache)
         return dispatcher  # type: ignore[return-value]
 
     return decorate

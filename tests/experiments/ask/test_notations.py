@@ -66,7 +66,7 @@ def test_what_is_no_time_is_refused_with_what_is_accepted(word):
         (["--verbose", "True"], True),
         (["--verbose", "false"], False),
         (["--verbose=True"], True),
-        (["--verbose=no"], False),
+        (["--verbose=false"], False),
         ([], False),
     ],
 )
