@@ -11,9 +11,9 @@ from experiments.ask.budget import Budget
 from experiments.ask.command_line import clean_exit, first_word, parse, program
 from experiments.ask.flags import TrainFlags
 from experiments.ask.modes import require_counted, typed
+from experiments.disk.restored import RestoredTrial
 from experiments.plan.draws import require_fits, with_seeds
 from experiments.plan.learners import LEARNERS, Learner, learner_typed, typed_as
-from experiments.read.restored import RestoredTrial
 from experiments.run.continuation import Continuation, begun, continuation
 from experiments.run.draft import NOWHERE, Draft, require_possible
 from experiments.run.forks import changed, forked

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from experiments.ask.command_line import clean_exit, parse
 from experiments.ask.flags import shown
-from experiments.read import saved_policies
+from experiments.disk import saved_policies
 from experiments.show.outputs import require_film
 from experiments.subcommands.arguments import Policy
 from trainables.checks import Bounds, check_fields

@@ -8,9 +8,9 @@ import sys
 import pytest
 import ray
 
+from experiments.disk import provenance
 from experiments.plan.learners import IMPORTED
 from experiments.plan.resources import local_cpus
-from experiments.record import provenance
 
 os.environ.setdefault("AWS_ACCESS_KEY_ID", "key")  # for the S3 servers of tests, before a Ray starts that uses them
 os.environ.setdefault("AWS_SECRET_ACCESS_KEY", "secret")

@@ -12,9 +12,9 @@ import pytest
 
 from experiments.ask.command_line import COMMANDS
 from experiments.benchmark import BENCHMARKS
+from experiments.disk.states import State
 from experiments.plan.learners import LEARNERS, learner_typed
 from experiments.plan.spaces import space_of
-from experiments.read.states import State
 from tests.helpers.programs import ROOT, call, write_a2c
 
 PROGRAMS = {path.name for path in (ROOT / "experiments").glob("*.py")} - {"__init__.py"}

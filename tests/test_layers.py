@@ -19,12 +19,13 @@ ROOMS = {
     # room of experiments/: the rooms below it, and the libraries and modules that it may import beside trainables
     "ask": ("", "tyro"),
     "plan": ("ask", "search_spaces ray.tune.search.sample"),
-    "record": ("ask", ""),
-    "read": ("ask plan record", "pandas"),
-    "show": ("ask plan record read", "rich matplotlib PIL pandas"),
-    "run": ("ask plan record read show", "search_spaces ray rich tensorboardX threadpoolctl"),
-    "benchmarks": ("ask plan record read show run", " ".join(LIBRARIES - {"numba"})),
-    "subcommands": ("ask plan record read show run", "tyro rich"),
+    "disk": ("ask plan", ""),
+    "analysis": ("ask plan disk", "pandas"),
+    "read": ("disk analysis", ""),
+    "show": ("ask plan disk analysis", "rich matplotlib PIL pandas"),
+    "run": ("ask plan disk analysis show", "search_spaces ray rich tensorboardX threadpoolctl"),
+    "benchmarks": ("ask plan disk analysis show run", " ".join(LIBRARIES - {"numba"})),
+    "subcommands": ("ask plan disk analysis show run", "tyro rich"),
 }
 RULES = {f"experiments/{room}/": f"trainables {room} {below} {others}" for room, (below, others) in ROOMS.items()} | {
     # every other folder or file, the longest that fits: what it may import; a part of trainables/ has its name alone
@@ -53,7 +54,8 @@ HEAVY = ("ray", "numba", "matplotlib", "pandas")
 LATE = {
     # files with imports within functions: one's own learners, Tune's domains, frames, Ray, figures, what plays
     *(f"experiments/plan/{name}.py" for name in ("learners", "ranges")),
-    *(f"experiments/read/{name}.py" for name in ("__init__", "frame", "saved_policies", "trial_checkpoints")),
+    *(f"experiments/disk/{name}.py" for name in ("saved_policies", "trial_checkpoints")),
+    *("experiments/analysis/frame.py", "experiments/read/__init__.py"),
     *(f"experiments/run/{name}.py" for name in ("ray_internals", "ray_session", "preconditions", "sweep_program")),
     *(f"experiments/{name}.py" for name in ("subcommands/look", "subcommands/verify", "train", "watch")),
 }

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.read.windows import Windows
+from experiments.analysis.windows import Windows
 from tests.helpers.programs import ROOT
 
 REPORTS = ROOT / "docs" / "reports"

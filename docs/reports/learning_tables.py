@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from experiments.analysis.recorded import NOT_COMPARED, PERF
+from experiments.analysis.statistics import mean_interval
+from experiments.analysis.windows import WINDOW_STEPS, Windows, median, windows
 from experiments.plan.identity import SPEED_ONLY
-from experiments.read.recorded import NOT_COMPARED, PERF
-from experiments.read.statistics import mean_interval
-from experiments.read.windows import WINDOW_STEPS, Windows, median, windows
 
 REPORTS = Path(__file__).resolve().parent
 ROOT, DATA = REPORTS.parents[1], REPORTS / "data"

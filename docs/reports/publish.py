@@ -27,8 +27,8 @@ from learning_tables import DATA, LEARNERS, REPORTS, ROOT, SEED, curves, first_d
 from scipy import stats
 
 from experiments import read
-from experiments.read.windows import WINDOW_STEPS, windows
-from experiments.record.provenance import provenance
+from experiments.analysis.windows import WINDOW_STEPS, windows
+from experiments.disk.provenance import provenance
 from experiments.show.comparison_page import draw_runs
 from experiments.show.figures import COLOURS, label_steps, new_figure, styled
 from experiments.show.outputs import to_bytes

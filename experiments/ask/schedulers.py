@@ -17,7 +17,7 @@ class Scheduler(NamedTuple):
     help: str
     made_by: str
     """The class, MODULE:NAME. It is called with the learner, the experiment's folder, its specification and what its
-    trials did before (``read/restored.py``): Tune forgets what a scheduler knows when a program ends."""
+    trials did before (``disk/restored.py``): Tune forgets what a scheduler knows when a program ends."""
 
     decisions: int = 10
     """The interval of its decisions is the budget divided by this."""

@@ -15,9 +15,9 @@ import numpy as np
 from experiments.benchmarks import measure
 from experiments.benchmarks.measure import FRAME_SKIP, REINFORCE, Spread, Table
 from experiments.benchmarks.questions import Emulator, Rollout
+from experiments.disk import saved_policies
 from experiments.plan.learners import LEARNERS
 from experiments.plan.resources import local_cpus
-from experiments.read import saved_policies
 from experiments.run.ray_session import start_ray
 from trainables import TRAINED
 from trainables.algorithms import make_algorithm

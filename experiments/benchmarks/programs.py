@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 from ray import tune
 
+from experiments.analysis.frame import Frames
 from experiments.ask.budget import Budget
 from experiments.ask.flags import RunFlags
 from experiments.benchmarks.measure import FRAME_SKIP, REINFORCE, Spread, Table, alternate, bare_emulators, timed
 from experiments.benchmarks.questions import Sweep, Tune
+from experiments.disk.experiments import read_experiment
+from experiments.disk.rows import read_rows
+from experiments.disk.spec import create
 from experiments.plan.learners import PG
 from experiments.plan.resources import local_cpus
-from experiments.read.experiments import read_experiment
-from experiments.read.frame import Frames
-from experiments.read.rows import read_rows
-from experiments.record.spec import create
 from experiments.run.draft import Draft
 from experiments.run.ray_session import start_ray
 from experiments.run.session import Session

@@ -1,10 +1,10 @@
-"""What does the disk say of an experiment? Trials, what to restore, policies, configurations, statistics, frames."""
+"""Results for notebooks and scripts: ``from experiments import read``, then ``read.experiment("NAME")``."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from experiments.read.frame import Frames
+    from experiments.analysis.frame import Frames
 
 
 def experiment(*names: str | Path, storage_path: str | Path = "results") -> "Frames":
@@ -12,8 +12,8 @@ def experiment(*names: str | Path, storage_path: str | Path = "results") -> "Fra
 
     Raises ConfigError, listing what there is, if one is not there, or if its files cannot be understood.
     """
-    from experiments.read.experiments import read_experiment
-    from experiments.read.frame import Frames  # the rest of this room does not need it
-    from experiments.record.spec import find
+    from experiments.analysis.frame import Frames  # with pandas, which takes half a second
+    from experiments.disk.experiments import read_experiment
+    from experiments.disk.spec import find
 
     return Frames(*(read_experiment(find(Path(storage_path), str(name))) for name in names))

@@ -10,20 +10,19 @@ import time
 from functools import partial
 from pathlib import Path
 
+from experiments.analysis.configurations import best_configurations, varied
+from experiments.analysis.luck import SUFFIX, confirmations, verdict
 from experiments.ask.budget import duration
 from experiments.ask.command_line import neighbour
 from experiments.ask.flags import RunFlags
+from experiments.disk import mirror, saved_policies
+from experiments.disk.decisions import WinnerGames, write_winner
+from experiments.disk.experiments import Experiment, read_experiment
+from experiments.disk.folders import WINNER_FILM, display
+from experiments.disk.mirror import Remote
+from experiments.disk.restored import restore
+from experiments.disk.spec import Confirm, ExperimentSpec
 from experiments.plan.learners import Learner
-from experiments.read import saved_policies
-from experiments.read.configurations import best_configurations, varied
-from experiments.read.experiments import Experiment, read_experiment
-from experiments.read.luck import SUFFIX, confirmations, verdict
-from experiments.read.restored import restore
-from experiments.record import mirror
-from experiments.record.decisions import WinnerGames, write_winner
-from experiments.record.folders import WINNER_FILM, display
-from experiments.record.mirror import Remote
-from experiments.record.spec import Confirm, ExperimentSpec
 from experiments.run.draft import Draft
 from experiments.run.ray_session import cluster_resources
 from experiments.show.tables import confirmation_table

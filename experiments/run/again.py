@@ -14,17 +14,17 @@ from typing import NamedTuple
 import ray
 from threadpoolctl import threadpool_limits
 
+from experiments.analysis.contradictions import contradictions
+from experiments.analysis.recorded import Recorded, Stretch, compare_arrays, compare_rows, compare_states, recorded
 from experiments.ask.budget import duration
 from experiments.ask.command_line import neighbour
+from experiments.disk.experiments import Experiment
+from experiments.disk.folders import display
+from experiments.disk.provenance import changes_since
+from experiments.disk.trial import Trial
+from experiments.disk.trial_checkpoints import load, parameters
 from experiments.plan.learners import learner_named
 from experiments.plan.resources import local_cpus
-from experiments.read.contradictions import contradictions
-from experiments.read.experiments import Experiment
-from experiments.read.recorded import Recorded, Stretch, compare_arrays, compare_rows, compare_states, recorded
-from experiments.read.trial import Trial
-from experiments.read.trial_checkpoints import load, parameters
-from experiments.record.folders import display
-from experiments.record.provenance import changes_since
 from experiments.run.ray_session import ship, start_local
 from experiments.show.text import line
 from trainables.checkpoints import CheckpointError

@@ -12,9 +12,9 @@ from ray import tune
 from ray.tune import Checkpoint
 from ray.tune.experiment import Trial
 
+from experiments.disk.folders import RESULTS
+from experiments.disk.mirror import Remote
 from experiments.plan.own_files import reason
-from experiments.record.folders import RESULTS
-from experiments.record.mirror import Remote
 from experiments.run.preconditions import RESERVE_BYTES, factory
 from experiments.run.stopping import StopSignals
 from experiments.run.tune_trials import trial_folder

@@ -5,14 +5,14 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.analysis.luck import SUFFIX
+from experiments.analysis.next_command import first_command
 from experiments.ask.budget import Budget
 from experiments.ask.command_line import this_command
 from experiments.ask.flags import RunFlags
+from experiments.disk import mirror
+from experiments.disk.spec import Confirm, ExperimentSpec
 from experiments.plan.learners import Learner
-from experiments.read.luck import SUFFIX
-from experiments.read.next_command import first_command
-from experiments.record import mirror
-from experiments.record.spec import Confirm, ExperimentSpec
 from trainables.checks import ConfigError
 
 

@@ -11,12 +11,12 @@ from experiments.ask.budget import Budget
 from experiments.ask.command_line import this_command
 from experiments.ask.flags import RunFlags
 from experiments.ask.schedulers import SCHEDULERS
+from experiments.disk.restored import RestoredTrial
+from experiments.disk.spec import Confirm, ExperimentSpec, ForkOf, members
 from experiments.plan.capacity import Capacity, Round, reachable, rungs, trials_of_round
 from experiments.plan.draws import require_one_environment
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
-from experiments.read.restored import RestoredTrial
-from experiments.record.spec import Confirm, ExperimentSpec, ForkOf, members
 from experiments.run.forks import fork_of, require_more, starts_of
 from experiments.run.preconditions import require_room
 from trainables.checks import ConfigError

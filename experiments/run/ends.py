@@ -5,8 +5,8 @@ A further way to end is one row here, and one case in ``end_of_error`` or ``end_
 
 from typing import NamedTuple
 
-from experiments.read.experiments import Experiment
-from experiments.record.spec import ALL_DONE, GAVE_UP, INTERRUPTED, TIME_BUDGET, ExperimentSpec
+from experiments.disk.experiments import Experiment
+from experiments.disk.spec import ALL_DONE, GAVE_UP, INTERRUPTED, TIME_BUDGET, ExperimentSpec
 from experiments.run.stopping import SIGNALLED
 from trainables.versions import OtherSourcesError
 

@@ -5,11 +5,11 @@ from typing import Any
 
 from experiments.ask.budget import Budget
 from experiments.ask.flags import RunFlags
+from experiments.disk import mirror
+from experiments.disk.fork_history import past_of
+from experiments.disk.restored import RestoredTrial, restore
+from experiments.disk.spec import ExperimentSpec, ForkOf, Start
 from experiments.plan.learners import Learner
-from experiments.read.fork_history import past_of
-from experiments.read.restored import RestoredTrial, restore
-from experiments.record import mirror
-from experiments.record.spec import ExperimentSpec, ForkOf, Start
 from trainables.checks import ConfigError
 from trainables.config import Config
 from trainables.saved import Checkpoint

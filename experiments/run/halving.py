@@ -15,12 +15,7 @@ from typing import Any
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import TrialScheduler
 
-from experiments.plan.capacity import trials_in_time, trials_of_round
-from experiments.plan.learners import Learner
-from experiments.plan.trial_names import in_words
-from experiments.read.restored import RestoredTrial
-from experiments.read.states import State
-from experiments.record.decisions import (
+from experiments.disk.decisions import (
     Spread,
     decide,
     dropped,
@@ -30,7 +25,12 @@ from experiments.record.decisions import (
     with_diverged,
     write_decisions,
 )
-from experiments.record.spec import ExperimentSpec
+from experiments.disk.restored import RestoredTrial
+from experiments.disk.spec import ExperimentSpec
+from experiments.disk.states import State
+from experiments.plan.capacity import trials_in_time, trials_of_round
+from experiments.plan.learners import Learner
+from experiments.plan.trial_names import in_words
 from experiments.run.lending import Lending
 from experiments.run.ray_session import cluster_resources
 from experiments.run.rounds import Rounds, playing

@@ -7,9 +7,9 @@ from typing import Any
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import ASHAScheduler, FIFOScheduler
 
+from experiments.disk.restored import RestoredTrial
+from experiments.disk.spec import ExperimentSpec
 from experiments.plan.learners import Learner
-from experiments.read.restored import RestoredTrial
-from experiments.record.spec import ExperimentSpec
 from experiments.run.tune_trials import trial_number
 
 

@@ -5,22 +5,22 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from experiments.analysis.luck import SUFFIX
+from experiments.analysis.next_command import next_command, next_step
 from experiments.ask.command_line import installed
 from experiments.ask.flags import RunFlags
 from experiments.ask.schedulers import SCHEDULERS
+from experiments.disk.experiments import Experiment, read_experiment
+from experiments.disk.folders import RECORD, display
+from experiments.disk.lock import exclusive
+from experiments.disk.mirror import Remote
+from experiments.disk.provenance import changes_since, say_if_changed
+from experiments.disk.restored import RestoredTrial, describe, plays_on, restore
+from experiments.disk.spec import ExperimentSpec, create
+from experiments.disk.trial_checkpoints import copy_checkpoint
 from experiments.plan.draws import require_fits
 from experiments.plan.learners import Learner
 from experiments.plan.trial_names import number_of, trial_name
-from experiments.read.experiments import Experiment, read_experiment
-from experiments.read.luck import SUFFIX
-from experiments.read.next_command import next_command, next_step
-from experiments.read.restored import RestoredTrial, describe, plays_on, restore
-from experiments.read.trial_checkpoints import copy_checkpoint
-from experiments.record.folders import RECORD, display
-from experiments.record.lock import exclusive
-from experiments.record.mirror import Remote
-from experiments.record.provenance import changes_since, say_if_changed
-from experiments.record.spec import ExperimentSpec, create
 from experiments.run.after_sweep import (
     confirmation_began,
     confirmation_due,

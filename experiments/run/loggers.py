@@ -14,9 +14,9 @@ from tensorboardX import SummaryWriter
 from tensorboardX.proto.summary_pb2 import Summary
 from tensorboardX.summary import hparams
 
+from experiments.disk.folders import PARAMS, RESULTS
+from experiments.disk.rows import read_rows
 from experiments.plan.identity import SPEED_ONLY
-from experiments.read.rows import read_rows
-from experiments.record.folders import PARAMS, RESULTS
 from experiments.run.tune_trials import trial_folder
 from experiments.show.pictures import Picture, pictures_of
 from trainables.files import replace_text

@@ -4,11 +4,11 @@ import json
 import math
 
 from experiments.ask.budget import duration
+from experiments.disk.spec import Confirm
 from experiments.plan.capacity import FIRST_STEPS, trials_of_round
 from experiments.plan.identity import is_baseline
 from experiments.plan.resources import fewer_cores
 from experiments.plan.trial_names import BASELINE, in_words, short
-from experiments.record.spec import Confirm
 from experiments.run.draft import Draft
 from experiments.show.text import Rows, print_table, say
 from trainables.config import Config

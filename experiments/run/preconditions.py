@@ -5,11 +5,11 @@ import shutil
 from collections.abc import Callable
 from typing import Any
 
+from experiments.analysis.luck import SUFFIX
 from experiments.ask.flags import RunFlags
+from experiments.disk import mirror
 from experiments.plan.own_files import imported
 from experiments.plan.resources import ClusterResources, local_cpus
-from experiments.read.luck import SUFFIX
-from experiments.record import mirror
 from trainables.checks import ConfigError
 
 RESERVE_BYTES = 200 * 2**20

@@ -18,11 +18,11 @@ from rich.segment import ControlType, Segment
 from rich.table import Table
 
 from experiments.ask.budget import duration
+from experiments.disk.decisions import Ranked, ranking
+from experiments.disk.spec import ExperimentSpec
+from experiments.disk.states import State
 from experiments.plan.capacity import trials_of_round
 from experiments.plan.trial_names import in_words
-from experiments.read.states import State
-from experiments.record.decisions import Ranked, ranking
-from experiments.record.spec import ExperimentSpec
 from experiments.run.tune_trials import state_now, trial_number
 from trainables.metrics import METRIC, score_of
 from trainables.texts import counted

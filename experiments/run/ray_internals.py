@@ -17,7 +17,7 @@ from ray.job_config import JobConfig
 from ray.tune import Callback, Checkpoint
 from ray.tune.experiment import Trial
 
-from experiments.read.rows import lines
+from experiments.disk.rows import lines
 from trainables.checks import ConfigError
 from trainables.versions import OtherSourcesError
 

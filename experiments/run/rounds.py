@@ -9,10 +9,10 @@ from ray.tune.experiment import Trial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
 from experiments.ask.schedulers import SCHEDULERS
+from experiments.disk.mirror import Remote
+from experiments.disk.restored import RestoredTrial
+from experiments.disk.spec import ExperimentSpec
 from experiments.plan.learners import Learner
-from experiments.read.restored import RestoredTrial
-from experiments.record.mirror import Remote
-from experiments.record.spec import ExperimentSpec
 from experiments.run.ray_internals import takes_over
 from experiments.run.tune_trials import trial_number
 

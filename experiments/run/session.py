@@ -10,10 +10,10 @@ from typing import Self
 
 from ray import tune
 
+from experiments.analysis.next_command import resume_command
 from experiments.ask.flags import RunFlags
+from experiments.disk.spec import ExperimentSpec
 from experiments.plan.learners import Learner
-from experiments.read.next_command import resume_command
-from experiments.record.spec import ExperimentSpec
 from experiments.run.stopping import StopSignals
 
 

@@ -10,6 +10,7 @@ from experiments.ask.command_line import clean_exit, parse
 from experiments.ask.flags import RunFlags
 from experiments.ask.modes import require_counted
 from experiments.ask.sweep_flags import SweepFlags
+from experiments.disk.spec import Confirm, members
 from experiments.plan.draws import (
     baseline_of,
     draw,
@@ -24,7 +25,6 @@ from experiments.plan.identity import is_baseline
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import Space, space_of
-from experiments.record.spec import Confirm, members
 from experiments.run.continuation import Continuation, begun, continuation
 from experiments.run.draft import Draft, require_possible
 from experiments.run.forks import changed, forked, of_some

@@ -9,9 +9,9 @@ from ray.tune.experiment import Trial
 from ray.tune.search import BasicVariantGenerator
 
 from experiments.ask.budget import Budget
+from experiments.disk.restored import RestoredTrial
+from experiments.disk.states import Facts, State, state_of
 from experiments.plan.trial_names import trial_name
-from experiments.read.restored import RestoredTrial
-from experiments.read.states import Facts, State, state_of
 from experiments.run.ray_internals import give_back
 from trainables.metrics import METRIC
 

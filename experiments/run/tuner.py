@@ -10,11 +10,11 @@ from ray import tune
 
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.ask.storage import locate
+from experiments.disk.experiments import Experiment, read_experiment
+from experiments.disk.folders import TUNE_STATES
+from experiments.disk.mirror import Remote
+from experiments.disk.restored import RestoredTrial, restore
 from experiments.plan.trial_names import number_of
-from experiments.read.experiments import Experiment, read_experiment
-from experiments.read.restored import RestoredTrial, restore
-from experiments.record.folders import TUNE_STATES
-from experiments.record.mirror import Remote
 from experiments.run.callbacks import DiskGuard, Flush, Uploads
 from experiments.run.ends import End, end_of_error, end_of_trials, unsent
 from experiments.run.loggers import JsonLogger, TensorBoard

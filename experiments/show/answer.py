@@ -3,15 +3,15 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from experiments.analysis.configurations import Configuration, labelled
+from experiments.analysis.luck import confirmations, verdict
+from experiments.analysis.next_command import next_command
+from experiments.analysis.statistics import mean_interval
 from experiments.ask.budget import duration
-from experiments.read.configurations import Configuration, labelled
-from experiments.read.experiments import Experiment
-from experiments.read.luck import confirmations, verdict
-from experiments.read.next_command import next_command
-from experiments.read.standings import by_latest
-from experiments.read.statistics import mean_interval
-from experiments.read.trial import Trial
-from experiments.record.folders import WINNER_FILM
+from experiments.disk.experiments import Experiment
+from experiments.disk.folders import WINNER_FILM
+from experiments.disk.standings import by_latest
+from experiments.disk.trial import Trial
 from experiments.show.page import Page
 from experiments.show.summary import how_it_plays, play_command, time_is_up, whose_policy, winner_lines
 from experiments.show.text import code, number, to_markdown

@@ -7,12 +7,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from experiments.analysis.comparison import Comparison, Pair, Side
+from experiments.analysis.configurations import varied
+from experiments.analysis.statistics import MAX_SEEDS, POWER, Estimate, mean_interval
+from experiments.disk.experiments import Experiment
 from experiments.plan.identity import SPEED_ONLY
 from experiments.plan.trial_names import short
-from experiments.read.comparison import Comparison, Pair, Side
-from experiments.read.configurations import varied
-from experiments.read.experiments import Experiment
-from experiments.read.statistics import MAX_SEEDS, POWER, Estimate, mean_interval
 from experiments.show.figures import (
     COLOURS,
     GRID_POINTS,

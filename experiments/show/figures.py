@@ -15,9 +15,9 @@ from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator, MultipleLocator
 
-from experiments.read.configurations import Configuration
-from experiments.read.statistics import mean_interval
-from experiments.read.trial import Trial
+from experiments.analysis.configurations import Configuration
+from experiments.analysis.statistics import mean_interval
+from experiments.disk.trial import Trial
 from experiments.show.tables import Speed
 from trainables.metrics import METRIC
 from trainables.sampling.console import agent_step

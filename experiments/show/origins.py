@@ -3,9 +3,9 @@
 import json
 from collections.abc import Iterator, Sequence
 
-from experiments.read.experiments import Experiment
-from experiments.read.next_command import confirm_command, first_command
-from experiments.record.folders import display
+from experiments.analysis.next_command import confirm_command, first_command
+from experiments.disk.experiments import Experiment
+from experiments.disk.folders import display
 from experiments.show.page import Page
 from experiments.show.summary import environment
 from experiments.show.text import block, code

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rich import filesize
 
-from experiments.record.folders import display
+from experiments.disk.folders import display
 from experiments.show.text import line
 from trainables.checkpoints import STATE
 from trainables.checks import ConfigError

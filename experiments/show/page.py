@@ -11,7 +11,7 @@ import markdown
 from matplotlib.figure import Figure
 from rich import filesize
 
-from experiments.record.folders import display, inside
+from experiments.disk.folders import display, inside
 from experiments.show.text import line
 from trainables.checks import ConfigError
 from trainables.files import replace_text, replacing

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
+from experiments.analysis.comparison import Side, arrivals, side
+from experiments.analysis.configurations import Configuration, by_configuration, labelled, varied
+from experiments.analysis.luck import confirmations
+from experiments.analysis.windows import window_size
+from experiments.disk.experiments import Experiment
+from experiments.disk.trial import Trial
 from experiments.plan.identity import SPEED_ONLY
 from experiments.plan.trial_names import SHORT
-from experiments.read.comparison import Side, arrivals, side
-from experiments.read.configurations import Configuration, by_configuration, labelled, varied
-from experiments.read.experiments import Experiment
-from experiments.read.luck import confirmations
-from experiments.read.trial import Trial
-from experiments.read.windows import window_size
 from experiments.show import tables
 from experiments.show.answer import add_answer
 from experiments.show.figures import diagnostics_figures, learning_curves, speed_figure, styled
@@ -75,9 +75,8 @@ def _trials(page: Page, trials: Sequence[Trial], several: bool) -> None:
     page.add(to_markdown(rows if several else without(rows, "experiment")))
     page.add(
         "A score is the mean return of the games that ended in the last 100,000 agent steps (at least 10 games, at most"
-        " 100), with sampled actions: *best* is the highest, *last* the latest."
-        " *Area* is the area under the learning curve over agent steps, divided by its length: high for a trial that"
-        " learns early. A fork's steps and time go on from its origin's; its area is of its own rows."
+        " 100), with sampled actions: *best* is the highest, *last* the latest. A fork's steps and time go on from its"
+        " origin's."
     )
 
 

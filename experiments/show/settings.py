@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from experiments.disk.experiments import Experiment
+from experiments.disk.trial import Trial
 from experiments.plan.trial_names import short
-from experiments.read.experiments import Experiment
-from experiments.read.trial import Trial
 from experiments.show.figures import COLOURS, INK, RETURN, WIDTH, new_figure
 
 

@@ -5,20 +5,20 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from experiments.analysis.configurations import best_configurations, varied
+from experiments.analysis.luck import Lead, lead, lead_over_baseline
+from experiments.analysis.next_command import confirm_command, plan_command, watch_command
+from experiments.analysis.statistics import mean_interval
 from experiments.ask.command_line import installed, neighbour
+from experiments.disk import saved_policies
+from experiments.disk.decisions import RULE, Decision
+from experiments.disk.experiments import Experiment
+from experiments.disk.folders import WINNER_FILM, display
+from experiments.disk.standings import by_latest
+from experiments.disk.states import ExperimentState
+from experiments.disk.trial import Trial
 from experiments.plan.identity import SPEED_ONLY
 from experiments.plan.trial_names import in_words, short
-from experiments.read import saved_policies
-from experiments.read.configurations import best_configurations, varied
-from experiments.read.experiments import Experiment
-from experiments.read.luck import Lead, lead, lead_over_baseline
-from experiments.read.next_command import confirm_command, plan_command, watch_command
-from experiments.read.standings import by_latest
-from experiments.read.states import ExperimentState
-from experiments.read.statistics import mean_interval
-from experiments.read.trial import Trial
-from experiments.record.decisions import RULE, Decision
-from experiments.record.folders import WINNER_FILM, display
 from experiments.show.tables import configuration_table, named, rung_table, span, trial_table, unit
 from experiments.show.text import line, number, print_table, say, without
 from trainables.metrics import METRIC
@@ -244,7 +244,7 @@ def _luck(found: Lead) -> str:
 def summarise(experiment: Experiment) -> None:
     """Print the table of trials, the best one, and the commands that look at them."""
     less = ("iterations",) if experiment.spec.timesteps else ()
-    print_table(without(trial_table(experiment.trials), "experiment", *less, "steps/s", "best", "area"))
+    print_table(without(trial_table(experiment.trials), "experiment", *less, "steps/s", "best"))
     line()
     if ended := time_is_up(experiment):
         say(ended)

@@ -12,17 +12,17 @@ from typing import NamedTuple
 import numpy as np
 from rich import filesize
 
+from experiments.analysis.configurations import Configuration, varied
+from experiments.analysis.luck import Confirmation, state_with_confirmation
+from experiments.analysis.statistics import mean_interval
+from experiments.analysis.windows import Arrivals
 from experiments.ask.budget import duration
+from experiments.disk.decisions import RULE, Decision, ranking, went_on
+from experiments.disk.experiments import Experiment
+from experiments.disk.folders import RECORD
+from experiments.disk.standings import by_latest, together
+from experiments.disk.trial import Trial
 from experiments.plan.trial_names import BASELINE, in_words
-from experiments.read.configurations import Configuration, varied
-from experiments.read.experiments import Experiment
-from experiments.read.luck import Confirmation, state_with_confirmation
-from experiments.read.standings import by_latest, together
-from experiments.read.statistics import mean_interval
-from experiments.read.trial import Trial
-from experiments.read.windows import Arrivals
-from experiments.record.decisions import RULE, Decision, ranking, went_on
-from experiments.record.folders import RECORD
 from experiments.show.text import Rows, number, without
 
 MAX_NAMED = 6
@@ -55,7 +55,6 @@ def _trial_row(trial: Trial) -> dict[str, str]:
         "steps/s": number(trial.speed, 0),
         "best": number(trial.best),
         "last": number(trial.last),
-        "area": number(trial.area) + (f" (from {trial.began:,})" if trial.began else ""),
     }
 
 

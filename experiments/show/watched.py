@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.read import saved_policies
-from experiments.record.folders import display
+from experiments.disk import saved_policies
+from experiments.disk.folders import display
 from experiments.show.outputs import write_out
 from experiments.show.pictures import side_by_side
 from experiments.show.summary import environment

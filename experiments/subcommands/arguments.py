@@ -6,10 +6,10 @@ from typing import Annotated
 
 import tyro
 
+from experiments.disk import saved_policies
+from experiments.disk.experiments import Experiment, read_experiment
+from experiments.disk.spec import find
 from experiments.plan.learners import learner_typed
-from experiments.read import saved_policies
-from experiments.read.experiments import Experiment, read_experiment
-from experiments.record.spec import find
 from trainables.saved import Checkpoints
 
 

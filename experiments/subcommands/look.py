@@ -9,13 +9,13 @@ from typing import Annotated
 import tyro
 from rich import filesize
 
+from experiments.analysis.comparison import compare
+from experiments.analysis.frame import Frames
+from experiments.analysis.next_command import RESUME, best_command, next_command, next_step, watch_command
 from experiments.ask.flags import shown
-from experiments.read import saved_policies
-from experiments.read.comparison import compare
-from experiments.read.experiments import read_all, read_group
-from experiments.read.frame import Frames
-from experiments.read.next_command import RESUME, best_command, next_command, next_step, watch_command
-from experiments.read.states import fell
+from experiments.disk import saved_policies
+from experiments.disk.experiments import read_all, read_group
+from experiments.disk.states import fell
 from experiments.show.outputs import Format, put
 from experiments.show.tables import age, experiment_table
 from experiments.show.text import line, print_table

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import tyro
 
+from experiments.analysis.contradictions import unchecked
+from experiments.disk.experiments import Experiment
+from experiments.disk.folders import display
+from experiments.disk.trial import Trial
 from experiments.plan.resources import local_cpus
 from experiments.plan.trial_names import number_of
-from experiments.read.contradictions import unchecked
-from experiments.read.experiments import Experiment
-from experiments.read.trial import Trial
-from experiments.record.folders import display
 from experiments.show.outputs import require_film, write_out
 from experiments.show.text import line
 from experiments.subcommands.arguments import One

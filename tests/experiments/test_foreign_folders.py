@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 import ray
 
-from experiments.read.trial_checkpoints import copy_checkpoint
-from experiments.record.folders import RECORD
+from experiments.disk.folders import RECORD
+from experiments.disk.trial_checkpoints import copy_checkpoint
 from experiments.show.outputs import require_film
 from tests.helpers.foreign_experiments import DEEP, common_folder, damage, make_sound, unprivileged, watched
 from tests.helpers.made import FUZZ_MINUTES, generators

@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 
+from experiments.disk.spec import ExperimentSpec
 from experiments.plan.learners import learner_typed
-from experiments.record.spec import ExperimentSpec
 from tests.helpers.programs import ROOT, TRAIN, begin, blocks, call, refused, run, write_a2c
 from tests.helpers.small_experiments import newest_arrays
 from tests.helpers.trials import assert_same, wait_until

@@ -7,10 +7,10 @@ import shlex
 import pytest
 
 from experiments import train
+from experiments.analysis.next_command import plan_command, train_command
 from experiments.ask.command_line import parse
+from experiments.disk.spec import ExperimentSpec
 from experiments.plan.learners import PG, TRPO
-from experiments.read.next_command import plan_command, train_command
-from experiments.record.spec import ExperimentSpec
 from experiments.run import sweep_program
 from tests.helpers.programs import call, done
 from tests.helpers.small_experiments import rows, trial_folders

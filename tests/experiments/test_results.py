@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from experiments import train
+from experiments.disk.experiments import read_experiment
+from experiments.disk.lock import exclusive
+from experiments.disk.spec import ExperimentSpec
 from experiments.plan.learners import LEARNERS
-from experiments.read.experiments import read_experiment
-from experiments.record.lock import exclusive
-from experiments.record.spec import ExperimentSpec
 from experiments.show.summary import summarise
 from tests.helpers.programs import refused
 from tests.helpers.written_experiments import forked_from, write_experiment

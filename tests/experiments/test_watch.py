@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from experiments.read import saved_policies
+from experiments.disk import saved_policies
 from experiments.show.watched import score_text
 from tests.helpers.programs import call, refused
 from tests.helpers.trials import CARTPOLE, arrays_of

@@ -13,10 +13,10 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.plugins.hparams import plugin_data_pb2
 
 from experiments.ask.flags import RunFlags
-from experiments.read.restored import restore
-from experiments.record.decisions import read_decisions
-from experiments.record.folders import RECORD
-from experiments.record.spec import ExperimentSpec
+from experiments.disk.decisions import read_decisions
+from experiments.disk.folders import RECORD
+from experiments.disk.restored import restore
+from experiments.disk.spec import ExperimentSpec
 from experiments.run.draft import Draft
 from experiments.run.session import Session
 from experiments.run.tuner import make_tuner

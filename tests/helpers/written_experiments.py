@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 
+from experiments.disk.spec import ExperimentSpec, ForkOf, create
 from experiments.plan.learners import LEARNERS
-from experiments.record.spec import ExperimentSpec, ForkOf, create
 from trainables.checkpoints import State, load, save
 from trainables.metrics import EpisodeStats
 

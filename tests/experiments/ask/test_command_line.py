@@ -10,8 +10,8 @@ import pytest
 from experiments import results, sweep, sweep_pong, train, watch
 from experiments.ask.command_line import COMMANDS, clean_exit
 from experiments.ask.flags import RunFlags
+from experiments.disk.spec import ExperimentSpec, create
 from experiments.plan.learners import PG, Learner
-from experiments.record.spec import ExperimentSpec, create
 from experiments.run import sweep_program
 from tests.helpers.programs import ROOT, command
 

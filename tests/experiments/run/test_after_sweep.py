@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from experiments.ask.flags import RunFlags
+from experiments.disk.decisions import Decision, WinnerGames, read_winner, write_decisions, write_winner
+from experiments.disk.experiments import read_experiment
+from experiments.disk.spec import ExperimentSpec
 from experiments.plan.draws import trial_seeds
 from experiments.plan.learners import PG
-from experiments.read.experiments import read_experiment
-from experiments.record.decisions import Decision, WinnerGames, read_winner, write_decisions, write_winner
-from experiments.record.spec import ExperimentSpec
 from experiments.run import after_sweep
 from experiments.run.after_sweep import confirmation_flags, fresh_seeds, play_winner
 from tests.helpers.programs import ROOT, SWEEPS, begin, call, run

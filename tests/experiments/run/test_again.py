@@ -7,10 +7,10 @@ import shutil
 import numpy as np
 import pytest
 
+from experiments.analysis.recorded import Stretch, recorded
 from experiments.ask.budget import Budget
+from experiments.disk.experiments import read_experiment
 from experiments.plan.learners import PG, TRPO
-from experiments.read.experiments import read_experiment
-from experiments.read.recorded import Stretch, recorded
 from experiments.run import lifecycle
 from experiments.run.again import WantedGame, draw, replay, verify
 from experiments.run.continuation import continuation

@@ -8,8 +8,8 @@ from ray.train._internal.session import _TrainingResult
 from ray.tune import Checkpoint
 
 from experiments.ask.budget import Budget
+from experiments.disk.spec import Confirm, ExperimentSpec
 from experiments.plan.learners import PG, TRPO
-from experiments.record.spec import Confirm, ExperimentSpec
 from experiments.run import lifecycle
 from experiments.run.continuation import continuation
 from experiments.run.draft import Draft, require_possible

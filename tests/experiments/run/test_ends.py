@@ -5,9 +5,9 @@ import signal
 import pytest
 
 from experiments.ask.flags import RunFlags
+from experiments.disk.experiments import read_experiment
+from experiments.disk.spec import ExperimentSpec
 from experiments.plan.learners import PG
-from experiments.read.experiments import read_experiment
-from experiments.record.spec import ExperimentSpec
 from experiments.run import ends, lifecycle, tuner
 from experiments.run.ends import End, exit_status, unsent
 from experiments.run.session import Session

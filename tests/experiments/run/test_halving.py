@@ -10,12 +10,12 @@ import signal
 import pytest
 from ray import tune
 
+from experiments.analysis.contradictions import contradictions
 from experiments.ask.budget import Budget
+from experiments.disk.decisions import RULE, read_decisions, spread
+from experiments.disk.experiments import read_experiment
+from experiments.disk.spec import ExperimentSpec
 from experiments.plan.learners import PG, TRPO
-from experiments.read.contradictions import contradictions
-from experiments.read.experiments import read_experiment
-from experiments.record.decisions import RULE, read_decisions, spread
-from experiments.record.spec import ExperimentSpec
 from experiments.run import lifecycle
 from experiments.run.continuation import continuation
 from experiments.run.session import Session

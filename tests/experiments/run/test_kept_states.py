@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from experiments.disk.decisions import Decision, write_decisions
+from experiments.disk.experiments import read_experiment
+from experiments.disk.restored import plays_on, restore
+from experiments.disk.spec import ExperimentSpec
 from experiments.plan.learners import TRPO
-from experiments.read.experiments import read_experiment
-from experiments.read.restored import plays_on, restore
-from experiments.record.decisions import Decision, write_decisions
-from experiments.record.spec import ExperimentSpec
 from experiments.run.tune_trials import state_now
 from tests.helpers.small_experiments import InterruptAt, fit, trial_folders
 from tests.helpers.trials import CARTPOLE

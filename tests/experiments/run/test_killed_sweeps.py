@@ -7,7 +7,7 @@ import uuid
 import numpy as np
 import pytest
 
-from experiments.record.decisions import read_decisions
+from experiments.disk.decisions import read_decisions
 from tests.helpers.programs import SWEEPS, begin, marked, run
 from tests.helpers.small_experiments import iterations, newest_arrays, rows, trial_folders
 from tests.helpers.trials import assert_same, wait_until

@@ -11,14 +11,14 @@ import pytest
 
 from experiments.ask.budget import Budget
 from experiments.ask.flags import RunFlags
+from experiments.disk.experiments import read_experiment
+from experiments.disk.folders import RECORD, TUNE_STATES
+from experiments.disk.lock import exclusive
+from experiments.disk.mirror import Remote
+from experiments.disk.restored import describe, plays_on, restore
+from experiments.disk.spec import ExperimentSpec, Limits
 from experiments.plan.learners import PG, TRPO
 from experiments.plan.resources import ClusterResources
-from experiments.read.experiments import read_experiment
-from experiments.read.restored import describe, plays_on, restore
-from experiments.record.folders import RECORD, TUNE_STATES
-from experiments.record.lock import exclusive
-from experiments.record.mirror import Remote
-from experiments.record.spec import ExperimentSpec, Limits
 from experiments.run import lifecycle, session, tuner
 from experiments.run.continuation import continuation
 from experiments.run.forks import changed, forked

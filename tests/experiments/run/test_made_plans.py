@@ -8,12 +8,12 @@ import shlex
 
 import pytest
 
+from experiments.analysis.next_command import plan_command
 from experiments.ask.command_line import parse
 from experiments.plan.capacity import Capacity, rungs
 from experiments.plan.identity import decisive
 from experiments.plan.learners import PG
 from experiments.plan.resources import ClusterResources
-from experiments.read.next_command import plan_command
 from experiments.run import sweep_program
 from tests.helpers.made import FUZZ_MINUTES, generators
 from tests.helpers.small_experiments import trial_folders

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from experiments.analysis.configurations import by_configuration
+from experiments.analysis.next_command import next_command, next_step
+from experiments.disk.decisions import Decision, write_decisions
+from experiments.disk.experiments import read_experiment
+from experiments.disk.lock import exclusive
 from experiments.plan.resources import ClusterResources
-from experiments.read.configurations import by_configuration
-from experiments.read.experiments import read_experiment
-from experiments.read.next_command import next_command, next_step
-from experiments.record.decisions import Decision, write_decisions
-from experiments.record.lock import exclusive
 from experiments.run import lifecycle
 from experiments.show.answer import add_answer
 from experiments.show.page import Page

@@ -7,8 +7,8 @@ from ray import tune
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
 from experiments.ask.schedulers import SCHEDULERS, Scheduler
+from experiments.disk.restored import restore
 from experiments.plan.learners import TRPO
-from experiments.read.restored import restore
 from experiments.run import sweep_program
 from experiments.run.session import Session
 from experiments.run.tune_trials import trial_number

@@ -6,12 +6,12 @@ import subprocess
 import pytest
 
 from experiments.ask.flags import RunFlags
+from experiments.disk.decisions import read_decisions
+from experiments.disk.experiments import read_experiment
+from experiments.disk.folders import checkpoint_folders
+from experiments.disk.spec import Confirm, ExperimentSpec
 from experiments.plan.draws import trial_seeds
 from experiments.plan.learners import PG
-from experiments.read.experiments import read_experiment
-from experiments.record.decisions import read_decisions
-from experiments.record.folders import checkpoint_folders
-from experiments.record.spec import Confirm, ExperimentSpec
 from experiments.run.after_sweep import fresh_seeds
 from experiments.run.again import verify
 from tests.helpers.programs import SWEEPS, call, command, done

@@ -9,7 +9,7 @@ import threading
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from experiments.record.spec import INTERRUPTED, ExperimentSpec
+from experiments.disk.spec import INTERRUPTED, ExperimentSpec
 from experiments.run.stopping import SIGNALS, StopSignals
 from tests.helpers.programs import ROOT, SWEEPS, TRAIN, begin, listening
 from tests.helpers.small_experiments import assert_tensorboard_shows, iterations, last_arrays, trial_folders

@@ -5,9 +5,9 @@ import signal
 
 import pytest
 
+from experiments.disk.experiments import read_experiment
+from experiments.disk.restored import describe, restore
 from experiments.plan.learners import TRPO
-from experiments.read.experiments import read_experiment
-from experiments.read.restored import describe, restore
 from experiments.run.session import Session
 from experiments.run.stopping import Stop, StopSignals
 from experiments.run.tuner import fit_once, make_tuner

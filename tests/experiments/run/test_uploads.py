@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from experiments.ask.budget import Budget
+from experiments.disk import mirror
+from experiments.disk.mirror import Remote
+from experiments.disk.saved_policies import find
 from experiments.plan.learners import TRPO
-from experiments.read.saved_policies import find
-from experiments.record import mirror
-from experiments.record.mirror import Remote
 from experiments.run import lifecycle
 from experiments.run.callbacks import Uploads
 from experiments.run.continuation import continuation

@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from experiments.read.comparison import compare
-from experiments.read.experiments import read_experiment
+from experiments.analysis.comparison import compare
+from experiments.disk.experiments import read_experiment
 from experiments.show.comparison_page import comparison_page, curves_figure, verdict
 from tests.helpers.written_experiments import table, write_experiment
 

@@ -7,9 +7,9 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from experiments.read.configurations import by_configuration
-from experiments.read.experiments import read_experiment
-from experiments.record.decisions import Decision, write_decisions
+from experiments.analysis.configurations import by_configuration
+from experiments.disk.decisions import Decision, write_decisions
+from experiments.disk.experiments import read_experiment
 from experiments.show.figures import draw_band, learning_curves, mean_curve
 from tests.helpers.trials import CARTPOLE
 from tests.helpers.written_experiments import write_experiment

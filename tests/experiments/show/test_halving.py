@@ -5,10 +5,10 @@ import shutil
 
 import pytest
 
-from experiments.read.configurations import best_configurations
-from experiments.read.experiments import read_experiment
-from experiments.record.decisions import Decision, WinnerGames, read_winner, spread, write_decisions, write_winner
-from experiments.record.spec import ExperimentSpec
+from experiments.analysis.configurations import best_configurations
+from experiments.disk.decisions import Decision, WinnerGames, read_winner, spread, write_decisions, write_winner
+from experiments.disk.experiments import read_experiment
+from experiments.disk.spec import ExperimentSpec
 from experiments.show.page import Page, publish
 from experiments.show.report import report
 from experiments.show.summary import summarise, winner_lines

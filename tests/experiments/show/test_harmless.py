@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import experiments
-from experiments.record.folders import RECORD
+from experiments.disk.folders import RECORD
 from experiments.show.page import to_html
 from experiments.show.text import block, code
 from tests.helpers.trials import edited_state

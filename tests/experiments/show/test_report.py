@@ -7,10 +7,10 @@ import statistics
 import matplotlib as mpl
 import pytest
 
-from experiments.read.experiments import read_experiment
-from experiments.record.decisions import Decision, WinnerGames, write_decisions, write_winner
-from experiments.record.folders import display
-from experiments.record.spec import ExperimentSpec
+from experiments.disk.decisions import Decision, WinnerGames, write_decisions, write_winner
+from experiments.disk.experiments import read_experiment
+from experiments.disk.folders import display
+from experiments.disk.spec import ExperimentSpec
 from experiments.show.report import report
 from tests.helpers.programs import ROOT
 from tests.helpers.written_experiments import row, table, write_checkpoint, write_experiment
@@ -31,12 +31,8 @@ def test_the_report_says_what_the_result_files_say(store, run_results, tmp_path)
                 rows[json.loads(line)["training_iteration"]] = json.loads(line)
         returns = [rows[i]["episode_score"] for i in sorted(rows)]
         steps = [rows[i]["timesteps_total"] for i in sorted(rows)]
-        area = sum((steps[i + 1] - steps[i]) * (returns[i + 1] + returns[i]) / 2 for i in range(len(steps) - 1)) / max(
-            1, steps[-1] - steps[0]
-        )
         assert float(shown["best"]) == pytest.approx(max(returns), abs=0.051)
         assert float(shown["last"]) == pytest.approx(returns[-1], abs=0.051)
-        assert float(shown["area"]) == pytest.approx(area if len(steps) > 1 else returns[0], abs=0.051)
         assert int(shown["steps"]) == steps[-1]
         assert int(shown["iterations"]) == max(rows)
     groups = {}
@@ -71,13 +67,13 @@ def test_environments_are_drawn_apart_and_it_says_what_a_step_is_in_each(tmp_pat
     assert "`env_id`" not in page.text.partition("## Effect of each setting")[2].partition("## Config")[0]
 
 
-def test_what_a_forks_origin_had_is_no_part_of_its_cost_and_its_area_says_where_it_begins(tmp_path):
+def test_what_a_forks_origin_had_is_no_part_of_its_cost(tmp_path):
     path = next(write_experiment(tmp_path, "fork", "pg", [({}, [-9.0, -8.0, -6.0], None)]).glob("0*")) / "result.json"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
     markdown = report([read_experiment(tmp_path / "fork")]).text
     (summary,), (trial,) = table(markdown, "score"), table(markdown, "trial")
     assert (summary["training"], summary["agent steps"]) == ("4 s", "0.00 M")
-    assert (trial["steps"], trial["time"], trial["area"]) == ("3000", "6 s", "-7.0 (from 1000)")
+    assert (trial["steps"], trial["time"]) == ("3000", "6 s")
 
 
 def test_the_report_joins_seeds_and_says_how_sure_their_mean_is(store, run_results, tmp_path):

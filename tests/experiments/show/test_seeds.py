@@ -2,11 +2,11 @@
 
 import pytest
 
-from experiments.read.configurations import best_configurations
-from experiments.read.experiments import read_experiment
-from experiments.read.luck import lead
-from experiments.read.next_command import best_command
-from experiments.record.decisions import Decision, write_decisions
+from experiments.analysis.configurations import best_configurations
+from experiments.analysis.luck import lead
+from experiments.analysis.next_command import best_command
+from experiments.disk.decisions import Decision, write_decisions
+from experiments.disk.experiments import read_experiment
 from experiments.show.summary import summarise, winner_lines
 from experiments.show.tables import configuration_table, experiment_table, rung_table, trial_table
 from tests.helpers.written_experiments import write_experiment

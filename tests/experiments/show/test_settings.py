@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from experiments.read.experiments import read_experiment
-from experiments.record.decisions import Decision, write_decisions
+from experiments.disk.decisions import Decision, write_decisions
+from experiments.disk.experiments import read_experiment
 from experiments.show.report import report
 from experiments.show.settings import at_first_rung, comparable, marginal_means
 from tests.helpers.written_experiments import write_experiment

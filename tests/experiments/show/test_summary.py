@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from ray import tune
 
+from experiments.disk.decisions import Decision, write_decisions
+from experiments.disk.experiments import read_experiment
+from experiments.disk.lock import exclusive
 from experiments.plan.draws import baseline_of, draw, own_values
 from experiments.plan.learners import LEARNERS, TRPO
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import space_of
 from experiments.plan.trial_names import number_of, trial_name
-from experiments.read.experiments import read_experiment
-from experiments.record.decisions import Decision, write_decisions
-from experiments.record.lock import exclusive
 from experiments.run import lifecycle, tuner
 from experiments.show.summary import summarise
 from tests.helpers.faults import fail, faulty

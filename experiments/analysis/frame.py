@@ -1,0 +1,121 @@
+"""Experiments as pandas frames: a row a trial, a result row or a window. docs/python.md says what the columns hold."""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.analysis.windows import WINDOW_STEPS, windows
+from experiments.disk.experiments import Experiment
+from experiments.disk.trial import Trial
+from experiments.plan.identity import ConfigurationKey
+from experiments.plan.learners import IMPORTED, LEARNERS, config_class_of
+from trainables.checks import ConfigError
+from trainables.texts import printable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MAX_COLUMNS = 1000  # of a frame: more than any experiment has, unless somebody else wrote its rows
+CONFIG = "config/"  # what the names of columns of settings begin with, as in Ray Tune's own frames
+NAMES = ("experiment", "trial", "configuration", "learner")  # columns that say of which trial a row is
+
+BOOKKEEPING = {
+    *("pid", "should_checkpoint", "timestamp"),
+    *("time_since_restore", "iterations_since_restore", "timesteps_since_restore"),
+}
+"""What Ray Tune writes into a row for itself."""
+
+
+class Frames:
+    """Experiments' results. Each method makes a new frame, with a column for each setting."""
+
+    def __init__(self, *experiments: Experiment) -> None:
+        self.experiments = experiments
+
+    def trials(self) -> "pd.DataFrame":
+        """A row for each trial: how it ended and what it came to."""
+
+        def summary(experiment: Experiment, trial: Trial) -> Iterator[dict[str, Any]]:
+            git, last = experiment.spec.origin.git, trial.rows[-1] if trial.rows else {}
+            totals = ("training_iteration", "timesteps_total", "episodes_total", "time_total_s") if last else ()
+            yield {"state": trial.state, "git_revision": git and git.revision} | {
+                **{name: last.get(name) for name in totals},
+                "timesteps_before": trial.began,
+                "return_last": trial.last,
+                "return_best": trial.best,
+                "steps_per_s": trial.speed,
+            }
+
+        return self._frame(summary)
+
+    def rows(self) -> "pd.DataFrame":
+        """A row for each iteration, with all its metrics that are numbers."""
+        return self._frame(lambda _, trial: map(_numbers, trial.rows))
+
+    def windows(self, steps: int = WINDOW_STEPS) -> "pd.DataFrame":
+        """A row for each whole window of ``steps`` agent steps. Raises ConfigError for too many."""
+        columns = ("window_end", "return_mean", "games", "time_total_s")
+
+        def whole(_: Experiment, trial: Trial) -> Iterator[dict[str, Any]]:
+            for end, *values in zip(*windows(trial.rows, steps), strict=True):
+                yield dict(zip(columns, (int(end), *values), strict=True))
+
+        return self._frame(whole, columns)
+
+    def _frame(
+        self, records_of: Callable[[Experiment, Trial], Iterable[dict[str, Any]]], always: Iterable[str] = ()
+    ) -> "pd.DataFrame":
+        """A frame of all trials' records, between what names the trial and its settings.
+
+        Without any it has the columns of names, and those that there are ``always``.
+        """
+        import pandas as pd  # 0.5 s, which no program without frames should wait for
+
+        records = []
+        for experiment in self.experiments:
+            numbers: dict[ConfigurationKey, int] = {}
+            for trial in experiment.trials:
+                number = numbers.setdefault(trial.key, len(numbers))
+                named = dict(zip(NAMES, (experiment.name, printable(trial.name), number, trial.learner), strict=True))
+                settings = _settings(trial)
+                for record in records_of(experiment, trial):
+                    records.append(named | record | settings)
+        columns = {}
+        for name in _names(records, always):
+            columns[name] = _column([record.get(name) for record in records])
+        return pd.DataFrame(columns)
+
+
+def _names(records: Iterable[Mapping[str, Any]], always: Iterable[str]) -> list[str]:
+    """The names of a frame's columns, settings last. Raises ConfigError for too many."""
+    found = dict.fromkeys([*NAMES, *always])
+    for record in records:
+        found |= dict.fromkeys(record)
+    if len(found) > MAX_COLUMNS:
+        raise ConfigError(f"{len(found):,} metrics and settings: accepted are up to {MAX_COLUMNS:,}")
+    settings = [name for name in found if name.startswith(CONFIG)]
+    return [name for name in found if name not in settings] + settings
+
+
+def _settings(trial: Trial) -> dict[str, Any]:
+    """The settings that the learner has, as far as its code is imported; what else stands in a trial's file is none."""
+    known = [field.name for field in dataclasses.fields(config_class_of(trial.learner))]
+    if trial.learner not in LEARNERS | IMPORTED:
+        known = list(trial.config)
+    return {CONFIG + name: trial.config[name] for name in known if name in trial.config}
+
+
+def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if isinstance(value, int | float) and name not in BOOKKEEPING}
+
+
+def _column(values: list[Any]) -> Any:
+    """Values of one type: truth values, whole numbers and numbers (NaN where there is none) as such, others as text."""
+    kinds = {type(value) for value in values}
+    if kinds == {bool} or (kinds == {int} and all(abs(value) < 2**63 for value in values)):
+        return np.array(values)
+    if kinds <= {bool, int, float, np.float64, type(None)} and kinds != {type(None)}:
+        return np.array(values, float)
+    return [value if value is None else str(value) for value in values]

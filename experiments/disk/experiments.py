@@ -1,0 +1,168 @@
+"""Experiments as they lie on disk, running, killed or finished: only text is read, and nothing is unpickled."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from experiments.disk import folders, lock
+from experiments.disk.decisions import Decision, WinnerGames, read_decisions, read_winner
+from experiments.disk.rows import tune_statuses
+from experiments.disk.spec import ExperimentSpec, find
+from experiments.disk.standings import Standing, last_compared, standings, together
+from experiments.disk.states import ExperimentState, Records, state_of_experiment
+from experiments.disk.trial import Trial, read_trial
+from experiments.plan.learners import LEARNERS, is_learner
+from trainables.checks import ConfigError, unknown
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment's specification, its trials, and what was decided about them."""
+
+    folder: Path
+    spec: ExperimentSpec
+    trials: list[Trial]
+    running: bool  # a program holds its lock
+    decisions: Sequence[Decision] = ()  # of halving
+    played: WinnerGames | None = None  # what the winner's last games returned
+
+    @property
+    def name(self) -> str:
+        """The experiment's name, which is also its folder's."""
+        return self.folder.name
+
+    @property
+    def learner(self) -> str:
+        """The learner's name."""
+        return self.spec.learner
+
+    @property
+    def all_ended(self) -> bool:
+        """Whether all trials that were planned began, and have ended."""
+        return 0 < len(self.spec.configs) <= len(self.trials) and all(trial.has_ended for trial in self.trials)
+
+    @cached_property
+    def state(self) -> ExperimentState:
+        """What has become of it, whatever the confirmation that it promises has come to."""
+        return state_of_experiment([t.state for t in self.trials], self.all_ended, self.running, self.spec.ended)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it came to an end, that of its trials or of its time budget, so that its scores can be confirmed."""
+        return self.state.has_ended
+
+    @property
+    def can_be_confirmed(self) -> bool:
+        """Whether the confirmation that it promised can begin; from then on its scores stay as they are."""
+        return bool(self.spec.confirm) and self.has_ended and any(trial.rows for trial in self.trials)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether ``--resume`` plays its trials further; if it promised a confirmation, that goes on instead."""
+        return self.trials_to_play > 0 and not self.can_be_confirmed
+
+    @property
+    def trials_to_play(self) -> int:
+        """How many trials have more to play: those that did not begin, and those that go on."""
+        return trials_to_play(self.trials, len(self.spec.configs))
+
+    @property
+    def joined(self) -> bool:
+        """Whether several trials are seeds of one configuration."""
+        return len(together(self.trials)) < len(self.trials)
+
+    @cached_property
+    def standings(self) -> list[Standing]:
+        """Its configurations that have results, the best first, as ``disk/standings.py`` orders them."""
+        return standings(self.trials, self.spec, self.decisions)
+
+    @cached_property
+    def last_compared(self) -> list[Standing]:
+        """The standings where several configurations were last compared, the best first; empty if they never were."""
+        return last_compared(self.standings, self.trials, self.spec, self.decisions) if self.standings else []
+
+    def decision_at(self, at: int | None) -> Decision | None:
+        """What was decided at a rung; None if nothing was decided there."""
+        for decision in self.decisions:
+            if decision.at == at:
+                return decision
+        return None
+
+    @cached_property
+    def baseline(self) -> list[int]:
+        """The numbers of the trials that have the preset's own values of what is swept; empty without a baseline."""
+        return [trial.number for trial in self.trials if trial.is_baseline]
+
+    @cached_property
+    def last_beside_baseline(self) -> list[Standing]:
+        """As ``last_compared``, where the baseline was among them; empty without one, and if it never was."""
+        if not self.baseline or not self.standings:
+            return []
+        return last_compared(self.standings, self.trials, self.spec, self.decisions, self.baseline)
+
+    @property
+    def leader(self) -> Standing | None:
+        """The best configuration; None without results."""
+        return next(iter(self.standings), None)
+
+    @property
+    def leading(self) -> list[Standing]:
+        """The configurations that went on at as many rungs as the best one; all of them without halving."""
+        return [each for each in self.standings if each.rung == self.standings[0].rung]
+
+    @property
+    def best(self) -> Trial | None:
+        """The best seed of the best configuration; None without results."""
+        return self.leader.best if self.leader else None
+
+    @property
+    def winner(self) -> Trial | None:
+        """The best trial of a halved sweep, once one configuration alone is left, or all that are left have ended."""
+        decided = len(self.leading) == 1 or all(each.at is None for each in self.leading)
+        return self.best if self.decisions and decided else None
+
+
+def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
+    """Read an experiment; ``running`` says whether a program runs it, by its lock if left out.
+
+    Raises ConfigError if one of its own files is damaged, if its learner is none of ours, if a setting is impossible,
+    or if there are two folders of one trial; everything else may be half there.
+    """
+    spec = ExperimentSpec.read(folder)
+    if not is_learner(spec.learner):
+        raise ConfigError(f"{folder / folders.RECORD}: {unknown('learner', spec.learner, LEARNERS)}")
+    running = lock.is_held(folder) if running is None else running
+    statuses = tune_statuses(folder)
+    records = Records(spec, read_decisions(folder))
+    trials = []
+    for index, (key, path) in enumerate(folders.trial_folders(folder).items()):
+        number = int(key) if spec.is_ours else index
+        trials.append(read_trial(path, number, records, statuses.get(key), running))
+    return Experiment(folder, spec, trials, running, records.decisions, read_winner(folder))
+
+
+def trials_to_play(trials: Sequence[Trial], planned: int) -> int:
+    """How many trials of those ``planned`` have more to play, where these have begun."""
+    return max(0, planned - len(trials)) + sum(trial.goes_on for trial in trials)
+
+
+def read_group(storage_path: Path, names: str) -> list[Experiment]:
+    """An experiment by name or path, or several joined by commas. Raises ConfigError, listing what there is."""
+    try:
+        return [read_experiment(find(storage_path, names))]
+    except ConfigError:
+        if "," not in names:
+            raise
+    return [read_experiment(find(storage_path, name)) for name in names.split(",")]
+
+
+def read_all(storage_path: Path) -> tuple[list[Experiment], dict[str, str]]:
+    """The experiments in a storage folder, and by name what is wrong with those that cannot be understood."""
+    experiments, damaged = [], {}
+    for name in folders.existing(storage_path):
+        try:
+            experiments.append(read_experiment(find(storage_path, name)))
+        except ConfigError as error:
+            damaged[name] = str(error)
+    return experiments, damaged

@@ -1,0 +1,129 @@
+"""What an experiment's trials have done so far, read from the files that outlive any program.
+
+Tune's own state (``tuner.pkl``, ``experiment_state-*.json``) is not used: after a kill it is older than the
+checkpoints, Tune starts again without a word if it is damaged, and to read it is to unpickle it. Rows and checkpoints
+are text and arrays, and say all that is needed.
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from experiments.disk.experiments import Experiment, read_experiment, trials_to_play
+from experiments.disk.folders import DECISIONS, PARAMS, RECORD
+from experiments.disk.spec import ExperimentSpec, ForkOf
+from experiments.disk.trial import Trial
+from experiments.disk.trial_checkpoints import parameters, to_go_on_from
+from experiments.plan.learners import Learner, learner_named
+from experiments.plan.trial_names import number_of
+from trainables.checks import ConfigError
+from trainables.metrics import METRIC, WORST_RETURN
+from trainables.saved import Checkpoint, Checkpoints
+
+
+class RestoredTrial(NamedTuple):
+    """What a trial goes on from."""
+
+    trial: Trial  # as it stands by what it is to do now, and by what of its checkpoints is usable
+    checkpoints: Checkpoints  # usable are those from all of which, arrays too, it can go on
+
+    @property
+    def iteration(self) -> int:
+        """The iteration of its newest usable checkpoint, after which it goes on; 0 without one."""
+        return self.checkpoints.iteration
+
+    @property
+    def last_row(self) -> dict[str, Any]:
+        """The row after which it goes on, or of a trial that is over its last one; empty before the first."""
+        rows, newest = self.trial.rows, self.checkpoints.newest
+        if self.trial.goes_on:
+            return self.row(newest) if newest else {}
+        return rows[-1] if rows else {}
+
+    def row(self, checkpoint: Checkpoint) -> dict[str, Any]:
+        """The row that goes with a checkpoint: of its iteration, with its counters. Made of these where there is none.
+
+        A fork's first checkpoint has none.
+        """
+        counters = checkpoint.counters
+        for row in self.trial.rows:
+            if row | counters == row:
+                return row
+        return counters | {METRIC: checkpoint.score if math.isfinite(checkpoint.score) else WORST_RETURN}
+
+
+def restore(folder: Path, spec: ExperimentSpec) -> dict[str, RestoredTrial]:
+    """Every trial that has a folder, by its number. ``spec`` may give it more to do than the folder says.
+
+    Raises ConfigError if the trials' folders and ``experiment.json`` contradict each other, if a setting is impossible,
+    if a fork was cut off before all its checkpoints were there, or if the file of decisions is damaged.
+    """
+    experiment = read_experiment(folder)
+    learner = learner_named(experiment.learner)
+    _require_whole(experiment, spec, learner)
+    restored = {}
+    for trial in experiment.trials:
+        if trial.number >= len(spec.configs):
+            raise ConfigError(f"{trial.folder} belongs to no trial in {folder / RECORD}")
+        config = spec.configs[trial.number]
+        _require_same(config, trial)
+        restored[number_of(trial.number)] = _restore(trial, spec, config)
+    if spec.fork_of and sum(bool(trial.checkpoints.newest) for trial in restored.values()) < len(spec.configs):
+        raise ConfigError(f"{folder} lacks a checkpoint that it was forked from: delete it, and fork again")
+    return restored
+
+
+def _require_whole(experiment: Experiment, spec: ExperimentSpec, learner: Learner) -> None:
+    """Raise ConfigError for settings that make no network, and for decisions about other trials or rungs."""
+    for config in spec.configs:
+        try:
+            parameters(learner.name, learner.config_class.from_dict(config))
+        except ConfigError as error:
+            raise ConfigError(f"{experiment.folder / RECORD}: {error}") from None
+    decisions = experiment.decisions
+    of_others = any(len(decision.scores) != len(spec.configs) for decision in decisions)
+    if of_others or len(decisions) >= len(spec.rungs or [1]):
+        raise ConfigError(f"{experiment.folder / DECISIONS} is damaged: it does not fit {RECORD}")
+
+
+def _require_same(config: Mapping[str, Any], trial: Trial) -> None:
+    now = trial.config
+    if changed := [f"{key}={now.get(key)!r} for {value!r}" for key, value in config.items() if now.get(key) != value]:
+        raise ConfigError(
+            f"{trial.folder / PARAMS} differs from {RECORD}: {', '.join(changed)}. A trial keeps its settings; --fork"
+            " starts a new one with others"
+        )
+
+
+def _restore(trial: Trial, spec: ExperimentSpec, config: Mapping[str, Any]) -> RestoredTrial:
+    """What the trial has behind it."""
+    settings = learner_named(trial.learner).config_class.from_dict(config)
+    found = to_go_on_from(trial.folder, settings, spec.learner)
+    records, traces = trial.records._replace(spec=spec), trial.traces._replace(saved=found.iteration, running=False)
+    return RestoredTrial(dataclasses.replace(trial, records=records, traces=traces), found)
+
+
+def plays_on(restored: Mapping[str, RestoredTrial], spec: ExperimentSpec) -> bool:
+    """Whether ``--resume`` plays any trial further."""
+    return trials_to_play([old.trial for old in restored.values()], len(spec.configs)) > 0
+
+
+def describe(restored: Mapping[str, RestoredTrial], fork_of: ForkOf | None = None) -> list[str]:
+    """Where each trial goes on from, and what could not be used; a line each. A fork's rows begin after its start."""
+    lines = []
+    for key, found in restored.items():
+        name = found.trial.name
+        lines += [f"  {name}: not used: {damaged.reason}" for damaged in found.checkpoints.damaged]
+        start = fork_of.starts[int(key)].iteration if fork_of else 0
+        had = {row["training_iteration"] for row in found.trial.rows}
+        missing = sorted({*range(start + 1, found.iteration)} - had)
+        if missing:
+            lines.append(f"  {name}: result.json lacks iterations {missing[0]} to {missing[-1]}; they stay missing")
+        if found.trial.goes_on:
+            played, again = "", max(had, default=0) - found.iteration
+            if again > 0:
+                played = f" ({again} later ones had no checkpoint, and are played again)"
+            lines.append(f"  {name}: goes on after iteration {found.iteration}{played}")
+    return lines

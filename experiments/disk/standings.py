@@ -1,0 +1,149 @@
+"""Who leads, and why: the one ordered list of an experiment's configurations that all else reads.
+
+Who went on at more rungs is ahead. Among those that went on at equally many, scores decide: those of the rung where all
+were last compared, and the latest ones as soon as all have come to their end, or where no rung compared them. At a rung
+a configuration is what halving treats as one, so trials that drew the same settings by chance are apart. By latest
+results it is all trials of equal keys (``plan/identity.py``) that went equally far.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from experiments.disk.decisions import Decision, over_seeds, ranking
+from experiments.disk.spec import ExperimentSpec
+from experiments.disk.trial import Trial
+from experiments.plan.identity import ConfigurationKey
+
+
+class Standing(NamedTuple):
+    """A configuration's place, and what it owes it to."""
+
+    trials: list[Trial]  # of these seeds, those that went furthest
+    score: float  # over the seeds; minus infinity without results
+    rung: int = 0  # rungs of halving at which it was among those that go on
+    at: int | None = None  # where it was compared, in the budget's time_attr; None: each seed at its latest result
+    among: int = 1  # configurations that were compared there
+
+    @property
+    def order(self) -> tuple[int, bool, float]:
+        """By this the best standing is the greatest: where all seeds failed a configuration is behind the others."""
+        return self.rung, any(trial.rows and not trial.failed for trial in self.trials), self.score
+
+    @property
+    def judged_by(self) -> list[Trial]:
+        """The trials by which it is judged: those with results, and of these none that failed unless all did."""
+        played = [trial for trial in self.trials if trial.rows]
+        return [trial for trial in played if not trial.failed] or played
+
+    @property
+    def best(self) -> Trial:
+        """The best of its trials by the latest result; one that failed is behind the others."""
+        return max(self.trials, key=lambda trial: by_latest([trial]).order)
+
+    @property
+    def numbers(self) -> list[int]:
+        """The trials' numbers."""
+        return [trial.number for trial in self.trials]
+
+
+def by_latest(trials: Sequence[Trial]) -> Standing:
+    """The standing of one configuration's trials by their latest results."""
+    unscored = Standing([*trials], -math.inf)
+    score = over_seeds(trial.last for trial in unscored.judged_by)
+    return unscored if score is None else unscored._replace(score=score)
+
+
+def together(trials: Iterable[Trial]) -> list[list[Trial]]:
+    """Trials of one experiment or of several, those of equal keys in one experiment together."""
+    found: dict[tuple[Path, ConfigurationKey], list[Trial]] = {}
+    for trial in trials:
+        found.setdefault((trial.folder.parent, trial.key), []).append(trial)
+    return list(found.values())
+
+
+def _of(configurations: Iterable[Sequence[int]], trials: Iterable[Trial]) -> list[list[Trial]]:
+    """The trials of each of the ``configurations``, which are numbers; of each that has any among ``trials``."""
+    by_number = {trial.number: trial for trial in trials}
+    found = []
+    for numbers in configurations:
+        there = [by_number[number] for number in numbers if number in by_number]
+        if there:
+            found.append(there)
+    return found
+
+
+def standings(trials: Sequence[Trial], spec: ExperimentSpec, decisions: Sequence[Decision]) -> list[Standing]:
+    """The configurations that have results, the best first; of equal ones the first."""
+    played = [trial for trial in trials if trial.rows]
+    most = max((trial.rung for trial in played), default=0)
+    ended = all(trial.played_out for trial in played if trial.rung == most)
+    if most and not ended:
+        found = _at_rung(played, most, decisions[most - 1], spec)
+    else:
+        found = _at_the_end(played, most)
+    return sorted(found, key=lambda each: each.order, reverse=True)
+
+
+def _at_rung(played: Sequence[Trial], most: int, decision: Decision, spec: ExperimentSpec) -> list[Standing]:
+    """Those that went on at the decision, the last one of ``most``, by their scores there; others by their latest."""
+    among = len(ranking(decision.scored, spec.configurations))
+    found = []
+    for seeds in _of(spec.configurations, played):
+        standing = _furthest(seeds)
+        if standing.rung == most:
+            (ranked,) = ranking(decision.scored, [standing.numbers])  # whoever went on there has a score
+            standing = standing._replace(score=ranked.score, at=decision.at, among=among)
+        found.append(standing)
+    return found
+
+
+def _at_the_end(played: Sequence[Trial], most: int) -> list[Standing]:
+    """All by their latest results; those that went on at ``most`` rungs are compared there."""
+    found = [_furthest(seeds) for seeds in together(played)]
+    among = sum(standing.rung == most for standing in found)
+    for index, standing in enumerate(found):
+        if standing.rung == most:
+            found[index] = standing._replace(among=among)
+    return found
+
+
+def _furthest(seeds: Sequence[Trial]) -> Standing:
+    """A configuration by those of its seeds that went on at most rungs."""
+    rung = max(trial.rung for trial in seeds)
+    return by_latest([trial for trial in seeds if trial.rung == rung])._replace(rung=rung)
+
+
+def last_compared(
+    now: Sequence[Standing],
+    trials: Sequence[Trial],
+    spec: ExperimentSpec,
+    decisions: Sequence[Decision],
+    wanted: Sequence[int] = (),
+) -> list[Standing]:
+    """The standings where several configurations were last compared, the best first; empty if they never were.
+
+    That is at the end if several came there, the leader of the present standings ``now`` among them, and else at the
+    last rung with several. Whoever failed after that rung stands as it did there. Where trials are ``wanted``, one of
+    these was compared there, too.
+    """
+    came_to_the_end = [each for each in now if each.rung == now[0].rung and each.order[1]]
+    if len(came_to_the_end) > 1 and now[0].at is None and _has_any(came_to_the_end, wanted):
+        end = (spec.rungs or [0])[-1]
+        return [each._replace(at=end, among=len(came_to_the_end)) for each in came_to_the_end]
+    for decision in reversed(decisions):
+        ranked = ranking(decision.scored, spec.configurations)
+        if len(ranked) > 1:
+            found = []
+            for each in ranked:
+                (seeds,) = _of([each.trials], trials)
+                found.append(Standing(seeds, each.score, at=decision.at, among=len(ranked)))
+            if _has_any(found, wanted):
+                return found
+    return []
+
+
+def _has_any(standings: Iterable[Standing], wanted: Sequence[int]) -> bool:
+    """Whether one of the trials that are ``wanted`` is among these; True if none is."""
+    return not wanted or any({*wanted} & {*standing.numbers} for standing in standings)

@@ -1,0 +1,40 @@
+"""Two programs never write one experiment."""
+
+import errno
+import fcntl
+import threading
+
+import pytest
+
+from experiments.disk.lock import exclusive, is_held
+from trainables.checks import ConfigError
+
+
+def test_a_second_program_is_refused_while_the_first_runs_and_let_in_afterwards(tmp_path):
+    with exclusive(tmp_path):
+        assert is_held(tmp_path)
+        with pytest.raises(ConfigError, match="in use by another program"), exclusive(tmp_path):
+            pass
+    assert not is_held(tmp_path)
+
+
+def test_a_program_that_only_looked_kept_another_one_from_beginning(tmp_path):
+    with exclusive(tmp_path):
+        pass
+    with (tmp_path / ".lock").open("rb") as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH)  # as is_held takes it for a moment
+        end = threading.Timer(0.03, fcntl.flock, (looking, fcntl.LOCK_UN))
+        end.start()
+        with exclusive(tmp_path):
+            assert is_held(tmp_path)
+        end.join()
+
+
+def test_a_file_system_without_locks_is_named_and_can_be_read(tmp_path, monkeypatch):
+    def lacks(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", lacks)
+    with pytest.raises(ConfigError, match="needs a file system that has flock"), exclusive(tmp_path):
+        pass
+    assert not is_held(tmp_path)
