@@ -15,7 +15,7 @@ Examples:
   python experiments/sweep_pong.py                               as many trials as 30 minutes hold, the best go on
   python experiments/sweep_pong.py --smoke-test                  does everything work here?
   python experiments/sweep_pong.py --sweep learning_rate=1e-4..1e-2:log --sweep gamma=0.98,0.99    ranges of your own
-  python experiments/sweep_pong.py --confirm 3 --confirm-seeds 3  and how much of the best scores was luck?
+  python experiments/sweep_pong.py --confirm first               and how much of its best scores was luck?
   python experiments/sweep_pong.py --scheduler fifo --num-samples 4 --set gamma=0.99 --name first
   python experiments/sweep_pong.py --resume first                go on after an interruption
 """

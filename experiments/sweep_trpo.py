@@ -15,7 +15,7 @@ Examples:
   python experiments/sweep_trpo.py                               as many trials as 30 minutes hold; the best go on
   python experiments/sweep_trpo.py --smoke-test                  does everything work here?
   python experiments/sweep_trpo.py --sweep max_kl=1e-3..1e-1:log --sweep gamma=0.98,0.99           ranges of your own
-  python experiments/sweep_trpo.py --confirm 3 --confirm-seeds 3  and how much of the best scores was luck?
+  python experiments/sweep_trpo.py --confirm first               and how much of its best scores was luck?
   python experiments/sweep_trpo.py --scheduler fifo --num-samples 4 --set max_kl=0.01 --name first
   python experiments/sweep_trpo.py --resume first                go on after an interruption
 """

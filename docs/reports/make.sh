@@ -138,8 +138,8 @@ run_step() {
         sweep_pg | sweep_trpo) sweep "$1" "${1#sweep_}" 0 ;;
         sweep_pg_*) sweep "$1" pg "${1#sweep_pg_}" ;;
         sweep_trpo_*) sweep "$1" trpo "${1#sweep_trpo_}" ;;
-        confirm_pg) program sweep_pong.py --resume sweep_pg --confirm 3 --confirm-seeds 3 --storage-path "$folder" ;;
-        confirm_trpo) program sweep_trpo.py --resume sweep_trpo --confirm 3 --confirm-seeds 3 --storage-path "$folder" ;;
+        confirm_pg) experiment sweep_pg-confirm sweep_pong.py --confirm sweep_pg --best 3 --seeds 3 ;;
+        confirm_trpo) experiment sweep_trpo-confirm sweep_trpo.py --confirm sweep_trpo --best 3 --seeds 3 ;;
         benchmark_*) program benchmark.py "${1#benchmark_}" --json "$folder/$1.json" ;;
         first_commands) first_commands ;;
         pages) pages ;;

@@ -1,7 +1,6 @@
 """How much of what a sweep found is luck: by how much its best led, and what fresh random seeds say of it."""
 
 import math
-import os
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
@@ -11,16 +10,11 @@ from experiments.analysis.configurations import Configuration, best_configuratio
 from experiments.analysis.statistics import Estimate, difference, welch_half
 from experiments.analysis.windows import millions
 from experiments.disk.decisions import Spread, over_seeds, spread
-from experiments.disk.experiments import Experiment, read_experiment
-from experiments.disk.folders import RECORD
+from experiments.disk.experiments import Experiment
 from experiments.disk.standings import Standing
-from experiments.disk.states import ExperimentState
 from experiments.disk.trial import Trial
 from experiments.plan.identity import decisive
-from trainables.checks import ConfigError
 from trainables.texts import counted
-
-SUFFIX = "-confirm"  # what the confirmation's name adds to its sweep's
 
 
 class Lead(NamedTuple):
@@ -208,17 +202,3 @@ def _ahead(best: Confirmation, other: Confirmation, label: str) -> str:
         return f"{text}, and one seed does not say how much of that is luck."
     told = "which is more than luck" if ahead.low > 0 else "so the two cannot be told apart"
     return f"{text} (95% interval of the means' difference {ahead.low:.1f} to {ahead.high:.1f}), {told}."
-
-
-def state_with_confirmation(experiment: Experiment) -> ExperimentState:
-    """An experiment's state; another one while it has ended, and the confirmation that it promised has not."""
-    if not experiment.can_be_confirmed:
-        return experiment.state
-    again = experiment.folder.with_name(experiment.name + SUFFIX)
-    try:
-        confirm = read_experiment(again) if os.path.isfile(again / RECORD) else None
-    except ConfigError:  # which its own line says
-        confirm = None
-    if confirm and confirm.running:
-        return ExperimentState.CONFIRMING
-    return experiment.state if confirm and confirm.has_ended else ExperimentState.UNCONFIRMED

@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from experiments.analysis.configurations import best_configurations
-from experiments.analysis.luck import state_with_confirmation
 from experiments.ask.budget import Budget
 from experiments.ask.command_line import neighbour
 from experiments.disk.experiments import Experiment
 from experiments.disk.folders import display
 from experiments.disk.spec import ExperimentSpec
-from experiments.disk.states import ExperimentState
 from experiments.plan.learners import LEARNERS, is_learner, learner_named, typed_as
 from trainables.checks import ConfigError, ignored
 from trainables.config import Config
@@ -35,13 +33,12 @@ SLOWER = 10
 def next_step(experiment: Experiment) -> str:
     """What can be done next with an experiment: RESUME, EXTEND or, if nothing goes further, an empty text.
 
-    --resume plays trials that go on, or a confirmation that was promised. --extend plays on those that came to the end
-    of their budget: trials that diverged, or were stopped, stay so. Nothing is to be typed while a program is at work.
+    --resume plays trials that go on. --extend plays on those that came to the end of their budget: trials that
+    diverged, or were stopped, stay so. Nothing is to be typed while a program runs it.
     """
-    state = state_with_confirmation(experiment)
-    if state.is_at_work:
+    if experiment.running:
         return ""
-    if experiment.goes_on or state == ExperimentState.UNCONFIRMED:
+    if experiment.trials_to_play:
         return RESUME
     if experiment.all_ended and any(trial.finished for trial in experiment.trials):
         return EXTEND
@@ -64,11 +61,8 @@ def next_command(experiment: Experiment, again: Sequence[str] = ()) -> str:
 
 
 def resume_command(folder: Path, spec: ExperimentSpec, again: Sequence[str] = ()) -> str:
-    """The command that resumes an experiment, which is known before anything runs. See ``next_command``.
-
-    A confirmation's sweep goes on with it, since it then compares the two.
-    """
-    return _command(spec, ["--resume", display(folder.with_name(spec.confirms or folder.name)), *again])
+    """The command that resumes an experiment, which is known before anything runs. See ``next_command``."""
+    return _command(spec, ["--resume", display(folder), *again])
 
 
 def first_command(spec: ExperimentSpec) -> str:
@@ -108,15 +102,10 @@ def best_command(experiment: Experiment) -> tuple[str, dict[str, Any]]:
     return command, {"config": config.to_dict()} | scores
 
 
-def confirm_command(folder: Path, spec: ExperimentSpec, best: int = 3, seeds: int | None = None) -> str:
-    """The command that runs the best of a sweep again with fresh seeds; its flags alone where no program is named.
-
-    A sweep that promised a confirmation has that one alone, and resumes with it.
-    """
-    if spec.confirm:
-        return resume_command(folder, spec)
-    flags = ["--confirm", str(best), *(["--confirm-seeds", str(seeds)] if seeds else [])]
-    return _command(spec, ["--resume", display(folder), *flags]) or shlex.join(flags)
+def confirm_command(folder: Path, spec: ExperimentSpec) -> str:
+    """The command that runs the best of a sweep again with fresh seeds; its flag alone where no program is named."""
+    words = ["--confirm", display(folder)]
+    return _command(spec, words) or shlex.join(words)
 
 
 def plan_command(spec: ExperimentSpec) -> str:

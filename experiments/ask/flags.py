@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import tyro
 
 from experiments.ask.budget import ITERATIONS, Budget
-from experiments.ask.modes import ALWAYS, EXTEND, FORK, NEW, RESUME, Counts
+from experiments.ask.modes import ALWAYS, EXTEND, FORK, NEW, RESUME, STARTS, Counts
 from experiments.ask.storage import MIRRORS, is_name, is_uri, locate
 from trainables.checks import Bounds, ConfigError, check_fields
 
@@ -33,7 +33,7 @@ def shown(metavar: str, default: str) -> Any:
 class RunFlags:
     """Where results go, how they are kept, and on which Ray."""
 
-    name: Annotated[str | None, shown("NAME", "default: learner, date, time")] = None
+    name: Annotated[str | None, Counts(STARTS), shown("NAME", "default: learner, date, time")] = None
     """The experiment's name, and its folder's."""
 
     storage_path: Annotated[str, Counts(ALWAYS), tyro.conf.arg(metavar="DIR|URI")] = "results"
@@ -55,7 +55,7 @@ class RunFlags:
     fork: Annotated[str | None, Counts((FORK,)), shown("NAME|PATH|URI", "with changed settings")] = None
     """Start a new experiment from the best checkpoints of another one's trials."""
 
-    resume_or_start: Annotated[bool, Counts(beside="name")] = False
+    resume_or_start: Annotated[bool, Counts(STARTS, beside="name")] = False
     """Go on with the experiment of this --name if this very command began it, and start it if there is none: what a
     batch system runs again goes on by itself."""
 

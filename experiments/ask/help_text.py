@@ -31,7 +31,7 @@ GROUPS = {
         *("min_games", "block_size"),
     ),
     "speed": ("cpus_per_worker", "placement", "game_timeout_s", "learner_threads", "max_concurrent"),
-    "evaluation": ("eval_interval", "eval_games", "confirm", "confirm_seeds"),
+    "evaluation": ("eval_interval", "eval_games", "confirm", "best"),
     "storage": ("storage_path", "checkpoint_frequency", "keep_checkpoints", "extend", "fork", "resume_or_start"),
     "ray": ("address", "callback", "verbose"),
 }

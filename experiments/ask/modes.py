@@ -1,6 +1,6 @@
 """In which modes each flag counts: what would be ignored is refused.
 
-A flag's type says it, by a ``Counts``; one without counts wherever an experiment starts.
+A flag's type says it, by a ``Counts``; one without counts wherever flags say how a new experiment runs.
 """
 
 import dataclasses
@@ -13,10 +13,13 @@ from typing import Any
 from experiments.ask.storage import is_uri
 from trainables.checks import ConfigError
 
-NEW, SMOKE_TEST, FORK, RESUME, EXTEND = "new", "smoke_test", "fork", "resume", "extend"
+NEW, SMOKE_TEST, FORK, CONFIRM, RESUME, EXTEND = "new", "smoke_test", "fork", "confirm", "resume", "extend"
 """Modes. All but the first have the name of the flag that asks for them."""
 
-STARTS = (NEW, SMOKE_TEST, FORK)
+CHOSEN = (NEW, SMOKE_TEST, FORK)
+"""Modes in which flags say how a new experiment runs."""
+
+STARTS = (*CHOSEN, CONFIRM)
 """Modes in which a new experiment starts."""
 
 ALWAYS = (*STARTS, RESUME, EXTEND)
@@ -25,6 +28,8 @@ WHERE = {
     NEW: "in a new experiment",
     SMOKE_TEST: "with --smoke-test: what it runs is fixed",
     FORK: "with --fork: it starts with its origin's trials, settings and seeds, of which flags of settings change some",
+    CONFIRM: "with --confirm: it runs the best of a sweep that has ended as that ran them, under a name of its own, for"
+    " --resume and --extend; --best and --seeds say how many",
     RESUME: "with --resume: an experiment keeps its settings; --fork starts one with others, --extend goes further",
     EXTEND: "with --extend: an experiment keeps its settings and seeds; --fork starts one with other settings, and more"
     " seeds are a new run with --seed and --seeds: `python experiments/results.py compare A,B` takes both as one",
@@ -36,7 +41,7 @@ WHERE = {
 class Counts:
     """Where a flag counts."""
 
-    modes: tuple[str, ...] = STARTS
+    modes: tuple[str, ...] = CHOSEN
     beside: str | None = None  # the flag without which it means nothing
     repeatable: bool = False
 
@@ -65,7 +70,7 @@ def _rule(hint: Any) -> Counts:
 
 def _mode(given: Mapping[str, Any]) -> str:
     """The mode that flags ask for."""
-    for mode in (RESUME, EXTEND, FORK, SMOKE_TEST):
+    for mode in (CONFIRM, RESUME, EXTEND, FORK, SMOKE_TEST):
         if given.get(mode) not in (None, False):
             return mode
     return NEW
@@ -83,7 +88,7 @@ def _require_counted(name: str, times: int, rule: Counts, given: Mapping[str, An
     if rule.beside and not given[rule.beside]:
         raise ConfigError(f"{flag} means nothing without --{rule.beside.replace('_', '-')}")
     where = str(given.get(mode))
-    if name == "storage_path" and mode in (RESUME, EXTEND) and (is_uri(where) or where.startswith("/")):
+    if name == "storage_path" and mode in (CONFIRM, RESUME, EXTEND) and (is_uri(where) or where.startswith("/")):
         raise ConfigError(f"{flag} does not count with --{mode} {where}, which says where it lies")
 
 

@@ -11,13 +11,16 @@ import tyro
 
 from experiments.ask.budget import TIMESTEPS, Budget
 from experiments.ask.flags import LENGTH, Repeated, shown
-from experiments.ask.modes import FORK, NEW, RESUME, SMOKE_TEST, STARTS, Counts
+from experiments.ask.modes import CONFIRM, FORK, NEW, SMOKE_TEST, STARTS, Counts
 from experiments.ask.notations import SECONDS, UNDECIDED
 from experiments.ask.schedulers import SCHEDULERS, require_scheduler
 from trainables.checks import Bounds, ConfigError, check_fields
 
 SAMPLES = 8
 """Trials of a sweep whose scheduler makes no plan of its own."""
+
+FRESH = 3
+"""Seeds of each configuration in a confirmation."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +65,9 @@ class SweepFlags:
     """Decides what is drawn, and the trials' own seeds, which the plan lists: 32 bits each, spawned from this one. With
     --seeds N all configurations have the same N."""
 
-    seeds: Annotated[int, Counts((NEW,)), Bounds(1)] = 1
+    seeds: Annotated[int | None, Counts((NEW, CONFIRM)), Bounds(1), shown("N", "default: 1, with --confirm 3")] = None
     """Seeds of each configuration, which begins as so many trials: halving compares it by all of them, and lets all of
-    them go on or none; fifo runs them all; asha takes one."""
+    them go on or none; fifo runs them all; asha takes one. With --confirm they are fresh ones."""
 
     set: Annotated[Repeated, Counts(repeatable=True), shown("KEY=VALUE", "repeatable")] = ()
     """Fix any setting of the learner's configuration in all trials."""
@@ -87,17 +90,17 @@ class SweepFlags:
     """Begin with the baseline: a trial that has the preset's own values of what is swept, so that the end says whether
     anything drawn is better. --num-samples counts it. --no-baseline leaves it out."""
 
-    confirm: Annotated[int, Counts((*STARTS, RESUME)), Bounds(0)] = 0
-    """Afterwards, or with --resume of a sweep that has ended, run the best N configurations and the baseline again
-    with fresh seeds: how much of their scores was luck?"""
+    confirm: Annotated[str | None, Counts((CONFIRM,)), shown("NAME|PATH|URI", "with --best and --seeds")] = None
+    """Start an experiment that runs the best configurations of a sweep that has ended, and its baseline, again with
+    fresh seeds: how much of their scores was luck? Without --name it is called NAME-confirm, beside the sweep."""
 
-    confirm_seeds: Annotated[int, Counts((*STARTS, RESUME), beside="confirm"), Bounds(2)] = 3
-    """Fresh seeds of each configuration that --confirm runs again."""
+    best: Annotated[int, Counts(STARTS, beside="confirm"), Bounds(1)] = 3
+    """Configurations that --confirm runs again, beside the baseline."""
 
     smoke_test: Annotated[bool, Counts((SMOKE_TEST,))] = False
     """2 trials of 2 short iterations on real Pong (--preset smoke), 15 to 30 seconds: does everything work here?"""
 
-    dry_run: bool = False
+    dry_run: Annotated[bool, Counts(STARTS)] = False
     """Print the plan and stop."""
 
     def __post_init__(self) -> None:
@@ -107,6 +110,13 @@ class SweepFlags:
             raise ConfigError(f"--grid runs all combinations: leave --num-samples {self.num_samples} out")
         if self.grid and self.baseline is False:
             raise ConfigError("--grid has a baseline only with --baseline: leave --no-baseline out")
+        if self.confirm and self.confirm.isdecimal():
+            raise ConfigError(
+                f"--confirm takes the name of a sweep that has ended: leave it out now, and type --confirm NAME --best"
+                f" {self.confirm} when it has"
+            )
+        if self.confirm and self.seeds == 1:
+            raise ConfigError("--seeds 1: one seed says nothing of luck; with --confirm accepted is a number >= 2")
         require_scheduler(self.scheduler)
 
     @property
@@ -115,6 +125,11 @@ class SweepFlags:
         if not self.smoke_test:
             return self
         return dataclasses.replace(self, preset="smoke", scheduler="fifo", num_samples=2, iterations=2)
+
+    @property
+    def seeds_each(self) -> int:
+        """How many seeds each configuration has."""
+        return self.seeds or (FRESH if self.confirm else 1)
 
     @property
     def has_baseline(self) -> bool:

@@ -44,7 +44,7 @@ class Experiment:
 
     @cached_property
     def state(self) -> ExperimentState:
-        """What has become of it, whatever the confirmation that it promises has come to."""
+        """What has become of it."""
         return state_of_experiment([t.state for t in self.trials], self.all_ended, self.running, self.spec.ended)
 
     @property
@@ -53,18 +53,8 @@ class Experiment:
         return self.state.has_ended
 
     @property
-    def can_be_confirmed(self) -> bool:
-        """Whether the confirmation that it promised can begin; from then on its scores stay as they are."""
-        return bool(self.spec.confirm) and self.has_ended and any(trial.rows for trial in self.trials)
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether ``--resume`` plays its trials further; if it promised a confirmation, that goes on instead."""
-        return self.trials_to_play > 0 and not self.can_be_confirmed
-
-    @property
     def trials_to_play(self) -> int:
-        """How many trials have more to play: those that did not begin, and those that go on."""
+        """How many trials ``--resume`` plays: those that did not begin, and those that go on."""
         return trials_to_play(self.trials, len(self.spec.configs))
 
     @property

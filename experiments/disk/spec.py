@@ -34,13 +34,6 @@ class Limits(Model):
     timesteps: Count | None = None
 
 
-class Confirm(Model):
-    """What ``--confirm`` asks for: how many of the best run again, and with how many seeds."""
-
-    best: Count
-    seeds: Count
-
-
 class Start(Model):
     """Where a trial of a fork left its origin."""
 
@@ -73,8 +66,8 @@ class ExperimentSpec(Model):
     rungs: list[Count] | None = None  # where halving compares trials, ascending to the budget's end, in its time_attr
     max_concurrent: Count | None = None
     time_budget_s: float | None = None
-    confirm: Confirm | None = None
-    confirms: str | None = None  # the sweep that this one confirms
+    confirm: Any = Field(default=None, exclude=True)  # what an older sweep promised, which is read and forgotten
+    confirms: str | None = None  # the sweep whose best it runs again, with fresh seeds
     extended: list[Limits] = Field(default_factory=list)  # what the budget was before --extend, once or more
     ended: Literal["all done", "time budget", "interrupted", "gave up"] | None = None  # None before a program stopped
     storage_uri: str | None = None  # beneath which the experiment lies, where its folder here is a mirror

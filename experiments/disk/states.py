@@ -213,13 +213,6 @@ class ExperimentState(StrEnum):
     FINISHED = "finished"  # it has ended, without one
     TIME_IS_UP = "time is up"  # its time budget ended it
     INTERRUPTED = "interrupted"
-    UNCONFIRMED = "unconfirmed"  # it has ended, and the confirmation that it promised has not
-    CONFIRMING = "confirming"  # it has ended, and a program runs the confirmation
-
-    @property
-    def is_at_work(self) -> bool:
-        """Whether a program runs it, or its confirmation."""
-        return self in (ExperimentState.RUNNING, ExperimentState.CONFIRMING)
 
     @property
     def has_ended(self) -> bool:

@@ -49,7 +49,7 @@ def extent_of(
     count = len(gridded(space, own)) if flags.grid else flags.num_samples
     if not SCHEDULERS[flags.scheduler].has_rungs:
         return Extent(count or SAMPLES, flags.budget)
-    capacity = Capacity.of(learner, typical(learner, space), resources, flags.seeds, flags.max_concurrent)
+    capacity = Capacity.of(learner, typical(learner, space), resources, flags.seeds_each, flags.max_concurrent)
     asked = flags.timesteps
     if flags.iterations and not asked:
         asked = round(flags.iterations * capacity.iteration_steps)

@@ -12,7 +12,7 @@ from experiments.ask.command_line import this_command
 from experiments.ask.flags import RunFlags
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.disk.restored import RestoredTrial
-from experiments.disk.spec import Confirm, ExperimentSpec, ForkOf, members
+from experiments.disk.spec import ExperimentSpec, ForkOf, members
 from experiments.plan.capacity import Capacity, Round, reachable, rungs, trials_of_round
 from experiments.plan.draws import require_one_environment
 from experiments.plan.learners import Learner
@@ -49,14 +49,12 @@ class Draft:
     scheduler: str = "fifo"
     max_concurrent: int | None = None  # trials at once
     time_budget_s: float | None = None
-    confirm: Confirm | None = None  # what it promises
     confirms: str | None = None  # the sweep whose confirmation it is
     origin: Sequence[RestoredTrial] = ()  # of a fork, the trials from which its own start
     drawn: int | None = None  # configurations, before what was drawn twice was left out
     space: Mapping[str, str] = field(default_factory=dict)  # from which they were drawn, in words
     preset: dict[str, Any] | None = None  # settings of a preset in the space's file
     notes: Sequence[str] = ()  # what a user should know before it starts
-    command: Sequence[str] = field(default_factory=this_command)
     resources: ClusterResources = NOWHERE  # by which its time is estimated
     capacity: Capacity | None = None  # as far as it was measured already
 
@@ -65,7 +63,7 @@ class Draft:
         """What is written down of it."""
         return ExperimentSpec(
             learner=self.learner.name,
-            command=[*self.command],
+            command=this_command(),
             iterations=self.budget.iterations,
             timesteps=self.budget.timesteps,
             swept=[*self.swept],
@@ -78,7 +76,6 @@ class Draft:
             max_concurrent=self.max_concurrent,
             time_budget_s=self.time_budget_s,
             storage_uri=self.run.uri,
-            confirm=self.confirm,
             confirms=self.confirms,
             fork_of=self._fork_of,
             configuration_of=self.configuration_of,

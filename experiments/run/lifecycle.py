@@ -5,10 +5,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from experiments.analysis.luck import SUFFIX
 from experiments.analysis.next_command import next_command, next_step
 from experiments.ask.command_line import installed
-from experiments.ask.flags import RunFlags
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.disk.experiments import Experiment, read_experiment
 from experiments.disk.folders import RECORD, display
@@ -21,25 +19,16 @@ from experiments.disk.trial_checkpoints import copy_checkpoint
 from experiments.plan.draws import require_fits
 from experiments.plan.learners import Learner
 from experiments.plan.trial_names import number_of, trial_name
-from experiments.run.after_sweep import (
-    confirmation_began,
-    confirmation_due,
-    confirmation_flags,
-    fresh_seeds,
-    play_winner,
-    show_confirmation,
-    show_whether_everything_works,
-)
+from experiments.run.after_sweep import play_winner, show_whether_everything_works
 from experiments.run.callbacks import made
-from experiments.run.continuation import Continuation, continuation
-from experiments.run.draft import Draft, require_possible
-from experiments.run.ends import UNFINISHED, End, exit_status, unsent
-from experiments.run.preconditions import require_free
+from experiments.run.continuation import Continuation
+from experiments.run.draft import Draft
+from experiments.run.ends import End, exit_status, unsent
 from experiments.run.ray_internals import require_internals
 from experiments.run.ray_session import require_shared, start_ray
 from experiments.run.session import Session
 from experiments.run.tuner import fit
-from experiments.show.summary import summarise
+from experiments.show.summary import show_confirmation, summarise
 from trainables.checks import ConfigError
 from trainables.surroundings import require_room_for_ray
 from trainables.texts import printable
@@ -48,60 +37,16 @@ STAY_SO = "its trials diverged or were stopped early, and stay so; --fork starts
 
 
 def perform(asked: Draft | Continuation, smoke_test_since: float | None = None) -> int:
-    """Do what was asked for, and the confirmation that it promises; return the program's exit status.
+    """Do what was asked for; return the program's exit status.
 
     A smoke test says when its program began, in seconds of ``time.monotonic``.
     """
-    learner, run = asked.learner, asked.run
     if isinstance(asked, Draft):
         status, folder = start(asked)
     else:
-        folder = asked.folder
-        if asked.confirm:
-            _promise(folder, asked.spec)
-        if not asked.more and confirmation_due(folder, run):
-            print(f"{display(folder)} has come to its end, and stays as it is.")
-            return _confirm(learner, folder, run)
-        status = go_on(asked)
+        status, folder = go_on(asked), asked.folder
     if smoke_test_since is not None and status == 0:
-        status = show_whether_everything_works(folder, smoke_test_since)
-    if status not in (0, 1):
-        return status
-    try:
-        return max(status, _confirm(learner, folder, run))
-    except ConfigError as error:  # what was asked for is done in part
-        print(f"--confirm was left out: {error}", file=sys.stderr)
-        return UNFINISHED
-
-
-def _promise(folder: Path, spec: ExperimentSpec) -> None:
-    """Write down the confirmation that an experiment promises from now on."""
-    with exclusive(folder):
-        try:
-            _write(spec, folder)
-        except OSError as error:
-            raise ConfigError(f"{folder / RECORD} cannot be changed: {error}") from None
-
-
-def _confirm(learner: Learner, folder: Path, run: RunFlags) -> int:
-    """Run, or go on with, the confirmation that a sweep promised, if any; return an exit status."""
-    sweep = read_experiment(folder)
-    if not (asked := sweep.spec.confirm):
-        return 0
-    again, began = folder.with_name(folder.name + SUFFIX), confirmation_began(folder, sweep.spec, run)
-    if not began and not sweep.can_be_confirmed:
-        raise ConfigError("no trial has a result" if sweep.has_ended else "the sweep has not come to its end")
-    print(f"\nThe best {asked.best} again, with fresh seeds: {display(again)}", flush=True)
-    flags = confirmation_flags(folder, sweep.spec, run, began)
-    if began:
-        status = go_on(continuation(learner, flags))
-    else:
-        require_free(flags)
-        draft = fresh_seeds(learner, sweep, asked, flags)
-        require_possible(draft)
-        status, again = start(draft)
-    if status in (0, 1):
-        show_confirmation(sweep, read_experiment(again))
+        return show_whether_everything_works(folder, smoke_test_since)
     return status
 
 
@@ -226,6 +171,8 @@ def _say_end(end: End, experiment: Experiment, session: Session) -> None:
     """Print what came out, unless Ray Tune's error has been printed; and which command goes on, or that none does."""
     if not end.error:
         summarise(experiment)
+    if experiment.has_ended and experiment.spec.confirms:
+        show_confirmation(experiment, experiment.spec.confirms)
     step = next_step(experiment)
     if command := next_command(experiment, session.run.again):
         print(f"{step}:  {command}")

@@ -4,7 +4,6 @@ import json
 import math
 
 from experiments.ask.budget import duration
-from experiments.disk.spec import Confirm
 from experiments.plan.capacity import FIRST_STEPS, trials_of_round
 from experiments.plan.identity import is_baseline
 from experiments.plan.resources import fewer_cores
@@ -39,8 +38,6 @@ def show(draft: Draft) -> None:
     for note in [*draft.notes, *_cores(draft), *_early(draft)]:
         say(f"Note: {note}")
     say(_time_of_rounds(draft) if draft.rounds else _time_of_all(draft))
-    if draft.confirm:
-        say(_confirmation(draft, draft.confirm))
     where = f"{draft.run.storage_path}/{draft.run.name or f'{draft.learner.name}-DATE-TIME'}"
     often = counted(draft.run.checkpoint_frequency, "iteration")
     say(
@@ -159,26 +156,16 @@ def _time_of_rounds(draft: Draft) -> str:
 def _time_of_all(draft: Draft) -> str:
     needs = sorted(config.num_workers * config.cpus_per_worker for config in draft.configs)  # small ones run first
     idle = draft.resources.cpus - sum(needs[: draft.concurrent])
-    return (
+    text = (
         f"{draft.concurrent} at once on {draft.resources}, which leaves {idle:g} idle."
         f" About {duration(draft.seconds or 0)} at an untrained policy's pace if no trial is stopped"
         f" early{_longer(draft.configs[0])}."
-        f" Ends after {duration(draft.time_budget_s or math.inf)} in any case (--time-budget-s)."
     )
+    if draft.time_budget_s:
+        text += f" Ends after {duration(draft.time_budget_s)} in any case (--time-budget-s)."
+    return text
 
 
 def _longer(config: Config) -> str:
     """Why trials of whole games take longer than an untrained policy's games do."""
     return "" if config.slots else "; games grow two- to fivefold as play improves"
-
-
-def _confirmation(draft: Draft, asked: Confirm) -> str:
-    best = min(asked.best, len(draft.configurations))
-    beside = bool(draft.baseline) and best < len(draft.configurations)  # unless it is one of these
-    trials = (best + beside) * asked.seeds
-    seconds = draft.playing_seconds / len(draft.configs) * trials
-    also, most = (", and the baseline", "at most ") if beside else ("", "")
-    return (
-        f"Then the best {best} again{also}, {counted(asked.seeds, 'fresh seed')} each: {most}{counted(trials, 'trial')}"
-        f" of {draft.budget}, about {duration(seconds)} more, beyond the time budget."
-    )

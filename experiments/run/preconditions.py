@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Callable
 from typing import Any
 
-from experiments.analysis.luck import SUFFIX
 from experiments.ask.flags import RunFlags
 from experiments.disk import mirror
 from experiments.plan.own_files import imported
@@ -25,12 +24,10 @@ def resources_for(run: RunFlags) -> ClusterResources:
     return start_ray(run.address, run.verbose)
 
 
-def require_free(run: RunFlags, confirms: bool = False) -> None:
-    """Raise ConfigError if a new experiment's name, or its confirmation's, is taken, or a callback is not there."""
+def require_free(run: RunFlags) -> None:
+    """Raise ConfigError if a new experiment's name is taken, or a callback is not there."""
     if run.name and mirror.taken(run, run.name):
         raise ConfigError(f"--name {run.name!r} exists already in {run.storage_path}; --resume {run.name} continues it")
-    if run.name and confirms and mirror.taken(run, again := run.name + SUFFIX):
-        raise ConfigError(f"--confirm needs the name {again!r}, which exists already in {run.storage_path}")
     for typed in run.callback:
         factory(typed)
 

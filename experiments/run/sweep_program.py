@@ -10,7 +10,7 @@ from experiments.ask.command_line import clean_exit, parse
 from experiments.ask.flags import RunFlags
 from experiments.ask.modes import require_counted
 from experiments.ask.sweep_flags import SweepFlags
-from experiments.disk.spec import Confirm, members
+from experiments.disk.spec import members
 from experiments.plan.draws import (
     baseline_of,
     draw,
@@ -25,6 +25,7 @@ from experiments.plan.identity import is_baseline
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import Space, space_of
+from experiments.run.confirmation import beside, fresh_seeds, settled_sweep
 from experiments.run.continuation import Continuation, begun, continuation
 from experiments.run.draft import Draft, require_possible
 from experiments.run.forks import changed, forked, of_some
@@ -61,13 +62,22 @@ def prepare(learner: Learner, search: SweepFlags, run: RunFlags, words: Sequence
     require_counted([run, search], words)
     search = search.settled
     if run.resume or run.extend:
-        return continuation(learner, run, Budget(search.iterations, search.timesteps), _confirm(search))
+        return continuation(learner, run, Budget(search.iterations, search.timesteps))
+    sweep = None
+    if search.confirm:
+        sweep = settled_sweep(learner, run, search.confirm)
+        run = beside(sweep, run)
     if left := begun(learner, run):
         return left
     resources = resources_for(run)
-    require_means(search.seeds, search.scheduler, search.settings)
-    require_free(run, bool(search.confirm))
-    draft = (_fork if run.fork else _sweep)(learner, run, search, resources)
+    require_means(search.seeds_each, search.scheduler, search.settings)
+    require_free(run)
+    if sweep:
+        draft = fresh_seeds(learner, run, sweep, search.best, search.seeds_each, resources)
+    elif run.fork:
+        draft = _fork(learner, run, search, resources)
+    else:
+        draft = _sweep(learner, run, search, resources)
     for config in draft.configs:
         if not is_baseline(config.to_dict(), draft.baseline):
             require_used(config, search.settings)
@@ -88,9 +98,9 @@ def _sweep(learner: Learner, run: RunFlags, search: SweepFlags, resources: Clust
     if space.own and (note := left_out(space, configs, extent, one_of_each(space, own))):
         notes.append(note)
     baseline, configuration_of = None if own is None else baseline_of(own, swept), None
-    if search.seeds > 1:
+    if search.seeds_each > 1:
         (first,) = trial_seeds(search.seed, 1)
-        seeds = range(first, first + search.seeds)  # as many as train.py --seeds would have from there
+        seeds = range(first, first + search.seeds_each)  # as many as train.py --seeds would have from there
         configs, configuration_of, twice = with_seeds(configs, seeds)
         swept, notes = [*swept, "seed"], [*notes, *twice]
     return Draft(
@@ -104,7 +114,6 @@ def _sweep(learner: Learner, run: RunFlags, search: SweepFlags, resources: Clust
         scheduler=search.scheduler,
         max_concurrent=search.max_concurrent,
         time_budget_s=search.time_budget_s,
-        confirm=_confirm(search),
         drawn=extent.configurations,
         space=space.words,
         preset=space.preset,
@@ -157,7 +166,6 @@ def _fork(learner: Learner, run: RunFlags, search: SweepFlags, resources: Cluste
         scheduler=search.scheduler,
         max_concurrent=search.max_concurrent,
         time_budget_s=search.time_budget_s,
-        confirm=_confirm(search),
         origin=origin,
         space={name: words for name, words in (before.space or {}).items() if name not in settings},
         preset=before.preset,
@@ -167,7 +175,3 @@ def _fork(learner: Learner, run: RunFlags, search: SweepFlags, resources: Cluste
         ],
         resources=resources,
     )
-
-
-def _confirm(search: SweepFlags) -> Confirm | None:
-    return Confirm(best=search.confirm, seeds=search.confirm_seeds) if search.confirm else None

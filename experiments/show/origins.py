@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 
-from experiments.analysis.next_command import confirm_command, first_command
+from experiments.analysis.next_command import first_command
 from experiments.disk.experiments import Experiment
 from experiments.disk.folders import display
 from experiments.show.page import Page
@@ -31,14 +31,9 @@ def origin(experiment: Experiment) -> str:
 
 
 def _command(experiment: Experiment) -> str:
-    """The command that began it; of a confirmation the one that has its sweep confirmed."""
-    spec = experiment.spec
-    if spec.confirms:  # The command in its record is the sweep's, which may have been without a confirmation.
-        seeds = len({trial.seed for trial in experiment.trials}) or 1
-        best = max(1, len(experiment.trials) // seeds)
-        return confirm_command(experiment.folder.with_name(spec.confirms), spec, best, seeds)
-    if spec.is_ours:
-        return first_command(spec)
+    """The command that began it."""
+    if experiment.spec.is_ours:
+        return first_command(experiment.spec)
     return f"tune.Tuner.restore({display(experiment.folder)!r}, ...)"
 
 
@@ -46,6 +41,8 @@ def _begin(experiment: Experiment) -> Iterator[str]:
     """When it began, what has become of it, and how it was extended."""
     spec = experiment.spec
     yield f"Started: {code(spec.origin.started)}; state: {experiment.state}"
+    if spec.confirms:
+        yield f"Confirms: the best of {code(spec.confirms)}, with fresh seeds"
     if spec.extended:
         yield f"Extended: to {spec.budget} a trial, after {', '.join(map(str, spec.earlier_budgets))}"
 

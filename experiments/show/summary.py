@@ -6,21 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from experiments.analysis.configurations import best_configurations, varied
-from experiments.analysis.luck import Lead, lead, lead_over_baseline
+from experiments.analysis.luck import Lead, confirmations, lead, lead_over_baseline, verdict
 from experiments.analysis.next_command import confirm_command, plan_command, watch_command
 from experiments.analysis.statistics import mean_interval
 from experiments.ask.command_line import installed, neighbour
 from experiments.disk import saved_policies
 from experiments.disk.decisions import RULE, Decision
-from experiments.disk.experiments import Experiment
+from experiments.disk.experiments import Experiment, read_experiment
 from experiments.disk.folders import WINNER_FILM, display
 from experiments.disk.standings import by_latest
 from experiments.disk.states import ExperimentState
 from experiments.disk.trial import Trial
 from experiments.plan.identity import SPEED_ONLY
 from experiments.plan.trial_names import in_words, short
-from experiments.show.tables import configuration_table, named, rung_table, span, trial_table, unit
+from experiments.show.tables import configuration_table, confirmation_table, named, rung_table, span, trial_table, unit
 from experiments.show.text import line, number, print_table, say, without
+from trainables.checks import ConfigError
 from trainables.metrics import METRIC
 from trainables.sampling.console import pong_settings
 from trainables.texts import counted, printable
@@ -102,8 +103,7 @@ def time_is_up(experiment: Experiment) -> str:
     games = ""
     if len(spec.rungs or []) > 1 and not experiment.winner:
         games = ", and the winner's games are left out"
-    then = "; --resume goes on" if experiment.goes_on else ""
-    return f"Time is up (--time-budget-s {spec.time_budget_s:g}): {more}{games}{then}."
+    return f"Time is up (--time-budget-s {spec.time_budget_s:g}): {more}{games}; --resume goes on."
 
 
 def play_command(experiment: Experiment) -> str:
@@ -301,6 +301,24 @@ def _show_seeds(experiment: Experiment, compared: bool) -> None:
         if len(found) > 1:
             line(f"Best configuration, by the {RULE} of its seeds: {labels[0]}")
         say(seeds_in_words(found[0].trials))
+
+
+def show_confirmation(confirm: Experiment, sweep_name: str) -> None:
+    """Print the scores of a confirmation beside those of its sweep, and what they say, if the sweep can be read."""
+    try:
+        sweep = read_experiment(confirm.folder.with_name(sweep_name))
+    except ConfigError as error:
+        say(f"Its scores stand alone: {error}")
+        return
+    found = confirmations(sweep, confirm)
+    line()
+    line("Scores, mean returns of the latest games: the sweep's, and fresh seeds' there and at their end")
+    print_table(confirmation_table(found))
+    if origin := sweep.spec.fork_of:
+        say(f"The sweep was forked from {origin.name}; fresh seeds train from scratch, which is another thing.")
+    if text := verdict(found):
+        say(text)
+    line(f"Report:  {neighbour('results.py', 'report', display(sweep.folder), display(confirm.folder))}")
 
 
 def environment(env_id: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from rich import filesize
 
 from experiments.analysis.configurations import Configuration, varied
-from experiments.analysis.luck import Confirmation, state_with_confirmation
+from experiments.analysis.luck import Confirmation
 from experiments.analysis.statistics import mean_interval
 from experiments.analysis.windows import Arrivals
 from experiments.ask.budget import duration
@@ -220,7 +220,7 @@ def experiment_table(experiments: Sequence[Experiment], damaged: Iterable[str]) 
         seconds = age(experiment)
         row = {
             "experiment": experiment.name,
-            "state": state_with_confirmation(experiment),
+            "state": experiment.state,
             "learner": experiment.learner,
             "done": _done(experiment),
             "return": number(_latest_score(experiment)),

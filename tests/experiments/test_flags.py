@@ -31,7 +31,7 @@ SHARED = examples("""
 """)
 SWEEP = SHARED | examples("""
     --num-samples 3 --time-budget-s 60 --scheduler fifo --num-workers 4 --max-concurrent 1 --seed 5
-    --set gamma=0.9 --sweep learning_rate=1e-3,2e-3 --space space.py --grid --confirm 2 --confirm-seeds 4
+    --set gamma=0.9 --sweep learning_rate=1e-3,2e-3 --space space.py --grid --confirm ended --best 1
     --smoke-test --dry-run --baseline False
 """)
 SETTINGS = examples("""
@@ -46,9 +46,8 @@ TRAIN = SHARED | SETTINGS | {"preset": "smoke"}
 
 WAYS_ON = {"resume": {"storage_path", "address", "callback", "verbose"}}
 WAYS_ON["extend"] = WAYS_ON["resume"] | {"iterations", "timesteps"}
-WAYS_ON_OF_SWEEPS = {"resume": WAYS_ON["resume"] | {"confirm"}, "extend": WAYS_ON["extend"]}
 OWN_SPACE = {"sweep", "space", "grid", "baseline"}
-ONE_WAY = {"resume", "extend", "fork", "smoke_test"}
+ONE_WAY = {"resume", "extend", "fork", "smoke_test", "confirm"}
 REFUSED = {
     # way to run: flags that train.py would ignore, or cannot change; and those that a sweep would
     "fork": (
@@ -61,6 +60,7 @@ REFUSED = {
         {"num_samples", "seeds", "preset", "scheduler", "iterations", "timesteps"} | OWN_SPACE | ONE_WAY,
     ),
     "grid": (set(), {"num_samples", "baseline"}),
+    "confirm": (set(), SWEEP.keys() - WAYS_ON["resume"] - {"best", "seeds", "name", "resume_or_start", "dry_run"}),
 }
 
 
@@ -84,16 +84,15 @@ def is_refused(pair, *, of_sweep):
     """Whether the documentation says that one of these flags does not count beside the other."""
     for flag, other in (pair, pair[::-1]):
         if flag in WAYS_ON:
-            return other not in (WAYS_ON_OF_SWEEPS if of_sweep else WAYS_ON)[flag]
-        if flag in REFUSED and (other in REFUSED[flag][of_sweep] or other == "confirm_seeds"):
+            return other not in WAYS_ON[flag]
+        if flag in REFUSED and other in REFUSED[flag][of_sweep]:
             return True
-    alone = {"confirm_seeds": "confirm"}
-    return any(flag in pair and beside not in pair for flag, beside in alone.items())
+    return "best" in pair and "confirm" not in pair
 
 
 @pytest.fixture
 def storage(tmp_path, four_cpus):
-    """Two experiments called "first", one in each place where the programs are told to look."""
+    """Experiments called "first" and "ended", in each place where the programs are told to look."""
     page = "SPACES = dict.fromkeys(('default', 'karpathy'), {'hidden_size': [10, 20]})\n"
     (tmp_path / "space.py").write_text(page)
     settings = {"slots": 0, "games_per_update": 2, "hidden_size": 10, "num_workers": 3}
@@ -101,6 +100,8 @@ def storage(tmp_path, four_cpus):
         trials = [(settings, [-20.0, -20.0], "running")]
         folder = write_experiment(tmp_path / place, "first", "pg", trials, iterations=5, timesteps=9000)
         write_policies(next(folder.glob("0*")), "pg", {2: -20})
+        two = [({"gamma": gamma}, [-20.0], None) for gamma in (0.9, 0.8)]
+        write_experiment(tmp_path / place, "ended", "pg", two, iterations=5, ended="all done")
     return tmp_path
 
 
@@ -142,7 +143,7 @@ def walk(plan, examples, pairs, of_sweep):
             return None
 
     alone = {name: planned(name) for name in examples}
-    assert {name for name, found in alone.items() if found is None} == {"confirm_seeds"} & examples.keys()
+    assert {name for name, found in alone.items() if found is None} == {"best"} & examples.keys()
     wrong = []
     for pair in pairs:
         both = planned(*pair)
@@ -173,6 +174,5 @@ def test_a_fork_with_dry_run_starts_nothing_and_says_whether_its_names_are_free(
     assert "gamma=0.9" in output
     assert "in results/mine" in output
     assert sorted(storage.rglob("*")) == before
-    for name in ("mine-confirm", "mine"):
-        write_experiment(storage / "results", name, "pg", [({}, [-20], None)])
-        assert repr(name) in refused(*fork, "--name", "mine", "--confirm", "1")
+    write_experiment(storage / "results", "mine", "pg", [({}, [-20], None)])
+    assert "'mine'" in refused(*fork, "--name", "mine")

@@ -4,7 +4,6 @@ import io
 import json
 import re
 import shlex
-import shutil
 
 import pandas as pd
 import pytest
@@ -181,34 +180,3 @@ def test_an_end_by_the_time_budget_is_told_with_the_same_words_everywhere(tmp_pa
     assert said in report
     assert "--resume results/short" in report
     assert "short,00000_seed=0,0,pg,time is up," in run_results("table", "short")[1]
-    ended["confirm"] = {"best": 1, "seeds": 2}
-    confirmed = write_experiment(tmp_path / "results", "confirmed", "pg", trials, **ended)
-    write_experiment(
-        tmp_path / "results", "confirmed-confirm", "pg", [({"seed": 2}, [-19], None)], confirms="confirmed"
-    )
-    summarise(read_experiment(confirmed))
-    assert "2 trials of 3 have more to play.\n" in capsys.readouterr().out, "for the confirmation they stay as they are"
-    assert "Resume confirmed" not in run_results("list")[1]
-
-
-def test_the_list_tells_a_sweep_whose_confirmation_is_not_over(tmp_path, run_results, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    settings, wanted = {"command": ["sweep_pong.py"]}, {"confirm": {"best": 1, "seeds": 2}}
-    write_experiment(tmp_path, "sweep", "pg", [({}, [-20], None), ({"gamma": 0.9}, [-19], None)], **settings, **wanted)
-
-    def listed():
-        output = run_results("list", "--storage-path", tmp_path)[1]
-        states = re.findall(r"^(sweep\S*) +(\w+)", output, re.MULTILINE)
-        return dict(states), re.findall(r"Resume (\S+):  .* --resume (\S+)", output)
-
-    assert listed() == ({"sweep": "unconfirmed"}, [("sweep", "sweep")])
-    fresh = ({"gamma": 0.9, "seed": 2}, [-20], None)
-    confirm = write_experiment(tmp_path, "sweep-confirm", "pg", [fresh], planned=2, **settings, confirms="sweep")
-    with exclusive(confirm):
-        assert listed() == ({"sweep": "confirming", "sweep-confirm": "running"}, [])
-    states, resume = listed()
-    assert states == {"sweep": "unconfirmed", "sweep-confirm": "interrupted"}
-    assert sorted(resume) == [("sweep", "sweep"), ("sweep-confirm", "sweep")], "the sweep goes on with its confirmation"
-    shutil.rmtree(confirm)
-    write_experiment(tmp_path, "sweep-confirm", "pg", [fresh], **settings, confirms="sweep")
-    assert listed() == ({"sweep": "finished", "sweep-confirm": "finished"}, [])

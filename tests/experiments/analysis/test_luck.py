@@ -1,13 +1,10 @@
 """What fresh seeds say of a sweep's best, with numbers that can be reckoned by hand."""
 
 import numpy as np
-import pytest
 
 from experiments.analysis.configurations import best_configurations
-from experiments.analysis.luck import confirmations, state_with_confirmation, verdict
+from experiments.analysis.luck import confirmations, verdict
 from experiments.disk.experiments import read_experiment
-from experiments.disk.folders import display
-from experiments.disk.spec import Confirm
 from experiments.show.origins import origin
 from tests.helpers.written_experiments import write_experiment
 
@@ -82,23 +79,9 @@ def test_a_seed_that_diverged_counts_to_the_end_of_the_others(tmp_path):
     assert (found.end, found.sweep, list(found.fresh)) == (3, -10.5, [-3])
 
 
-@pytest.mark.parametrize(
-    ("ended", "can_begin"),
-    [("time budget", True), ("all done", True), ("interrupted", False), ("gave up", False), (None, False)],
-)
-def test_a_confirmation_can_begin_once_the_sweep_is_settled(tmp_path, ended, can_begin):
-    asked = Confirm(best=1, seeds=2)
-    trials = [({}, [-20, -19], "running")]
-    folder = write_experiment(tmp_path, "sweep", "pg", trials, planned=3, confirm=asked, ended=ended)
-    experiment = read_experiment(folder, running=False)
-    assert experiment.can_be_confirmed == can_begin
-    assert state_with_confirmation(experiment) == ("unconfirmed" if can_begin else "interrupted")
-
-
-def test_a_confirmations_origin_is_the_command_that_confirms(tmp_path):
-    fresh = [({"gamma": gamma, "seed": seed}, [-20], None) for gamma in (0.9, 0.8) for seed in (1, 2, 3)]
-    record = {"command": ["sweep_pong.py", "--seed", "0"], "confirms": "sweep"}
-    page = origin(read_experiment(write_experiment(tmp_path, "sweep-confirm", "pg", fresh, **record)))
-    assert f"sweep_pong.py --resume {display(tmp_path / 'sweep')} --confirm 2 --confirm-seeds 3\n" in page
-    swept = read_experiment(write_experiment(tmp_path, "sweep", "pg", fresh, command=record["command"]))
-    assert "sweep_pong.py --seed 0\n" in origin(swept)
+def test_a_confirmations_origin_names_its_sweep(tmp_path):
+    fresh = [({"seed": seed}, [-20], None) for seed in (1, 2)]
+    again = write_experiment(tmp_path, "again", "pg", fresh, command=["sweep_pong.py", "--confirm", "a"], confirms="a")
+    page = origin(read_experiment(again))
+    assert "sweep_pong.py --confirm a\n" in page
+    assert "- Confirms: the best of `a`, with fresh seeds\n" in page

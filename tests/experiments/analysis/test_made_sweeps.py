@@ -19,9 +19,9 @@ from experiments.analysis.luck import confirmations, lead
 from experiments.analysis.next_command import best_command
 from experiments.ask.flags import RunFlags
 from experiments.disk.experiments import read_experiment
-from experiments.disk.spec import Confirm
 from experiments.plan.learners import PG
-from experiments.run.after_sweep import fresh_seeds
+from experiments.plan.resources import ClusterResources
+from experiments.run.confirmation import fresh_seeds
 from experiments.show.tables import configuration_table
 from tests.helpers.made import FUZZ_MINUTES, generators
 from tests.helpers.written_experiments import forked_from, write_checkpoint, write_experiment
@@ -216,7 +216,7 @@ def check(rng, storage):
     command = best_command(sweep)[1]
     assert command["config"]["seed"] in {t.seed for t in best[0].judged_by if t.last == max(best[0].scores)}
     assert (command["score"], sorted(command["seeds"])) == (best[0].score, sorted(best[0].seeds))
-    again = fresh_seeds(PG, sweep, Confirm(best=2, seeds=2), RunFlags()).spec
+    again = fresh_seeds(PG, RunFlags(), sweep, 2, 2, ClusterResources((8,))).spec
     assert not {config["seed"] for config in again.configs} & {trial.seed for trial in sweep.trials}
     assert [c["learning_rate"] for c in again.configs] == [
         c.config["learning_rate"] for c in best[:2] for _ in range(2)

@@ -39,7 +39,7 @@ END_BY_STEPS = {"iterations": None, "timesteps": 2000}
         (["train.py", "pg", "--seed", "1"], {}, "running", "train.py pg --resume results/a"),
         (["sweep_pong.py", "--seed", "1"], {}, "running", "sweep_pong.py --resume results/a"),
         (["sweep_pong.py"], {}, "RuntimeError: it is tried again", "sweep_pong.py --resume results/a"),
-        (["sweep_trpo.py"], {"confirms": "b"}, "running", "sweep_trpo.py --resume results/b"),
+        (["sweep_trpo.py"], {"confirms": "b"}, "running", "sweep_trpo.py --resume results/a"),
         (["train.py", "pg"], {}, None, "train.py pg --extend results/a --iterations 4"),
         (
             ["train.py", "pg"],

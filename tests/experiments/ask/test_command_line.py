@@ -37,7 +37,13 @@ SWEEP = {
         f"--{name.replace('_', '-')} 0": f"{name}=0: accepted is a whole number >= 1"
         for name in ("num_samples", "iterations", "timesteps", "num_workers", "max_concurrent")
     },
-    "--confirm -1": "confirm=-1: accepted is a whole number >= 0",
+    "--confirm 3": "leave it out now, and type --confirm NAME --best 3 when it has",
+    "--resume first --confirm 3": "--confirm takes the name of a sweep that has ended",
+    "--confirm first --seeds 1": "--seeds 1: one seed says nothing of luck",
+    "--confirm first --best 0": "best=0: accepted is a whole number >= 1",
+    "--confirm first --sweep gamma=0.9,0.99": "--sweep does not count with --confirm: it runs the best of a sweep",
+    "--confirm first": "--confirm first: it is interrupted, and has not ended; --resume first goes on with it",
+    "--confirm frist": "unknown experiment 'frist'; did you mean 'first'?",
     "--scheduler pbt": "now Ray Tune's own, in a tune.Tuner with our Trainables: docs/library.md shows it",
     "--set learning_rat=1": "'learning_rat'; did you mean 'learning_rate'?",
     "--set gamma": "accepted is key=value",
@@ -59,7 +65,7 @@ SWEEP = {
     f"--name {260 * 'x'}": "xxx': accepted is a name of at most 200 bytes",
     "--name first --resume-or-start": "--resume-or-start: another command began first: python sweep_pong.py; --resume",
     "--resume-or-start": "--resume-or-start means nothing without --name",
-    "--confirm-seeds 4": "--confirm-seeds means nothing without --confirm",
+    "--best 4": "--best means nothing without --confirm",
     "--extend first": "--extend needs --iterations or --timesteps: until now they are 5 iterations",
     "--extend first --iterations 5": "--iterations 5: trials have 5 already",
     "--resume first --num-samples 3": "--num-samples does not count with --resume",

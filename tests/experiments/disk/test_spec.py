@@ -56,7 +56,6 @@ def test_what_is_written_is_read_back_with_its_origin(tmp_path):
         {"configs": [{"gamma": float("nan")}]},
         {"command": [1]},
         {"extended": 3},
-        {"confirm": {"best": 1}},
         {"confirms": "../other"},
         {"origin": {"versions": []}},
         {"origin": {"git": "x"}},

@@ -1,4 +1,4 @@
-"""What a command line asks for, and what of it is refused before anything starts: without Ray."""
+"""What room checkpoints need, and that an experiment without it is refused before anything starts."""
 
 import shutil
 
@@ -8,83 +8,16 @@ from ray.train._internal.session import _TrainingResult
 from ray.tune import Checkpoint
 
 from experiments.ask.budget import Budget
-from experiments.disk.spec import Confirm, ExperimentSpec
 from experiments.plan.learners import PG, TRPO
-from experiments.run import lifecycle
-from experiments.run.continuation import continuation
 from experiments.run.draft import Draft, require_possible
-from experiments.run.lifecycle import perform
-from experiments.run.preconditions import RESERVE_BYTES, require_free
+from experiments.run.preconditions import RESERVE_BYTES
 from experiments.run.session import Session
 from experiments.run.tuner import make_tuner
 from tests.helpers.small_experiments import flags, small_spec
 from tests.helpers.trials import CARTPOLE
-from tests.helpers.written_experiments import write_experiment
 from trainables.checks import ConfigError
 from trainables.config import PGConfig, TRPOConfig
 from trainables.metrics import METRIC
-
-ASKED = Confirm(best=1, seeds=2)
-
-
-@pytest.fixture
-def done(monkeypatch):
-    """What would have run: new experiments by their names, others by their folders'; each is interrupted."""
-    names = []
-    monkeypatch.setattr(lifecycle, "start", lambda draft: (names.append(draft.run.name) or 130, None))
-    monkeypatch.setattr(lifecycle, "go_on", lambda asked: names.append(asked.folder.name) or 130)
-    return names
-
-
-def resumed(storage, name, asked=None):
-    return continuation(PG, flags(storage, resume=name), confirm=asked)
-
-
-def test_a_confirmation_that_cannot_be_run_is_left_out_with_status_3(tmp_path, monkeypatch, capsys):
-    write_experiment(
-        tmp_path, "sweep", "pg", [({}, [], "running")], planned=3, confirm=ASKED.model_dump(), ended="time budget"
-    )
-    monkeypatch.setattr(lifecycle, "go_on", lambda *of: 0)
-    assert perform(resumed(tmp_path, "sweep")) == 3
-    assert capsys.readouterr().err == "--confirm was left out: no trial has a result\n"
-
-
-@pytest.mark.parametrize(
-    ("record", "confirmed", "goes_on"),
-    [
-        ({"confirm": ASKED.model_dump()}, "running", "sweep-confirm"),
-        ({"confirm": ASKED.model_dump(), "ended": "time budget"}, "running", "sweep-confirm"),
-        ({"confirm": ASKED.model_dump(), "extended": [{"iterations": 5, "timesteps": None}]}, None, "sweep"),
-        ({"ended": "time budget"}, None, "sweep"),
-    ],
-    ids=["confirmation killed", "its sweep had too little time", "extension killed", "no confirmation promised"],
-)
-def test_what_a_resumed_sweep_goes_on_with(record, confirmed, goes_on, done, tmp_path):
-    write_experiment(tmp_path, "sweep", "pg", [({}, [-20], "running")], planned=2, **record)
-    if "confirm" in record:
-        write_experiment(tmp_path, "sweep-confirm", "pg", [({"seed": 3}, [-20], confirmed)], confirms="sweep")
-    assert perform(resumed(tmp_path, "sweep")) == 130
-    assert done == [goes_on]
-
-
-def test_a_confirmation_can_be_promised_when_the_sweep_is_over_but_only_one(done, tmp_path):
-    folder = write_experiment(tmp_path, "sweep", "pg", [({}, [-20], None)], ended="all done")
-    assert perform(resumed(tmp_path, "sweep", ASKED)) == 130
-    assert done == ["sweep-confirm"]
-    assert ExperimentSpec.read(folder).confirm == ASKED
-    with pytest.raises(ConfigError, match="sweep promises the best 1 already; leave it out"):
-        resumed(tmp_path, "sweep", Confirm(best=1, seeds=3))
-    write_experiment(tmp_path, "other", "pg", [({}, [-20], None)], confirms="sweep")
-    with pytest.raises(ConfigError, match="other is a confirmation"):
-        resumed(tmp_path, "other", ASKED)
-
-
-def test_a_name_that_the_confirmation_would_find_taken_is_refused_at_the_start(tmp_path):
-    run = flags(tmp_path, name="sweep")
-    require_free(run, confirms=True)
-    write_experiment(tmp_path, "sweep-confirm", "pg", [({}, [-20], None)])
-    with pytest.raises(ConfigError, match="'sweep-confirm', which exists already"):
-        require_free(run, confirms=True)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from experiments.analysis.next_command import next_command, next_step
 from experiments.disk.decisions import Decision, write_decisions
 from experiments.disk.experiments import read_experiment
 from experiments.disk.lock import exclusive
+from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
 from experiments.run import lifecycle
 from experiments.show.answer import add_answer
@@ -23,31 +24,20 @@ from tests.helpers.small_experiments import trial_folders
 from tests.helpers.written_experiments import write_experiment, write_policies
 
 ERROR = "RuntimeError: no luck"
-PROMISE = {"confirm": {"best": 1, "seeds": 2}}
 TIME_IS_UP = {"ended": "time budget", "time_budget_s": 90.0}
 HALVED = {"scheduler": "halving", "rungs": [1, 2], "swept": ["gamma"]}
 CASES = {
-    # name: (the trials' endings, the record, whether its confirmation has ended, the step that comes next)
-    "ended": ([None, None], {}, None, "Extend"),
-    "interrupted": ([None, "running"], {}, None, "Resume"),
-    "time is up": ([None, "running"], TIME_IS_UP, None, "Resume"),
-    "failed": ([None, ERROR], {}, None, "Resume"),
-    "diverged": (["diverged", "diverged"], {}, None, ""),
-    "failed, diverged": ([ERROR, "diverged"], {}, None, "Resume"),
-    "halved": ([None, "dropped"], HALVED, None, "Extend"),
-    "halved, the loser failed": ([None, "dropped, failed"], HALVED, None, "Extend"),
-    "halved, the winner diverged": (["diverged", "dropped"], HALVED, None, ""),
-    "halved, the winner failed": ([ERROR, "dropped"], HALVED, None, "Resume"),
-    "unconfirmed": ([None, None], PROMISE, None, "Resume"),
-    "unconfirmed, all diverged": (["diverged", "diverged"], PROMISE, None, "Resume"),
-    "unconfirmed, interrupted": ([None, "running"], PROMISE, None, "Resume"),
-    "unconfirmed, time is up": ([None, "running"], PROMISE | TIME_IS_UP, None, "Resume"),
-    "half confirmed": ([None, None], PROMISE, False, "Resume"),
-    "half confirmed, time is up": ([None, "running"], PROMISE | TIME_IS_UP, False, "Resume"),
-    "confirmed": ([None, None], PROMISE, True, "Extend"),
-    "confirmed, failed": ([None, ERROR], PROMISE, True, "Extend"),
-    "confirmed, all diverged": (["diverged", "diverged"], PROMISE, True, ""),
-    "confirmed, time is up": ([None, "running"], PROMISE | TIME_IS_UP, True, ""),
+    # name: (the trials' endings, the record, the step that comes next)
+    "ended": ([None, None], {}, "Extend"),
+    "interrupted": ([None, "running"], {}, "Resume"),
+    "time is up": ([None, "running"], TIME_IS_UP, "Resume"),
+    "failed": ([None, ERROR], {}, "Resume"),
+    "diverged": (["diverged", "diverged"], {}, ""),
+    "failed, diverged": ([ERROR, "diverged"], {}, "Resume"),
+    "halved": ([None, "dropped"], HALVED, "Extend"),
+    "halved, the loser failed": ([None, "dropped, failed"], HALVED, "Extend"),
+    "halved, the winner diverged": (["diverged", "dropped"], HALVED, ""),
+    "halved, the winner failed": ([ERROR, "dropped"], HALVED, "Resume"),
 }
 
 
@@ -64,10 +54,10 @@ def played(tmp_path, monkeypatch):
 
 @pytest.fixture
 def make(tmp_path):
-    """Writes an experiment of a case, and what there is of its confirmation; returns its folder."""
+    """Writes an experiment of a case; returns its folder."""
 
     def write(case):
-        endings, record, confirmed, _ = CASES[case]
+        endings, record, _ = CASES[case]
         trials = []
         for seed, ending in enumerate(endings):
             rows = 2 if ending in (None, "diverged", ERROR) else 1
@@ -84,11 +74,6 @@ def make(tmp_path):
         if record.get("scheduler") == "halving":
             scores = [None if ending == "dropped, failed" else -20.0 for ending in endings]
             write_decisions(folder, [Decision(at=1, scores=scores, kept=[0])])
-        if confirmed is not None:
-            fresh = [({"seed": 8}, [-20.0] * 2, None)]
-            record = {"planned": 1 if confirmed else 2, "iterations": 2, "confirms": "b"}
-            again = write_experiment(tmp_path / "results", "b-confirm", "pg", fresh, **record)
-            write_policies(trial_folders(again)[0], "pg", {2: -20.0})
         return folder
 
     return write
@@ -118,15 +103,13 @@ def test_the_next_command_is_the_same_everywhere_and_is_accepted(case, make, pla
     program, *words = shlex.split(command)[1:]
     status, output, complaint = call(Path(program).name, *words)
     assert (status, complaint) == (130, ""), output
-    assert played == ["b-confirm" if case.startswith(("unconfirmed", "half")) and "interr" not in case else "b"]
+    assert played == ["b"]
     assert "Every trial has come to its end" not in output, "it has something to do"
 
 
 def test_nothing_is_proposed_while_a_program_is_at_work(make, played):
-    folder = make("half confirmed")
+    folder = make("interrupted")
     with exclusive(folder):
-        assert proposals(folder) == ("", "", "")
-    with exclusive(folder.with_name("b-confirm")):
         assert proposals(folder) == ("", "", "")
 
 
@@ -138,15 +121,13 @@ def test_what_is_not_proposed_would_be_refused(case, make, played):
     assert not played
 
 
-@pytest.mark.parametrize("promise", [{}, PROMISE], ids=["none", "promised"])
-def test_the_best_can_be_played_again_with_the_line_that_says_so(promise, make, played, monkeypatch):
-    monkeypatch.setitem(CASES, "case", ([None, "dropped"], HALVED | promise, None, ""))
-    folder = make("case")
+def test_the_best_can_be_played_again_with_the_line_that_says_so(make, played, monkeypatch):
+    monkeypatch.setattr(Learner, "seconds", lambda *of: 60.0)  # no games are played for the plan
+    folder = make("halved")
     text = " ".join(winner_lines(read_experiment(folder)))
     command = text.partition("to play the best again with others: ")[2]
-    assert command == f"python {ROOT}/experiments/sweep_pong.py --resume results/b{'' if promise else ' --confirm 3'}"
+    assert command == f"python {ROOT}/experiments/sweep_pong.py --confirm results/b"
     program, *words = shlex.split(command)[1:]
-    assert call(Path(program).name, *words)[::2] == (130, "")
+    status, _, complaint = call(Path(program).name, *words)
+    assert (status, complaint) == (130, "")
     assert played == ["b-confirm"]
-    if promise:
-        assert "promises the best 1 already; leave it out" in refused("sweep_pong.py", *words, "--confirm", 3)

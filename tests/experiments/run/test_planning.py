@@ -85,7 +85,7 @@ def test_a_comparison_that_is_too_early_to_tell_is_said_to_be(notes):
     assert not [note for note in notes("--num-samples", 6, "--timesteps", 4_000_000) if "luck" in note]
 
 
-OTHER_WAYS = {"Continuation", "Confirm", "RestoredTrial", "ForkOf", "ExperimentSpec"}
+OTHER_WAYS = {"Continuation", "RestoredTrial", "ForkOf", "ExperimentSpec"}
 """What only forks, confirmations, experiments that go on, and what is written have to know."""
 
 

@@ -9,11 +9,12 @@ from experiments.ask.flags import RunFlags
 from experiments.disk.decisions import read_decisions
 from experiments.disk.experiments import read_experiment
 from experiments.disk.folders import checkpoint_folders
-from experiments.disk.spec import Confirm, ExperimentSpec
+from experiments.disk.spec import ExperimentSpec
 from experiments.plan.draws import trial_seeds
 from experiments.plan.learners import PG
-from experiments.run.after_sweep import fresh_seeds
+from experiments.plan.resources import ClusterResources
 from experiments.run.again import verify
+from experiments.run.confirmation import fresh_seeds
 from tests.helpers.programs import SWEEPS, call, command, done
 from tests.helpers.small_experiments import iterations, newest_arrays, rows, same, trial_folders
 from tests.helpers.trials import assert_same, untimed
@@ -57,7 +58,7 @@ def test_seeds_of_the_best_mean_go_on_together_and_the_same_on_one_cpu_and_on_tw
     assert "3 configurations of 2 seeds each (6 trials) begin, 1 goes to the end" in output
     assert "Winner: " in output
 
-    confirm = fresh_seeds(PG, read_experiment(two), Confirm(best=1, seeds=2), RunFlags()).spec
+    confirm = fresh_seeds(PG, RunFlags(), read_experiment(two), 1, 2, ClusterResources((1,))).spec
     assert confirm.seeds == [first + 2, first + 3]
     assert confirm.configuration_of == [0, 0]
     fork = ["--fork", "two", "--iterations", 6, "--dry-run"]

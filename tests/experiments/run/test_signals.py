@@ -167,10 +167,10 @@ def signals():
         signal.signal(number, handler)
 
 
-BETWEEN = """
+AFTERWARDS = """
 import atexit, os, signal, sys
 from experiments.run.stopping import SIGNALS, StopSignals
-for number, moment in zip(SIGNALS, ["at the end", "between"] * 2):
+for number, moment in zip(SIGNALS, ["at the end", "before"] * 2):
     if child := os.fork():
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
         continue
@@ -179,16 +179,16 @@ for number, moment in zip(SIGNALS, ["at the end", "between"] * 2):
     signals.setup()
     signals.release()
     atexit.register(os.kill, os.getpid(), number)
-    if moment == "between":
+    if moment == "before":
         os.kill(os.getpid(), number)
         print("went on")
     sys.exit()
 """
 
 
-def test_a_signal_between_a_sweep_and_its_confirmation_or_as_a_program_ends_ends_it_without_a_traceback():
+def test_a_signal_after_an_experiments_end_or_as_a_program_ends_ends_it_without_a_traceback():
     """A process for each signal, which one forks that has loaded Ray."""
-    ended = subprocess.run([sys.executable, "-c", BETWEEN], cwd=ROOT, capture_output=True, text=True)
+    ended = subprocess.run([sys.executable, "-c", AFTERWARDS], cwd=ROOT, capture_output=True, text=True)
     assert ended.stderr == "".join(f"\n{number.name}: stopped.\n" for number in SIGNALS)
     assert ended.stdout.split() == [str(128 + number) for number in SIGNALS]
 
