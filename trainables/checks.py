@@ -64,8 +64,9 @@ OTHERS_WORDS = {
     "total_timesteps": ("timesteps",),
     "n_trials": ("num_samples",),
     **dict.fromkeys(("ppo", "reinforce"), ("pg",)),
+    "confirm_seeds": ("seeds",),
 }
-"""What Stable-Baselines3, CleanRL, RLlib and Optuna call it, and what it, or what is nearest to it, is called here."""
+"""What Stable-Baselines3, CleanRL, RLlib, Optuna and version 0.1.0 call it, and the name, or the nearest one, here."""
 
 
 def unknown(kind: str, name: str, known: typing.Iterable[str]) -> str:

@@ -28,8 +28,8 @@ WHERE = {
     NEW: "in a new experiment",
     SMOKE_TEST: "with --smoke-test: what it runs is fixed",
     FORK: "with --fork: it starts with its origin's trials, settings and seeds, of which flags of settings change some",
-    CONFIRM: "with --confirm: it runs the best of a sweep that has ended as that ran them, under a name of its own, for"
-    " --resume and --extend; --best and --seeds say how many",
+    CONFIRM: "with --confirm: it runs the best of an ended sweep with that sweep's settings and budget, and has a name"
+    " of its own for --resume and --extend; --best and --seeds say how many",
     RESUME: "with --resume: an experiment keeps its settings; --fork starts one with others, --extend goes further",
     EXTEND: "with --extend: an experiment keeps its settings and seeds; --fork starts one with other settings, and more"
     " seeds are a new run with --seed and --seeds: `python experiments/results.py compare A,B` takes both as one",

@@ -75,6 +75,6 @@ def fresh_seeds(
         confirms=sweep.name,
         space=spec.space or {},
         preset=spec.preset,
-        notes=[f"These are the best of {sweep.name}, and its baseline if it has one, from scratch with fresh seeds."],
+        notes=[f"The best of {sweep.name}, and its baseline if it has one, train again from scratch with fresh seeds."],
         resources=resources,
     )

@@ -38,10 +38,11 @@ SWEEP = {
         for name in ("num_samples", "iterations", "timesteps", "num_workers", "max_concurrent")
     },
     "--confirm 3": "leave it out now, and type --confirm NAME --best 3 when it has",
+    "--confirm 3 --confirm-seeds 3": "--confirm-seeds, 3; did you mean --seeds?",
     "--resume first --confirm 3": "--confirm takes the name of a sweep that has ended",
     "--confirm first --seeds 1": "--seeds 1: one seed says nothing of luck",
     "--confirm first --best 0": "best=0: accepted is a whole number >= 1",
-    "--confirm first --sweep gamma=0.9,0.99": "--sweep does not count with --confirm: it runs the best of a sweep",
+    "--confirm first --sweep gamma=0.9,0.99": "--sweep does not count with --confirm: it runs the best of an ended",
     "--confirm first": "--confirm first: it is interrupted, and has not ended; --resume first goes on with it",
     "--confirm frist": "unknown experiment 'frist'; did you mean 'first'?",
     "--scheduler pbt": "now Ray Tune's own, in a tune.Tuner with our Trainables: docs/library.md shows it",

@@ -10,7 +10,6 @@ from experiments.ask.flags import RunFlags
 from experiments.disk.experiments import read_experiment
 from experiments.disk.lock import exclusive
 from experiments.disk.spec import ExperimentSpec
-from experiments.plan.draws import trial_seeds
 from experiments.plan.learners import PG, Learner
 from experiments.plan.resources import ClusterResources
 from experiments.run.confirmation import beside, fresh_seeds
@@ -20,29 +19,29 @@ from tests.helpers.trials import wait_until
 from tests.helpers.written_experiments import forked_from, write_experiment
 
 RESULTS = ROOT / "experiments" / "results.py"
-FLAGS = ["--scheduler", "fifo", "--num-samples", 2, "--iterations", 2, "--num-workers", 1]
-FLAGS += ["--set=slots=2", "--set=segment_length=1500", "--set=updates_per_iteration=1"]
-FLAGS += ["--set", "hidden_size=10", "--set", "gamma=0.98", "--seed", 7]
-FLAGS += ["--name", "real", "--no-baseline", "--checkpoint-frequency", 1]
+SMALL = {"slots": 2, "segment_length": 1500, "updates_per_iteration": 1, "hidden_size": 10, "eval_interval": 0}
+SWEPT = [(0.97, 4, -19), (0.98, 5, -18)]
+"""Gamma, seed and last score of each trial of the sweep."""
 
 
 @pytest.fixture(scope="module")
 def confirmed(tmp_path_factory):
-    """A sweep whose confirmation was killed and went on; what it printed before, the list then, and what came last."""
+    """A real confirmation that was killed and went on; what it printed before, the list then, and what came last."""
     folder = tmp_path_factory.mktemp("confirmed")
-    run(SWEEPS["pg"], *FLAGS, cwd=folder)
-    program = begin(SWEEPS["pg"], "--confirm", "real", "--best", 1, "--seeds", 2, cwd=folder)
     results = folder / "results"
+    trials = [(SMALL | {"gamma": gamma, "seed": seed}, [-20, last], None) for gamma, seed, last in SWEPT]
+    write_experiment(results, "sweep", "pg", trials, iterations=2, swept=["gamma"], ended="all done")
+    program = begin(SWEEPS["pg"], "--confirm", "sweep", "--best", 1, "--seeds", 2, cwd=folder)
 
     def a_checkpoint():
         assert program.poll() is None, (folder / "log").read_text(encoding="utf-8")
-        return [*results.glob("real-confirm/*/checkpoint_*/state.json")]
+        return [*results.glob("sweep-confirm/*/checkpoint_*/state.json")]
 
     wait_until(a_checkpoint, "no confirmation", seconds=120)
     program.kill()
     program.wait()
     listed = run(RESULTS, "list", cwd=folder)
-    resume = re.search(r"Resume real-confirm:  python \S+ --resume (\S+)", listed)
+    resume = re.search(r"Resume sweep-confirm:  python \S+ --resume (\S+)", listed)
     went_on = run(SWEEPS["pg"], "--resume", resume[1], cwd=folder)
     return results, (folder / "log").read_text(encoding="utf-8"), listed, went_on
 
@@ -52,52 +51,44 @@ def confirmed(tmp_path_factory):
 def test_the_best_configuration_runs_again_with_seeds_that_the_sweep_did_not_use(confirmed):
     results, output, *_ = confirmed
     assert "1 configuration of 2 seeds each (2 trials) of 2 iterations" in output
-    sweep = {
-        trial: json.loads((trial / "params.json").read_text(encoding="utf-8"))
-        for trial in trial_folders(results / "real")
-    }
-    best = max(sweep, key=lambda trial: rows(trial)[-1]["episode_score"])
-    again = trial_folders(results / "real-confirm")
+    again = trial_folders(results / "sweep-confirm")
     configs = [json.loads((trial / "params.json").read_text(encoding="utf-8")) for trial in again]
-    used = [config["seed"] for config in sweep.values()]
-    assert used == trial_seeds(7, 2)
-    assert [config["seed"] for config in configs] == [max(used) + 1, max(used) + 2]
-    for config in configs:
-        assert config | {"seed": 0} == sweep[best] | {"seed": 0}
+    assert [config["seed"] for config in configs] == [6, 7]
+    assert all(config.items() >= (SMALL | {"gamma": 0.98}).items() for config in configs)
 
 
 @pytest.mark.ray
 @pytest.mark.slow
 def test_a_confirmation_that_was_killed_goes_on_by_its_own_name(confirmed):
     results, _, listed, output = confirmed
-    assert re.search(r"^real-confirm\s+interrupted", listed, re.MULTILINE)
-    assert "Going on with results/real-confirm" in output
-    assert [iterations(trial) for trial in trial_folders(results / "real-confirm")] == [[1, 2]] * 2
+    assert re.search(r"^sweep-confirm\s+interrupted", listed, re.MULTILINE)
+    assert "Going on with results/sweep-confirm" in output
+    assert [iterations(trial) for trial in trial_folders(results / "sweep-confirm")] == [[1, 2]] * 2
 
 
 @pytest.mark.ray
 @pytest.mark.slow
 def test_the_table_compares_the_sweeps_score_with_the_mean_of_the_fresh_seeds(confirmed):
     results, *_, output = confirmed
-    before = max(rows(trial)[-1]["episode_score"] for trial in trial_folders(results / "real"))
-    after = np.mean([rows(trial)[-1]["episode_score"] for trial in trial_folders(results / "real-confirm")])
+    before = max(rows(trial)[-1]["episode_score"] for trial in trial_folders(results / "sweep"))
+    after = np.mean([rows(trial)[-1]["episode_score"] for trial in trial_folders(results / "sweep-confirm")])
     *_, last = (line for line in output.splitlines() if line.startswith("pg") and " to " in line)
     shown = [float(cell) for cell in re.findall(r"[-+]?\d+\.\d", last)]
     np.testing.assert_allclose([shown[0], shown[1], shown[4]], [before, after, before - after], atol=0.051)
     assert shown[2] <= shown[1] <= shown[3]
-    assert f"report {results.name}/real {results.name}/real-confirm" in output
+    assert f"report {results.name}/sweep {results.name}/sweep-confirm" in output
 
 
 @pytest.mark.ray
 @pytest.mark.slow
-def test_results_reads_what_the_real_sweep_wrote(confirmed, monkeypatch):
+def test_results_reads_what_a_real_confirmation_wrote(confirmed, monkeypatch):
     results, *_ = confirmed
     monkeypatch.chdir(results.parent)
     output = call("results.py", "list")[1]
-    assert len(re.findall(r"^real(?:-confirm)?\s+finished\s+pg\s+2/2", output, re.MULTILINE)) == 2
-    assert call("results.py", "report", "real", "real-confirm")[0] == 0
-    markdown = (results / "real" / "report.md").read_text(encoding="utf-8")
-    assert "Was `real` lucky?" in markdown
+    assert re.search(r"^sweep-confirm\s+finished\s+pg\s+2/2", output, re.MULTILINE)
+    assert call("results.py", "report", "sweep", "sweep-confirm")[0] == 0
+    markdown = (results / "sweep" / "report.md").read_text(encoding="utf-8")
+    assert "Was `sweep` lucky?" in markdown
     assert "(fresh seeds)" in markdown
     assert "ray 2." in markdown
     assert "Code: git revision" in markdown
@@ -166,7 +157,7 @@ def test_the_plan_of_a_confirmation_says_what_runs_and_where(storage):
     assert (status, complaint) == (0, "")
     assert "1 configuration of 3 seeds each (3 trials) of 4 iterations" in output
     assert "gamma=0.8" in output
-    assert "These are the best of ended" in output
+    assert "The best of ended, and its baseline if it has one, train again" in output
     assert "in results/ended-confirm" in output
     assert "--time-budget-s" not in output
     named = call("sweep_pong.py", "--confirm", "results/ended", "--seeds", 2, "--name", "other", "--dry-run")[1]
