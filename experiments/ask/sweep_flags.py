@@ -65,7 +65,7 @@ class SweepFlags:
     """Decides what is drawn, and the trials' own seeds, which the plan lists: 32 bits each, spawned from this one. With
     --seeds N all configurations have the same N."""
 
-    seeds: Annotated[int | None, Counts((NEW, CONFIRM)), Bounds(1), shown("N", "default: 1, with --confirm 3")] = None
+    seeds: Annotated[int | None, Counts((NEW, CONFIRM)), Bounds(1), shown("N", "default: 1; to confirm 3")] = None
     """Seeds of each configuration, which begins as so many trials: halving compares it by all of them, and lets all of
     them go on or none; fifo runs them all; asha takes one. With --confirm they are fresh ones."""
 
