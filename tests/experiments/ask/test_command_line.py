@@ -11,7 +11,7 @@ from experiments import results, sweep, sweep_pong, train, watch
 from experiments.ask.command_line import COMMANDS, clean_exit
 from experiments.ask.flags import RunFlags
 from experiments.disk.spec import ExperimentSpec, create
-from experiments.plan.learners import PG, Learner
+from experiments.plan.learners import PG, Learner, Pace
 from experiments.run import sweep_program
 from tests.helpers.programs import ROOT, command
 
@@ -114,7 +114,7 @@ def storage(tmp_path, monkeypatch):
         create(RunFlags().folder, name, SPEC)
     create(tmp_path / "elsewhere", "third", SPEC.but(learner="trpo"))
     (tmp_path / "file").touch()
-    monkeypatch.setattr(Learner, "seconds", lambda *of: 2e-4)  # no games are played
+    monkeypatch.setattr(Learner, "pace", lambda *of: Pace(2e-4))  # no games are played
     return tmp_path
 
 
