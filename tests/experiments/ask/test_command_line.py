@@ -171,18 +171,31 @@ def test_what_a_program_began_its_console_command_goes_on_with(storage, monkeypa
     assert train.prepare(PG, words).folder == storage / "results" / "run"
 
 
+SUBCOMMANDS = [f"pong-results {name}" for name in ("report", "compare", "table", "best", "export", "verify", "replay")]
+
+
 def test_help_is_as_wide_as_the_terminal_and_its_examples_can_be_pasted(run, monkeypatch):
     for width in (60, 80, 120):
         monkeypatch.setenv("COLUMNS", str(width))
-        for words in ("train.py", "train.py pg", "sweep_pong.py", "pong-sweep", "pong-results", "pong-results replay"):
+        for words in ("train.py", "train.py pg", "sweep_pong.py", "pong-sweep", "pong-results", *SUBCOMMANDS):
             program, _, word = words.partition(" ")
             output = run(program, f"{word} --help")[1]
             assert max(map(len, output.splitlines())) < width, words
+            if "\nExample:\n" in output:  # a command that is longer than a line
+                example = output.partition("\nExample:\n  ")[2].partition("\n\n")[0]
+                assert all(line.endswith(" \\") for line in example.splitlines()[:-1]), "it can be pasted"
     monkeypatch.setenv("COLUMNS", "80")
     command = (
         "sweep_pong.py --sweep learning_rate=1e-4..1e-2:log \\\n      --sweep gamma=0.98,0.99\n      ranges of your own"
     )
     assert command in run("sweep_pong.py", "--help")[1]
+
+
+def test_a_choice_that_can_be_left_out_does_not_offer_nothing_as_a_word(run):
+    assert "--format csv|parquet|json" in run("pong-results", "table --help")[1]
+    status, _, complaint = run("pong-results", "table x --format None")
+    assert status == 2
+    assert "invalid choice 'None'" in complaint
 
 
 @pytest.mark.parametrize(
