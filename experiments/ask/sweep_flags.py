@@ -95,7 +95,8 @@ class SweepFlags:
     """Fresh seeds of each configuration that --confirm runs again."""
 
     smoke_test: Annotated[bool, Counts((SMOKE_TEST,))] = False
-    """2 trials of 2 short iterations on real Pong (--preset smoke), 15 to 30 seconds: does everything work here?"""
+    """2 trials of 2 short iterations on real Pong (--preset smoke), some 15 seconds on free cores: does everything
+    work here?"""
 
     dry_run: bool = False
     """Print the plan and stop."""

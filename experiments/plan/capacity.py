@@ -30,8 +30,9 @@ MOST_STEPS = 5_000_000
 """That it has where the time that is left holds no three trials more: as many as ``train.py`` gives a trial."""
 
 FIRST_STEPS = 300_000
-"""Agent steps before trials are first compared, at least: their order by then says much of the one at a million steps
-(rank correlation 0.64 in docs/sweeps.md), while at 100,000 it is luck (0.12). With time for less fewer trials begin."""
+"""Agent steps before trials are first compared, at least: their order by then says something of the later one (rank
+correlations of 0.27 to 0.64 in docs/sweeps.md), while at 100,000 it is luck (0.12). With time for less fewer trials
+begin."""
 
 MOST_TRIALS = 270
 """Of a plan that nobody asked for: their checkpoints take up to 20 GB."""

@@ -108,8 +108,8 @@ def _early(draft: Draft) -> list[str]:
         return []
     at = " and ".join(f"{each:,}" for each in early)
     return [
-        f"Trials are compared at {at} agent steps. In Pong their order before 200,000 is luck, and says much of the end"
-        f" from {FIRST_STEPS:,} on (docs/sweeps.md): more --timesteps, or fewer trials, bring a later comparison."
+        f"Trials are compared at {at} agent steps. In Pong their order before 200,000 is luck, and from {FIRST_STEPS:,}"
+        " on it says a part of the end (docs/sweeps.md): more --timesteps, or fewer trials, bring a later comparison."
     ]
 
 
