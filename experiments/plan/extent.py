@@ -49,7 +49,7 @@ def extent_of(
 
     Raises ConfigError for a grid of ranges, if there is no time for a trial, or if no game of it can be played.
     """
-    count = len(gridded(space, own)) if flags.grid else flags.num_samples
+    given = count = len(gridded(space, own)) if flags.grid else flags.num_samples
     if not SCHEDULERS[flags.scheduler].has_rungs:
         return Extent(count or SAMPLES, flags.budget)
     capacity = Capacity.of(learner, typical(learner, space), resources, flags.seeds, flags.max_concurrent)
@@ -59,7 +59,7 @@ def extent_of(
     named = one_of_each(space, own) if space.own else 1
     count, steps = capacity.choose(flags.time_budget_s, count, asked, named)
     timesteps = flags.timesteps if flags.iterations else steps
-    return Extent(count, Budget(flags.iterations, timesteps), capacity, asked, time_decides=flags.num_samples is None)
+    return Extent(count, Budget(flags.iterations, timesteps), capacity, asked, time_decides=given is None)
 
 
 def nothing_swept(preset: str, extent: Extent) -> str:
