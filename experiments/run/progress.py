@@ -146,23 +146,23 @@ class Progress(TrialProgressCallback):
         if self._rungs:  # trials lend each other their cores, so that all together play as many steps as before
             left = elapsed * self._to_play(trials) / played
         else:
-            left = self._seconds_in_turn(trials, elapsed / played)
+            left = self._seconds_in_turn(trials)
         return max(0.0, min(left, (self._spec.time_budget_s or math.inf) - elapsed))
 
-    def _seconds_in_turn(self, trials: Sequence[Trial], budget_s: float) -> float:
+    def _seconds_in_turn(self, trials: Sequence[Trial]) -> float:
         """Seconds until all trials have played their budgets, those that wait after those that run.
 
-        Each that runs goes on as in its last iteration, and each that waits as these do in the mean; before any of them
-        has had one, as all trials did together, which took ``budget_s`` for each budget.
+        Each that runs goes on as in its last iteration. One that has had none yet is as fast as those that run are in
+        the mean, or as all trials were if none of these has had one.
         """
         running = [trial for trial in trials if trial.status == Trial.RUNNING]
-        paces = {trial.trial_id: self._iteration_pace(trial) for trial in running}
+        paces = {trial.trial_id: self._iteration_pace(trial) for trial in trials}
         known = [pace for pace in paces.values() if pace]
-        usual = fmean(known) if known else budget_s
-        alive = _alive(trials)
+        of_running = [pace for pace in (paces[trial.trial_id] for trial in running) if pace]
+        usual = fmean(of_running or known or [0.0])
         needs = []
-        for trial in sorted(alive, key=lambda trial: trial.status != Trial.RUNNING):
-            needs.append((0.0, (1 - self._share(trial)) * (paces.get(trial.trial_id) or usual)))
+        for trial in sorted(_alive(trials), key=lambda trial: trial.status != Trial.RUNNING):
+            needs.append((0.0, (1 - self._share(trial)) * (paces[trial.trial_id] or usual)))
         return in_turn(needs, 0.0, max(1, len(running)))
 
     def _iteration_pace(self, trial: Trial) -> float | None:

@@ -171,6 +171,16 @@ def test_what_a_program_began_its_console_command_goes_on_with(storage, monkeypa
     assert train.prepare(PG, words).folder == storage / "results" / "run"
 
 
+def test_a_wrong_flag_is_answered_in_one_line_on_a_terminal_with_colours_too(run, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name in ("NO_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    status, _, complaint = run("sweep_pong.py", "--learning-rate 1e-3")
+    expected = "Unrecognized options: --learning-rate, 1e-3; did you mean --set learning_rate=VALUE? (see --help)"
+    assert (status, complaint) == (2, f"sweep_pong.py: error: {expected}\n")
+
+
 SUBCOMMANDS = [f"pong-results {name}" for name in ("report", "compare", "table", "best", "export", "verify", "replay")]
 
 

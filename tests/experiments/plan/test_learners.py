@@ -140,7 +140,7 @@ def test_what_can_be_the_name_of_a_learner():
         assert not is_learner(name)
 
 
-def test_what_a_game_waits_for_a_busy_core_does_not_count_in_a_plan(monkeypatch):
+def test_what_a_game_waits_for_a_busy_core_does_not_count_in_a_plan(monkeypatch, capsys):
     waits, games, measure = 0.05, [], evaluation.measure
 
     def measured_late(*words):
@@ -149,6 +149,8 @@ def test_what_a_game_waits_for_a_busy_core_does_not_count_in_a_plan(monkeypatch)
         return games[-1]
 
     monkeypatch.setattr(evaluation, "measure", measured_late)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     pace = TRPO.pace(TRPOConfig.from_dict(CARTPOLE))
     assert pace.step_s < waits / games[0].length
     assert pace.delay > 1.5, "a plan says that it waited"
+    assert capsys.readouterr().err.startswith("Three games are played"), "a terminal is not silent meanwhile"

@@ -1,7 +1,9 @@
 """The plan of a sweep that has no rounds: how many trials run at once, and how long all of them take."""
 
 import ast
+import io
 import re
+import sys
 
 import pytest
 
@@ -72,6 +74,21 @@ def test_what_is_said_to_be_the_same_in_all_is_the_same_in_all_though_nobody_swe
     assert "gamma=0.99" in same
     assert "updates_per_iteration" not in same
     assert "segment_length" not in same
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_no_word_of_a_plan_is_cut_at_a_terminals_edge(monkeypatch):
+    monkeypatch.setattr(Learner, "pace", lambda *_: Pace(1 / 5000))
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "15")
+    show(draft([PGConfig(num_workers=1, seed=seed) for seed in range(3)]))
+    first, second, *_ = sys.stdout.getvalue().splitlines()
+    assert (first.rstrip(), second.rstrip()) == ("3 trials of 4", "iterations")
 
 
 def test_a_fork_of_some_trials_keeps_their_configurations():

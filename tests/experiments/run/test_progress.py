@@ -135,10 +135,10 @@ def test_no_time_is_foretold_before_a_resumed_experiment_has_a_pace(monkeypatch,
     now = 11.0
     view.on_step_end(0, trials)
     assert capsys.readouterr().out.endswith("1 running, 1 waiting | best -20.5 (00000)\n")
-    trials[0].run_metadata.last_result["training_iteration"] += 10
+    trials[0].run_metadata.last_result |= {"training_iteration": 110, "time_this_iter_s": 2.2}
     now = 22.0
     view.on_step_end(0, trials)
-    assert capsys.readouterr().out.endswith("| about 7 min left\n"), "22 s for 10 iterations, and 190 to go"
+    assert capsys.readouterr().out.endswith("| about 7 min left\n"), "2.2 s for an iteration, and 190 to go"
 
 
 def test_the_time_left_is_that_of_the_trials_that_still_run_and_then_of_those_that_wait(monkeypatch, capsys):
@@ -152,6 +152,8 @@ def test_the_time_left_is_that_of_the_trials_that_still_run_and_then_of_those_th
     for statuses, results, left in (
         ([Trial.TERMINATED, Trial.TERMINATED, Trial.RUNNING], [ended, ended, plays], "about 10 min left"),
         ([Trial.RUNNING, Trial.RUNNING, Trial.PENDING], [plays, plays, {}], "about 25 min left"),
+        ([Trial.TERMINATED, Trial.TERMINATED, Trial.PENDING], [ended, ended, {}], "about 15 min left"),
+        ([Trial.TERMINATED, Trial.TERMINATED, Trial.RUNNING], [ended, ended, {}], "about 15 min left"),
     ):
         now += 900.0
         trials = make_trials(*statuses)
