@@ -67,9 +67,9 @@ def _about(draft: Draft) -> str:
 
 
 def _busy(draft: Draft) -> list[str]:
-    """That other programs keep cores busy, and what it means; empty if they do not."""
+    """That other programs keep this machine's cores busy, and what it means; empty if they do not, or on a cluster."""
     capacity = draft.capacity
-    if capacity.times_longer == 1:
+    if draft.run.address or capacity.times_longer == 1:
         return []
     return [
         f"Other programs keep cores busy: a game took {capacity.delay:.1f} times as long as a free core takes for it."
