@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from experiments.ask.command_line import clean_exit, parse
 from experiments.ask.flags import shown
 from experiments.disk import saved_policies
-from experiments.show.outputs import require_film
+from experiments.show.outputs import place_for, require_film
 from experiments.subcommands.arguments import Policy
 from trainables.checks import Bounds, check_fields
 
@@ -47,7 +47,7 @@ class Arguments(Policy):
     seed: Annotated[int, Bounds(0)] = 0
     """Decides the games, which are the same for every policy, and were never played in any training."""
 
-    out: Annotated[Path | None, shown("FILE.gif", "default: here, by trial")] = None
+    out: Annotated[Path | None, shown("FILE.gif", "default: in the experiment, by trial")] = None
     """Where the film goes."""
 
     def __post_init__(self) -> None:
@@ -63,7 +63,7 @@ def main() -> None:
     best = found.best
     assert best
     kind = "progress" if arguments.film else f"iteration-{best.iteration}"
-    out = arguments.out or Path(f"{saved_policies.trial_name(best)}-{kind}.gif")
+    out = arguments.out or place_for(best.folder, f"{saved_policies.trial_name(best)}-{kind}.gif")
     require_film(out)
     from experiments.show.watched import watch  # what plays, which --help and a wrong name do without
 

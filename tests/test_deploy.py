@@ -97,10 +97,17 @@ def test_what_is_installed_needs_no_extra_that_the_project_lacks():
 def test_a_slurm_job_that_was_stopped_requeues_itself_and_of_an_array_its_own_task_alone(
     tmp_path, surroundings, requeued
 ):
-    for name, text in {"program": "exit 138", "scontrol": 'echo "$@" > asked'}.items():
+    for name, text in {"program": 'echo "$@" > typed; exit 138', "scontrol": 'echo "$@" > asked'}.items():
         (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / name).chmod(0o755)
     surroundings = surroundings | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHON": str(tmp_path / "program")}
-    stopped = subprocess.run(["bash", str(SLURM), "train.py", "pg"], env=surroundings, cwd=tmp_path, check=False)
+    stopped = subprocess.run(
+        ["bash", str(SLURM), "train.py", "pg", "--name", "run %a"], env=surroundings, cwd=tmp_path, check=False
+    )
     assert stopped.returncode == 138
     assert (tmp_path / "asked").read_text() == f"requeue {requeued}\n"
+    named = f"run {surroundings.get('SLURM_ARRAY_TASK_ID', '%a')}"
+    typed = (tmp_path / "typed").read_text()
+    assert typed == f"experiments/train.py pg --name {named} --resume-or-start\n", (
+        "each task has an experiment of its own"
+    )

@@ -13,6 +13,7 @@ import pytest
 from experiments.ask.command_line import COMMANDS
 from experiments.benchmark import BENCHMARKS
 from experiments.disk.states import State
+from experiments.plan.draws import trial_seeds
 from experiments.plan.learners import LEARNERS, learner_typed
 from experiments.plan.spaces import space_of
 from tests.helpers.programs import ROOT, call, write_a2c
@@ -59,6 +60,12 @@ def test_every_page_begins_with_the_question_that_it_answers():
 def test_the_changelog_begins_with_the_version_that_is_installed():
     versions = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert versions[0] == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+
+
+def test_the_seeds_that_the_page_on_sweeps_names_are_those_of_a_plan():
+    text = (ROOT / "docs" / "sweeps.md").read_text().partition("With `--seed 0 --seeds 3` they are ")[2]
+    (first,) = trial_seeds(0, 1)
+    assert list(map(int, re.findall(r"\d{9,}", text)[:3])) == [first, first + 1, first + 2]
 
 
 def test_the_states_of_a_trial_are_those_that_the_page_explains():

@@ -212,9 +212,9 @@ class PongTrainable(tune.Trainable):
     def restore(self, checkpoint_path: Any) -> None:
         """Continue from a checkpoint; if it is gone, damaged or foreign, from the newest usable one beside it.
 
-        Tune's books are a second late: after a kill they may name a checkpoint that was replaced meanwhile, or copied
-        in part. Which one a trial goes on from changes no result. Raises CheckpointError if there is none. The folder
-        is looked at here since Tune, left alone, would open a pickle.
+        Tune's books are up to ten seconds late: after a kill they may name a checkpoint that was replaced meanwhile, or
+        copied in part. Which one a trial goes on from changes no result. Raises CheckpointError if there is none. The
+        folder is looked at here since Tune, left alone, would open a pickle.
         """
         checkpoint = getattr(checkpoint_path, "checkpoint", checkpoint_path)  # Tune comes with a result that holds it
         if isinstance(checkpoint, str):

@@ -86,9 +86,18 @@ class Budget:
 
 
 def duration(seconds: float) -> str:
-    """Seconds in the unit that suits them: ``40 s``, ``25 min``, ``3.5 h``, ``4 days``."""
-    if seconds < 90:
+    """Seconds in the unit that suits them: ``100 s``, ``25 min``, ``3.5 h``, ``4 days``."""
+    if seconds < 119.5:
         return f"{seconds:.0f} s"
     if seconds < 5400:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.1f} h" if seconds < 172800 else f"{seconds / 86400:.0f} days"
+
+
+def clock(seconds: float) -> str:
+    """Seconds to the second: ``40 s``, ``25 min 07 s``, ``3 h 05 min 09 s``."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02} min {rest:02} s"
+    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"

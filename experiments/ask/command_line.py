@@ -78,7 +78,7 @@ def parse(arguments: Any, description: str | None = None, settings: Collection[s
             fail(_one_line(complaint.getvalue(), known, settings))
         usage, _, flags_text = output.getvalue().partition("\n\n")
         text = as_typed(description or inspect.getdoc(arguments) or "")
-        print(wrapped(re.sub(r"\x1b\[[\d;]*m", "", usage)), wrapped(text), flags_text, sep="\n\n", end="")
+        print(wrapped(_uncoloured(usage)), wrapped(text), flags_text, sep="\n\n", end="")
         raise
     flags = vars(found[0] if options.get("return_unknown_args") else found)
     values = collections.ChainMap(*map(vars, filter(dataclasses.is_dataclass, flags.values())), flags)
@@ -177,12 +177,17 @@ def _require_what_stands_beside() -> None:
             raise ConfigError(f"{name} comes from {found}, and not from {own}: see PYTHONPATH, or start Python anew")
 
 
+def _uncoloured(text: str) -> str:
+    """A text without the colours that tyro gives it on a terminal."""
+    return re.sub(r"\x1b\[[\d;]*m", "", text)
+
+
 def _one_line(box: str, known: Collection[str], settings: Collection[str]) -> str:
     """The first paragraph of tyro's error box, and the flag that was probably meant, or that tyro suggests.
 
     Its own hook for errors (``tyro._errors.on_parse_error``) is private and changes without notice.
     """
-    _, *lines = (line.strip(" │╭╮╰╯─") for line in box.splitlines())  # the first line is the box's title
+    _, *lines = (line.strip(" │╭╮╰╯─") for line in _uncoloured(box).splitlines())  # the first line is the box's title
     lines = ["" if set(line) == {"-"} else line for line in lines]  # a rule, in a terminal that knows ASCII alone
     words = itertools.takewhile(bool, itertools.dropwhile(lambda line: not line, lines))
     message = re.sub(r"^Error parsing \w*: ", "", " ".join(words))

@@ -91,6 +91,9 @@ def _lines(paragraph: str, width: int) -> Iterator[str]:
         yield from lines
         return
     for line in lines:
+        if line.startswith("Example: "):
+            yield "Example:"
+            line = f"  {line.removeprefix('Example: ')}"
         if not line.startswith("  "):
             yield from textwrap.wrap(line, width)
             continue

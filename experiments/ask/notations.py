@@ -43,6 +43,23 @@ def _numbers(field: tyro.constructors.PrimitiveTypeInfo) -> tyro.constructors.Pr
     )
 
 
+@REGISTRY.primitive_rule
+def _one_of(field: tyro.constructors.PrimitiveTypeInfo) -> tyro.constructors.PrimitiveConstructorSpec[Any] | None:
+    """One of some words, or nothing where the flag is left out: tyro's own rule lists None among the words."""
+    parts = typing.get_args(field.type)
+    if len(parts) != 2 or parts[1] is not type(None) or typing.get_origin(parts[0]) is not typing.Literal:
+        return None
+    choices = typing.get_args(parts[0])
+    return tyro.constructors.PrimitiveConstructorSpec(
+        nargs=1,
+        metavar="|".join(choices),
+        instance_from_str=lambda words: words[0],
+        is_instance=lambda value: value is None or value in choices,
+        str_from_instance=lambda value: [str(value)],
+        choices=choices,
+    )
+
+
 def whole(word: str) -> int:
     """A whole number in any notation. Raises ValueError for anything else."""
     with contextlib.suppress(ValueError):

@@ -98,7 +98,8 @@ class SweepFlags:
     """Configurations that --confirm runs again, beside the baseline."""
 
     smoke_test: Annotated[bool, Counts((SMOKE_TEST,))] = False
-    """2 trials of 2 short iterations on real Pong (--preset smoke), 15 to 30 seconds: does everything work here?"""
+    """2 trials of 2 short iterations on real Pong (--preset smoke), some 15 seconds on free cores: does everything
+    work here?"""
 
     dry_run: Annotated[bool, Counts(STARTS)] = False
     """Print the plan and stop."""

@@ -5,12 +5,12 @@ go on, with three times the steps. Nine trials with the rungs r, 4 r and 13 r co
 Where configurations have several seeds, these go on together, and "trials" stands for configurations.
 """
 
+import heapq
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
-from experiments.ask.budget import Budget
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
 from trainables.checks import ConfigError
@@ -30,8 +30,9 @@ MOST_STEPS = 5_000_000
 """That it has where the time that is left holds no three trials more: as many as ``train.py`` gives a trial."""
 
 FIRST_STEPS = 300_000
-"""Agent steps before trials are first compared, at least: their order by then says much of the one at a million steps
-(rank correlation 0.64 in docs/sweeps.md), while at 100,000 it is luck (0.12). With time for less fewer trials begin."""
+"""Agent steps before trials are first compared, at least: their order by then says something of the later one (rank
+correlations of 0.27 to 0.64 in docs/sweeps.md), while at 100,000 it is luck (0.12). With time for less fewer trials
+begin."""
 
 MOST_TRIALS = 270
 """Of a plan that nobody asked for: their checkpoints take up to 20 GB."""
@@ -52,6 +53,10 @@ LENT = 0.9
 START_S = 2.0
 """Seconds from a trial's start, or its going on from a checkpoint, to its first game: 4 for new processes, 1 to 2 where
 it takes over those of another trial."""
+
+
+BUSY = 1.3
+"""Seconds that a game takes for each of a core's, from which on cores count as busy: on free ones it is 1.0 to 1.1."""
 
 
 class Round(NamedTuple):
@@ -111,6 +116,24 @@ def trials_in_time(rungs: Sequence[int], index: int, steps: float, seeds: int = 
     return (steps - seeds * (rungs[-1] - then)) / (then - here)
 
 
+def in_turn(trials: Sequence[tuple[float, float]], room: float, at_once: int) -> float:
+    """Seconds until all trials have ended that begin in this order, each as soon as there is room for it.
+
+    Each is told by its share of the ``room``, which for one alone may be too small, and by its seconds. At most so
+    many run ``at_once``. What any program says of the time of trials that do not lend each other cores is this.
+    """
+    ends: list[tuple[float, float]] = []  # of those that run: when, and what room it leaves
+    now = last = 0.0
+    for share, seconds in trials:
+        while ends and (share > room + 1e-9 or len(ends) >= at_once):
+            now, left = heapq.heappop(ends)
+            room += left
+        room -= share
+        heapq.heappush(ends, (now + seconds, share))
+        last = max(last, now + seconds)
+    return last
+
+
 @dataclass(frozen=True)
 class Capacity:
     """What a machine can play."""
@@ -121,6 +144,7 @@ class Capacity:
     iteration_steps: float  # of a trial
     seeds: int = 1  # of each configuration, and so trials
     max_concurrent: int | None = None  # trials at once; None: as many as there are cores
+    delay: float = 1.0  # of games, when their speed was measured: ``Pace.delay``
 
     @classmethod
     def of(
@@ -133,15 +157,17 @@ class Capacity:
     ) -> Self:
         """That of some machines, each as fast as this one, on which games of an untrained policy are measured.
 
-        Raises ConfigError as ``Learner.seconds`` does.
+        Raises ConfigError as ``Learner.pace`` does.
         """
+        pace = learner.pace(config)
         return cls(
             max(1, resources.workers(config.cpus_per_worker)),
-            min(1, config.cpus_per_worker) / learner.seconds(config, Budget(None, 1)),
+            min(1, config.cpus_per_worker) / pace.step_s,
             learner.most_workers(config),
             learner.iteration_steps(config),
             seeds,
             max_concurrent,
+            pace.delay,
         )
 
     def rounds(self, configurations: int, at: Sequence[float]) -> list[Round]:
@@ -192,5 +218,17 @@ class Capacity:
         return waves * self._seconds_at_once(most, steps) + (self._seconds_at_once(rest, steps) if rest else 0)
 
     def _seconds_at_once(self, trials: int, steps: float) -> float:
-        workers = min(self.cores // trials, self.most_workers)
+        return self.trial_seconds(min(self.cores // trials, self.most_workers), steps)
+
+    def trial_seconds(self, workers: int, steps: float) -> float:
+        """Of a trial with so many workers, from its start to the last of so many steps."""
         return START_S + steps / (PACE * self.steps_per_s * (1 + LENT * (workers - 1)))
+
+    @property
+    def times_longer(self) -> float:
+        """How many times as long as on free cores everything takes while other programs keep on as they do; 1 if few.
+
+        A game that takes d seconds for each of its core's shares n cores with d n - 1 other programs. Of n games at
+        once beside them each has one of d n - 1 + n parts of n cores.
+        """
+        return self.delay + 1 - 1 / self.cores if self.delay > BUSY else 1.0

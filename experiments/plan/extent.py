@@ -24,10 +24,13 @@ class Extent(NamedTuple):
     budget: Budget
     capacity: Capacity | None = None  # by which halving decided what flags left open
     steps: int | None = None  # of the last trial, as far as flags say
+    time_decides: bool = False  # how many configurations there are
 
-    def time_for(self, configurations: int) -> str:
-        """The flag that gives halving time for so many configurations, in two digits, rounded up."""
-        assert self.capacity
+    def flag_for(self, configurations: int) -> str:
+        """The flag with which there are so many configurations: the time for them, in two digits, rounded up, or their
+        number where no time decides it."""
+        if not (self.capacity and self.time_decides):
+            return f"--num-samples {configurations}"
         seconds = self.capacity.needed(configurations, self.steps)
         digit = 10 ** max(0, len(str(int(seconds))) - 2)
         return f"--time-budget-s {math.ceil(seconds / digit) * digit}"
@@ -46,7 +49,7 @@ def extent_of(
 
     Raises ConfigError for a grid of ranges, if there is no time for a trial, or if no game of it can be played.
     """
-    count = len(gridded(space, own)) if flags.grid else flags.num_samples
+    given = count = len(gridded(space, own)) if flags.grid else flags.num_samples
     if not SCHEDULERS[flags.scheduler].has_rungs:
         return Extent(count or SAMPLES, flags.budget)
     capacity = Capacity.of(learner, typical(learner, space), resources, flags.seeds_each, flags.max_concurrent)
@@ -56,15 +59,12 @@ def extent_of(
     named = one_of_each(space, own) if space.own else 1
     count, steps = capacity.choose(flags.time_budget_s, count, asked, named)
     timesteps = flags.timesteps if flags.iterations else steps
-    return Extent(count, Budget(flags.iterations, timesteps), capacity, asked)
+    return Extent(count, Budget(flags.iterations, timesteps), capacity, asked, time_decides=given is None)
 
 
 def nothing_swept(preset: str, extent: Extent) -> str:
-    """Says that a single trial has a preset's settings, and what time a comparison needs."""
-    note = f"A single trial has the settings of {preset}: nothing is swept."
-    if not extent.capacity:
-        return note
-    return f"{note} Three take {extent.time_for(3)}."
+    """Says that a single trial has a preset's settings, and which flag makes it a comparison."""
+    return f"A single trial has the settings of {preset}: nothing is swept. Three take {extent.flag_for(3)}."
 
 
 def one_of_each(space: Space, own: Mapping[str, Any] | None) -> int:
@@ -73,13 +73,11 @@ def one_of_each(space: Space, own: Mapping[str, Any] | None) -> int:
 
 
 def left_out(space: Space, configs: Sequence[Config], extent: Extent, needed: int) -> str:
-    """Says which choices of a space no configuration has, and what time the configurations take that are ``needed`` for
-    one of each; empty if none is left."""
+    """Says which choices of a space no configuration has, and which flag gives the configurations that are ``needed``
+    for one of each; empty if none is left."""
     left = undrawn(space, configs)
     if not left:
         return ""
     named = "; ".join(f"{name}={','.join(map(short, values))}" for name, values in left.items())
     note = f"No trial has {named}: {counted(len(configs), 'configuration')} cannot have all."
-    if not extent.capacity:
-        return note
-    return f"{note} One of each takes {extent.time_for(needed)}."
+    return f"{note} One of each takes {extent.flag_for(needed)}."

@@ -2,17 +2,17 @@
 
 import functools
 import re
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
 from types import ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from experiments.ask.budget import Budget
 from experiments.plan.own_files import imported, one_line, presets_and_spaces
 from search_spaces import pong_pg, pong_trpo
 from trainables.checks import ConfigError, unknown
@@ -27,6 +27,13 @@ GAME_STEPS = 1000
 
 SMOKE = {"slots": 2, "segment_length": 500, "updates_per_iteration": 2, "eval_games": 2, "num_workers": 1}
 """The preset ``smoke`` of a module that has none."""
+
+
+class Pace(NamedTuple):
+    """How fast a core plays games of an untrained policy."""
+
+    step_s: float  # seconds of a core for an agent step
+    delay: float = 1.0  # wall-clock seconds for each of these: more than 1 where other programs had the core, too
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,13 +53,15 @@ class Learner:
         """Its class for Tune."""
         return self.load()
 
-    def seconds(self, config: Config, budget: Budget) -> float:
-        """Seconds of one core for a trial at an untrained policy's pace, in the fastest of three real games.
+    def pace(self, config: Config) -> Pace:
+        """The pace of the fastest of three real games, which are played now.
 
         Processor time is counted, so a busy machine plans what it would plan when it is free.
 
         Raises ConfigError if the environment has another form than the learner takes.
         """
+        if sys.stderr.isatty():
+            print("Three games are played, whose speed the plan goes by ...", file=sys.stderr, flush=True)
         try:
             trial = self.trainable.untrained(config)
             weights, worker = trial.algorithm.playing_weights(trial.arrays), trial.algorithm.worker_factory()()
@@ -62,11 +71,11 @@ class Learner:
 
         paces = []
         for _ in range(3):  # the first one of a program also compiles
-            start = time.process_time()
+            wall, core = time.perf_counter(), time.process_time()
             length = measure(worker, weights, GameNumber(0, 0, 0)).length
-            paces.append((time.process_time() - start) / length)
-        steps = {"timesteps_total": 1.0, "training_iteration": self.iteration_steps(config)}
-        return min(paces) * min(limit * steps[name] for name, limit in budget.limits.items())
+            wall, core = time.perf_counter() - wall, time.process_time() - core
+            paces.append(Pace(core / length, wall / core))
+        return min(paces)
 
     def most_workers(self, config: Config) -> int:
         """How many rollout actors a trial can use: one for each slot, or for each short game of an update."""

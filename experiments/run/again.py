@@ -55,13 +55,14 @@ def verify(experiment: Experiment, iterations: int, seed: int, num_workers: int)
         raise ConfigError(f"{experiment.name} has no iteration that can be played again")
     if not chosen:
         return False
+    _say_what_has_no_arrays(chosen)
     _say_plan(chosen, whole, seed, num_workers)
     if not _all_the_same(experiment.learner, chosen, num_workers):
         line(f"Possible reason: {', '.join(changes)}" if changes else "Code and libraries are the same ones.")
         return False
     ends = [stretch.end for stretch in chosen if stretch.end]
-    checkpoints = counted(len(ends), "checkpoint")
-    line(f"The same, bit for bit: {_rows(chosen)}, and the arrays of {checkpoints} at which they end")
+    arrays = f", and the arrays of {counted(len(ends), 'checkpoint')} at which they end" if ends else ""
+    line(f"The same, bit for bit: {_rows(chosen)}{arrays}")
     return not wrong
 
 
@@ -70,6 +71,13 @@ def _say_notes(found: Sequence[Recorded]) -> None:
     for each in found:
         for note in each.notes:
             line(f"Not verified: {each.trial.name}: {note}")
+
+
+def _say_what_has_no_arrays(chosen: Sequence[Stretch]) -> None:
+    """Print after which stretches no arrays can be compared."""
+    without = [stretch for stretch in chosen if not stretch.end]
+    for stretch in without:
+        line(f"Not verified: {stretch.trial.name}: arrays after {stretch}: it ends at no checkpoint, or is cut off")
 
 
 def _that_can_be_played(found: Sequence[Recorded]) -> list[Stretch]:

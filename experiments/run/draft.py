@@ -13,7 +13,7 @@ from experiments.ask.flags import RunFlags
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.disk.restored import RestoredTrial
 from experiments.disk.spec import ExperimentSpec, ForkOf, members
-from experiments.plan.capacity import Capacity, Round, reachable, rungs, trials_of_round
+from experiments.plan.capacity import Capacity, Round, in_turn, reachable, rungs, trials_of_round
 from experiments.plan.draws import require_one_environment
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
@@ -56,7 +56,7 @@ class Draft:
     preset: dict[str, Any] | None = None  # settings of a preset in the space's file
     notes: Sequence[str] = ()  # what a user should know before it starts
     resources: ClusterResources = NOWHERE  # by which its time is estimated
-    capacity: Capacity | None = None  # as far as it was measured already
+    measured: Capacity | None = None  # if that is known already
 
     @functools.cached_property
     def spec(self) -> ExperimentSpec:
@@ -126,17 +126,21 @@ class Draft:
         return reachable(rungs(len(self.configurations), self._limit, start), self.steps_at)
 
     @functools.cached_property
+    def capacity(self) -> Capacity:
+        """What the resources can play; games of an untrained policy are measured for it, if they were not before."""
+        if self.measured:
+            return self.measured
+        seeds = max(map(len, self.configurations))
+        return Capacity.of(self.learner, self.configs[0], self.resources, seeds, self.max_concurrent)
+
+    @functools.cached_property
     def rounds(self) -> list[Round]:
         """The rounds of halving, in the budget's unit; their seconds are of whole iterations. Empty without rungs."""
         if not self.rungs:
             return []
-        capacity = self.capacity
-        if not capacity:
-            seeds = max(map(len, self.configurations))
-            capacity = Capacity.of(self.learner, self.configs[0], self.resources, seeds, self.max_concurrent)
-        steps = capacity.iteration_steps if self.budget.unit == "iterations" else 1
+        steps = self.capacity.iteration_steps if self.budget.unit == "iterations" else 1
         at = [fmean(self.steps_at(rung)) for rung in [0, *self.rungs]]
-        played = capacity.rounds(len(self.configurations), [each * steps for each in at])
+        played = self.capacity.rounds(len(self.configurations), [each * steps for each in at])
         last = round(max(self.steps_at(self._limit)))  # before the last rung if the other limit ends all trials
         begin, found = round(at[0]), []
         for each, end in zip(played, self.rungs, strict=True):
@@ -151,25 +155,25 @@ class Draft:
         return min(count, self.max_concurrent or count)
 
     @functools.cached_property
-    def core_seconds(self) -> float:
-        """Seconds of one core for the first trial from scratch; games of an untrained policy are measured for it."""
-        return self.learner.seconds(self.configs[0], self.budget)
-
-    @property
-    def playing_seconds(self) -> float:
-        """Seconds that all trials take from scratch."""
-        each_busy = max(config.num_workers * min(1, config.cpus_per_worker) for config in self.configs)
-        return len(self.configs) * self.core_seconds / min(self.resources.cpus, self.concurrent * each_busy)
-
-    @property
     def seconds(self) -> float | None:
         """Seconds that the experiment takes, about; None where nobody estimates them."""
         if self.resources == NOWHERE:
             return None
         if self.rounds:
             return sum(each.seconds for each in self.rounds)
-        share_left = fmean([1 - self.budget.share(start.counters) for start in self.starts] or [1.0])
-        return START_AND_END_S + share_left * self.playing_seconds
+        return START_AND_END_S + self.in_turn(range(len(self.configs)))
+
+    def in_turn(self, trials: Sequence[int]) -> float:
+        """Seconds of these trials, by index, without the rungs of halving: one may stand there several times."""
+        begin, end, needs = self.steps_at(0), self.steps_at(self._limit), []
+        for trial in trials:
+            config = self.configs[trial]
+            steps = end[trial] - begin[trial]
+            if self.budget.unit == "iterations":
+                steps *= self.learner.iteration_steps(config)
+            share = config.num_workers * config.cpus_per_worker
+            needs.append((share, self.capacity.trial_seconds(config.num_workers, steps)))
+        return in_turn(needs, self.resources.cpus, max(1, self.concurrent))
 
     @functools.cached_property
     def checkpoint_bytes(self) -> int:

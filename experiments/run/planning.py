@@ -10,7 +10,6 @@ from experiments.plan.resources import fewer_cores
 from experiments.plan.trial_names import BASELINE, in_words, short
 from experiments.run.draft import Draft
 from experiments.show.text import Rows, print_table, say
-from trainables.config import Config
 from trainables.sampling.console import agent_step
 from trainables.texts import counted
 
@@ -24,18 +23,18 @@ UNITS = {"timesteps": "agent steps", "iterations": "iterations"}
 def show(draft: Draft) -> None:
     """Print the plan of a sweep."""
     if draft.rounds:
-        print(f"{_in_words(draft)}: at most {draft.budget} a trial")
+        say(f"{_in_words(draft)}: at most {draft.budget} a trial")
         print_table(_round_table(draft))
         print()
     else:
-        print(f"{_counted(draft)} of {draft.budget}")
+        say(f"{_counted(draft)} of {draft.budget}")
     rows = _trial_table(draft)
     print_table(rows[:SHOWN])
     if len(rows) > SHOWN:
-        print(f"and {len(rows) - SHOWN} more")
+        say(f"and {len(rows) - SHOWN} more")
     print()
     _say_settings(draft)
-    for note in [*draft.notes, *_cores(draft), *_early(draft)]:
+    for note in [*draft.notes, *_cores(draft), *_busy(draft), *_early(draft)]:
         say(f"Note: {note}")
     say(_time_of_rounds(draft) if draft.rounds else _time_of_all(draft))
     where = f"{draft.run.storage_path}/{draft.run.name or f'{draft.learner.name}-DATE-TIME'}"
@@ -48,12 +47,31 @@ def show(draft: Draft) -> None:
 
 def show_run(draft: Draft) -> None:
     """Print how long the trials of one configuration train, and about how long that takes."""
-    config, trials = draft.configs[0], len(draft.configs)
-    each = f"{trials} seeds, each " if trials > 1 else ""
-    seconds = draft.core_seconds / (config.num_workers * min(1, config.cpus_per_worker))
-    say(f"{each}{draft.budget}, about {duration(seconds)} at an untrained policy's pace{_longer(config)}")
-    for note in _cores(draft):
+    trials = len(draft.configs)
+    each, at_once = "", ""
+    if trials > 1:
+        each, at_once = f"{trials} seeds, each ", f", {min(draft.concurrent, trials)} at once"
+    say(f"{each}{draft.budget}{at_once}. {_about(draft)}.")
+    for note in [*_cores(draft), *_busy(draft)]:
         say(f"Note: {note}")
+
+
+def _about(draft: Draft) -> str:
+    """How long all trials take, and from what that is known."""
+    seconds = duration(draft.seconds or 0)
+    longer = "" if draft.configs[0].slots else "; games grow two- to fivefold as play improves"
+    return f"About {seconds} on {draft.resources}, by the speed of a game that was played now{longer}"
+
+
+def _busy(draft: Draft) -> list[str]:
+    """That other programs keep this machine's cores busy, and what it means; empty if they do not, or on a cluster."""
+    capacity = draft.capacity
+    if draft.run.address or capacity.times_longer == 1:
+        return []
+    return [
+        f"Other programs keep cores busy: a game took {capacity.delay:.1f} times as long as a free core takes for it."
+        f" If they go on, all takes about {capacity.times_longer:.1f} times as long as is said here."
+    ]
 
 
 def _say_settings(draft: Draft) -> None:
@@ -87,8 +105,8 @@ def _early(draft: Draft) -> list[str]:
         return []
     at = " and ".join(f"{each:,}" for each in early)
     return [
-        f"Trials are compared at {at} agent steps. In Pong their order before 200,000 is luck, and says much of the end"
-        f" from {FIRST_STEPS:,} on (docs/sweeps.md): more --timesteps, or fewer trials, bring a later comparison."
+        f"Trials are compared at {at} agent steps. In Pong their order before 200,000 is luck, and from {FIRST_STEPS:,}"
+        " on it says a part of the end (docs/sweeps.md): more --timesteps, or fewer trials, bring a later comparison."
     ]
 
 
@@ -141,7 +159,7 @@ def _trial_table(draft: Draft) -> Rows:
 
 def _time_of_rounds(draft: Draft) -> str:
     given, seconds = draft.time_budget_s or math.inf, draft.seconds or 0
-    text = f"About {duration(seconds)} on {draft.resources}, by the speed of a game that was played now."
+    text = f"{_about(draft)}."
     if seconds > given:
         return (
             f"{text} That is more than the {duration(given)} of --time-budget-s: fewer will go on at a rung, and"
@@ -157,15 +175,9 @@ def _time_of_all(draft: Draft) -> str:
     needs = sorted(config.num_workers * config.cpus_per_worker for config in draft.configs)  # small ones run first
     idle = draft.resources.cpus - sum(needs[: draft.concurrent])
     text = (
-        f"{draft.concurrent} at once on {draft.resources}, which leaves {idle:g} idle."
-        f" About {duration(draft.seconds or 0)} at an untrained policy's pace if no trial is stopped"
-        f" early{_longer(draft.configs[0])}."
+        f"{draft.concurrent} at once, which leaves {idle:g} CPU{'s' * (idle != 1)} idle."
+        f" {_about(draft)}, if no trial is stopped early."
     )
     if draft.time_budget_s:
         text += f" Ends after {duration(draft.time_budget_s)} in any case (--time-budget-s)."
     return text
-
-
-def _longer(config: Config) -> str:
-    """Why trials of whole games take longer than an untrained policy's games do."""
-    return "" if config.slots else "; games grow two- to fivefold as play improves"

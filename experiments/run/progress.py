@@ -6,6 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from statistics import fmean
 from typing import Any
 
 from ray.tune.experiment import Trial
@@ -17,11 +18,12 @@ from rich.progress_bar import ProgressBar
 from rich.segment import ControlType, Segment
 from rich.table import Table
 
-from experiments.ask.budget import duration
+from experiments.ask.budget import clock, duration
+from experiments.ask.schedulers import SCHEDULERS
 from experiments.disk.decisions import Ranked, ranking
 from experiments.disk.spec import ExperimentSpec
 from experiments.disk.states import State
-from experiments.plan.capacity import trials_of_round
+from experiments.plan.capacity import in_turn, trials_of_round
 from experiments.plan.trial_names import in_words
 from experiments.run.tune_trials import state_now, trial_number
 from trainables.metrics import METRIC, score_of
@@ -107,9 +109,9 @@ class Progress(TrialProgressCallback):
             console.control(Control(ControlType.CARRIAGE_RETURN, *line * wrapped))
 
     def _status(self, trials: Sequence[Trial]) -> str:
-        """``40 s: 2 running, 4 waiting | best -19.5 (00001) | at most 7 min left``."""
+        """``3 min 40 s: 2 running, 4 waiting | best -19.5 (00001) | at most 7 min left``."""
         elapsed = time.monotonic() - self._start
-        parts = [f"{duration(elapsed)}: {self._counts(trials)}"]
+        parts = [f"{clock(elapsed)}: {self._counts(trials)}"]
         best = self._best(trials)
         if best and len(trials) > 1:
             parts.append(f"best {best.score:.1f} ({in_words(best.trials)})")
@@ -117,9 +119,10 @@ class Progress(TrialProgressCallback):
             parts.append(f"return {best.score:.1f}, {counted(self._done(trials[0]), self._unit)}")
         left = self._seconds_left(trials)
         if left is not None:
-            parts.append(f"at most {duration(left)} left")
-        elif self._planned_s:
-            parts.append(f"about {duration(max(0.0, self._planned_s - elapsed))} left")
+            stops_early = SCHEDULERS[self._spec.scheduler].compares
+            parts.append(f"{'at most' if stops_early else 'about'} {duration(left)} left")
+        elif self._planned_s:  # no time is left out of it before anything has been played
+            parts.append(f"{duration(self._planned_s)} by the plan")
         return " | ".join(parts)
 
     def _counts(self, trials: Iterable[Trial]) -> str:
@@ -140,8 +143,35 @@ class Progress(TrialProgressCallback):
         played = self._played(trials) - (self._restored or 0)
         if not played:
             return None
-        left = elapsed * self._to_play(trials) / played
+        if self._rungs:  # trials lend each other their cores, so that all together play as many steps as before
+            left = elapsed * self._to_play(trials) / played
+        else:
+            left = self._seconds_in_turn(trials)
         return max(0.0, min(left, (self._spec.time_budget_s or math.inf) - elapsed))
+
+    def _seconds_in_turn(self, trials: Sequence[Trial]) -> float:
+        """Seconds until all trials have played their budgets, those that wait after those that run.
+
+        Each that runs goes on as in its last iteration. One that has had none yet is as fast as those that run are in
+        the mean, or as all trials were if none of these has had one.
+        """
+        running = [trial for trial in trials if trial.status == Trial.RUNNING]
+        paces = {trial.trial_id: self._iteration_pace(trial) for trial in trials}
+        known = [pace for pace in paces.values() if pace]
+        of_running = [pace for pace in (paces[trial.trial_id] for trial in running) if pace]
+        usual = fmean(of_running or known or [0.0])
+        needs = []
+        for trial in sorted(_alive(trials), key=lambda trial: trial.status != Trial.RUNNING):
+            needs.append((0.0, (1 - self._share(trial)) * (paces[trial.trial_id] or usual)))
+        return in_turn(needs, 0.0, max(1, len(running)))
+
+    def _iteration_pace(self, trial: Trial) -> float | None:
+        """Seconds of a whole budget by a trial's last iteration; None before its first one."""
+        result = trial.last_result
+        made = result.get("timesteps_this_iter", 0) if self._spec.timesteps else 1
+        if not made or "time_this_iter_s" not in result:
+            return None
+        return float(self._limit / made * result["time_this_iter_s"])
 
     def _played(self, trials: Iterable[Trial]) -> float:
         """What has been played, in budgets of a trial."""
@@ -233,7 +263,7 @@ class Progress(TrialProgressCallback):
             f"{self._unit}s": f"{done:,}",
             "": "",
             "left": self._time_left(trial, end),
-            "steps/s": _number(result, "perf/steps_per_s", ".0f"),
+            "steps/s": _number(result, "perf/steps_per_s", ",.0f"),
             "workers": _number(result, "perf/workers", ".0f"),
         }
         if not trial.is_finished():
@@ -242,11 +272,8 @@ class Progress(TrialProgressCallback):
 
     def _time_left(self, trial: Trial, end: int) -> str:
         """How long a trial that runs takes to the end of its round, at the pace of its last iteration."""
-        result = trial.last_result
-        made = result.get("timesteps_this_iter", 0) if self._spec.timesteps else 1
-        if trial.status != Trial.RUNNING or not made or "time_this_iter_s" not in result:
-            return ""
-        return duration(max(0, end - self._done(trial)) / made * result["time_this_iter_s"])
+        pace = self._iteration_pace(trial) if trial.status == Trial.RUNNING else None
+        return duration(max(0, end - self._done(trial)) / self._limit * pace) if pace else ""
 
 
 def _alive(trials: Iterable[Trial]) -> list[Trial]:

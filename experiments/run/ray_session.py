@@ -50,6 +50,8 @@ def start_ray(address: str | None, verbose: bool) -> ClusterResources:
             warnings.filterwarnings("ignore", module="ray")
             logging.getLogger("ray.tune").setLevel(logging.ERROR)
         quiet = {"log_to_driver": verbose, "logging_level": logging.INFO if verbose else logging.ERROR}
+        if sys.stderr.isatty():
+            print("Ray starts ..." if address is None else "The cluster is asked ...", file=sys.stderr, flush=True)
         if address is None:
             start_local(local_cpus(), **quiet)
         else:

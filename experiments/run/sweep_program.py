@@ -119,7 +119,7 @@ def _sweep(learner: Learner, run: RunFlags, search: SweepFlags, resources: Clust
         preset=space.preset,
         notes=notes,
         resources=resources,
-        capacity=extent.capacity,
+        measured=extent.capacity,
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rich import filesize
 
-from experiments.disk.folders import display
+from experiments.disk.folders import display, inside, is_experiment
 from experiments.show.text import line
 from trainables.checkpoints import STATE
 from trainables.checks import ConfigError
@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Format = Literal["csv", "parquet", "json"]
+
+
+def place_for(checkpoint: Path, name: str) -> Path:
+    """Where what is made of a checkpoint goes: into its experiment's folder, or here if it has none that takes it."""
+    for folder in checkpoint.absolute().parents[:2]:
+        if is_experiment(folder) and os.access(folder, os.W_OK):
+            return inside(folder, name)
+    return Path(name)
 
 
 def require_film(out: Path) -> None:

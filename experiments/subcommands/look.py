@@ -16,7 +16,7 @@ from experiments.ask.flags import shown
 from experiments.disk import saved_policies
 from experiments.disk.experiments import read_all, read_group
 from experiments.disk.states import fell
-from experiments.show.outputs import Format, put
+from experiments.show.outputs import Format, place_for, put
 from experiments.show.tables import age, experiment_table
 from experiments.show.text import line, print_table
 from experiments.subcommands.arguments import One, Policy, Several, Storage
@@ -181,21 +181,22 @@ def note(text: str) -> None:
 class Export(Policy):
     """Write the best policy alone into a new folder, in half precision: it can be given away.
 
-    To have it play: python experiments/watch.py policy
+    To have it play: python experiments/watch.py results/first/policy
 
     Example: python experiments/results.py export first --out policy
     """
 
-    out: Annotated[Path, tyro.conf.arg(metavar="DIR")] = Path("policy")
+    out: Annotated[Path | None, shown("DIR", "default: policy, in the experiment")] = None
     """The new folder."""
 
     def run(self) -> None:
         """Write the policy."""
         best = self.find().best
         assert best
+        out = self.out or place_for(best.folder, "policy")
         try:
-            size = saved_policies.export(best, self.out)
+            size = saved_policies.export(best, out)
         except OSError as error:
-            raise ConfigError(f"--out {self.out} cannot be written: {error.strerror}") from None
+            raise ConfigError(f"--out {out} cannot be written: {error.strerror}") from None
         line(saved_policies.in_words(best))
-        line(f"Watch:  {watch_command(self.out.absolute(), best.state.learner)}  ({filesize.decimal(size)})")
+        line(f"Watch:  {watch_command(out.absolute(), best.state.learner)}  ({filesize.decimal(size)})")

@@ -8,12 +8,13 @@ from typing import Annotated
 import tyro
 
 from experiments.analysis.contradictions import unchecked
+from experiments.ask.flags import shown
 from experiments.disk.experiments import Experiment
 from experiments.disk.folders import display
 from experiments.disk.trial import Trial
 from experiments.plan.resources import local_cpus
 from experiments.plan.trial_names import number_of
-from experiments.show.outputs import require_film, write_out
+from experiments.show.outputs import place_for, require_film, write_out
 from experiments.show.text import line
 from experiments.subcommands.arguments import One
 from trainables.checks import Bounds, ConfigError, check_fields
@@ -101,7 +102,7 @@ class Replay(Again):
     from_step: Annotated[int, Bounds(0)] = 0
     """Agent step of the game at which the film begins; it has at most 2,400."""
 
-    out: Annotated[Path | None, tyro.conf.arg(metavar="FILE.gif", help_behavior_hint="(default: here, by game)")] = None
+    out: Annotated[Path | None, shown("FILE.gif", "default: in the experiment, by game")] = None
     """Where the film goes."""
 
     def __post_init__(self) -> None:
@@ -116,7 +117,10 @@ class Replay(Again):
         trial = self._chosen(experiment)
         iteration = trial.iterations if self.iteration is None else self.iteration
         which = f"game-{self.game or 0}" if self.slot is None else f"slot-{self.slot}"
-        out = self.out or Path(f"{experiment.name}-{number_of(trial.number)}-iteration-{iteration}-{which}.gif")
+        out = self.out
+        if not out:
+            name = f"{experiment.name}-{number_of(trial.number)}-iteration-{iteration}-{which}.gif"
+            out = place_for(trial.folder / "checkpoint", name)
         require_film(out)
         from experiments.run.again import WantedGame, recorded, replay  # loads Ray
 

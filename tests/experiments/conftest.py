@@ -10,7 +10,7 @@ from tyro._parsers import ParserSpecification
 
 from experiments import train
 from experiments.ask import command_line
-from experiments.plan.learners import Learner
+from experiments.plan.learners import Learner, Pace
 from experiments.plan.resources import ClusterResources
 from experiments.run import sweep_program
 from experiments.run.draft import Draft
@@ -52,7 +52,7 @@ def four_cpus(tmp_path, monkeypatch):
     for program in (sweep_program, train):
         monkeypatch.setattr(program, "resources_for", lambda run: ClusterResources((4,)))
     monkeypatch.setattr(Draft, "checkpoint_bytes", 0)
-    monkeypatch.setattr(Learner, "seconds", lambda *of: 2e-4)
+    monkeypatch.setattr(Learner, "pace", lambda *of: Pace(2e-4))
 
 
 @pytest.fixture

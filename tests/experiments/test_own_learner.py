@@ -102,5 +102,5 @@ def test_train_kill_resume_sweep_report_and_watch(tmp_path, monkeypatch):
     write_a2c(tmp_path)
     for command, said in (("best", "train.py a2c:A2C"), ("export", "--learner a2c:A2C")):
         assert said in call("results.py", command, "swept", "--learner", "a2c:A2C")[1]
-    assert call("watch.py", "policy", "--learner", "./a2c.py:A2C", "--episodes", "1")[0] == 0
-    assert (tmp_path / "policy-iteration-2.gif").is_file()
+    assert call("watch.py", "results/swept/policy", "--learner", "./a2c.py:A2C", "--episodes", "1")[0] == 0
+    assert (tmp_path / "results" / "swept" / "policy-iteration-2.gif").is_file()

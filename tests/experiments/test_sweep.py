@@ -3,8 +3,10 @@
 import json
 import re
 import shutil
+from pathlib import Path
 
 import pytest
+from ray.tune import ExperimentAnalysis, Result
 from tensorboard.backend.event_processing.data_provider import MultiplexerDataProvider
 from tensorboard.backend.event_processing.plugin_event_multiplexer import EventMultiplexer
 from tensorboard.context import RequestContext
@@ -36,7 +38,7 @@ def test_the_smoke_test_runs_two_trials_says_how_to_go_on_and_ends_with_its_answ
     assert "watch.py results/smoke" in output
     assert "--extend results/smoke --iterations 4 --address auto\n" in output, "there is nothing to resume"
     last = output.splitlines()[-1]
-    assert re.fullmatch(r"Everything works: 2 trials played, saved and resumable, in \d+ s", last)
+    assert re.fullmatch(r"Everything works: 2 trials played, saved and resumable, in \d+ (s|min)", last)
     assert "Best trial: 0000" in output
     assert f"Checkpoint: results/smoke/{trials[0].name[:4]}" in output
     for trial in trials:
@@ -50,6 +52,18 @@ def test_not_everything_works_if_the_last_checkpoint_cannot_be_restored(smoke, t
     (newest / "arrays.safetensors").write_bytes(b"")
     assert show_whether_everything_works(folder, 0.0) == 1
     assert "1 trial cannot be resumed" in capsys.readouterr().err
+
+
+def test_tunes_own_reader_of_experiments_finds_the_best_of_ours(smoke):
+    """``Result.from_path`` cannot, as docs/library.md says: should it be able to, the page can say less."""
+    folder = smoke[0] / "results" / "smoke"
+    found = ExperimentAnalysis(str(folder), default_metric="episode_score", default_mode="max")
+    best = max(trial_folders(folder), key=lambda trial: rows(trial)[-1]["episode_score"])
+    assert Path(found.best_checkpoint.path).parent.name == best.name
+    assert found.best_config == json.loads((best / "params.json").read_text())
+    assert len(found.dataframe()) == 2
+    with pytest.raises(KeyError):
+        Result.from_path(str(best))
 
 
 def test_tensorboards_own_reader_finds_curves_over_steps_hyperparameters_and_pictures(smoke):

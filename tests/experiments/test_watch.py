@@ -97,12 +97,14 @@ def test_an_exported_policy_is_half_as_large_and_plays_the_same_games(name, play
     np.testing.assert_allclose(small["theta"], whole["theta"], rtol=1e-3, atol=1e-7)
 
 
-def test_greedy_play_is_named_and_the_film_goes_to_the_working_directory(play, storage):
+def test_greedy_play_is_named_and_the_film_goes_into_the_experiment(play, storage):
     output = play("pixels", "--episodes", 1, "--greedy")
     assert "most probable actions" in output
     assert "no interval" in output
-    assert f"Film of game 1: {TRIAL}-iteration-10.gif" in output
-    assert Image.open(storage / f"{TRIAL}-iteration-10.gif").n_frames > 40
+    assert f"Film of game 1: results/pixels/{TRIAL}-iteration-10.gif" in output
+    film = storage / "results" / "pixels" / f"{TRIAL}-iteration-10.gif"
+    assert Image.open(film).n_frames > 40
+    film.unlink()
 
 
 def test_the_film_of_the_progress_shows_untrained_first_and_best_side_by_side(play, tmp_path):

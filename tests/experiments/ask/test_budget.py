@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.ask.budget import Budget, duration
+from experiments.ask.budget import Budget, clock, duration
 from experiments.ask.flags import TrainFlags
 from experiments.ask.sweep_flags import SweepFlags
 from trainables.checks import ConfigError
@@ -64,5 +64,7 @@ def test_what_is_no_extension_is_refused_with_what_would_be(more, message):
 
 
 def test_durations_have_the_unit_that_suits_them():
-    shown = [duration(seconds) for seconds in (89, 91, 5399, 9000, 200_000)]
-    assert shown == ["89 s", "2 min", "90 min", "2.5 h", "2 days"]
+    shown = [duration(seconds) for seconds in (89, 91, 119.4, 120, 5399, 9000, 200_000)]
+    assert shown == ["89 s", "91 s", "119 s", "2 min", "90 min", "2.5 h", "2 days"]
+    shown = [clock(seconds) for seconds in (59.9, 60, 3599, 7325)]
+    assert shown == ["59 s", "1 min 00 s", "59 min 59 s", "2 h 02 min 05 s"]

@@ -11,7 +11,7 @@ from experiments import results, sweep, sweep_pong, train, watch
 from experiments.ask.command_line import COMMANDS, clean_exit
 from experiments.ask.flags import RunFlags
 from experiments.disk.spec import ExperimentSpec, create
-from experiments.plan.learners import PG, Learner
+from experiments.plan.learners import PG, Learner, Pace
 from experiments.run import sweep_program
 from tests.helpers.programs import ROOT, command
 
@@ -121,7 +121,7 @@ def storage(tmp_path, monkeypatch):
         create(RunFlags().folder, name, SPEC)
     create(tmp_path / "elsewhere", "third", SPEC.but(learner="trpo"))
     (tmp_path / "file").touch()
-    monkeypatch.setattr(Learner, "seconds", lambda *of: 2e-4)  # no games are played
+    monkeypatch.setattr(Learner, "pace", lambda *of: Pace(2e-4))  # no games are played
     return tmp_path
 
 
@@ -178,18 +178,41 @@ def test_what_a_program_began_its_console_command_goes_on_with(storage, monkeypa
     assert train.prepare(PG, words).folder == storage / "results" / "run"
 
 
+def test_a_wrong_flag_is_answered_in_one_line_on_a_terminal_with_colours_too(run, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name in ("NO_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    status, _, complaint = run("sweep_pong.py", "--learning-rate 1e-3")
+    expected = "Unrecognized options: --learning-rate, 1e-3; did you mean --set learning_rate=VALUE? (see --help)"
+    assert (status, complaint) == (2, f"sweep_pong.py: error: {expected}\n")
+
+
+SUBCOMMANDS = [f"pong-results {name}" for name in ("report", "compare", "table", "best", "export", "verify", "replay")]
+
+
 def test_help_is_as_wide_as_the_terminal_and_its_examples_can_be_pasted(run, monkeypatch):
     for width in (60, 80, 120):
         monkeypatch.setenv("COLUMNS", str(width))
-        for words in ("train.py", "train.py pg", "sweep_pong.py", "pong-sweep", "pong-results", "pong-results replay"):
+        for words in ("train.py", "train.py pg", "sweep_pong.py", "pong-sweep", "pong-results", *SUBCOMMANDS):
             program, _, word = words.partition(" ")
             output = run(program, f"{word} --help")[1]
             assert max(map(len, output.splitlines())) < width, words
+            if "\nExample:\n" in output:  # a command that is longer than a line
+                example = output.partition("\nExample:\n  ")[2].partition("\n\n")[0]
+                assert all(line.endswith(" \\") for line in example.splitlines()[:-1]), "it can be pasted"
     monkeypatch.setenv("COLUMNS", "80")
     command = (
         "sweep_pong.py --sweep learning_rate=1e-4..1e-2:log \\\n      --sweep gamma=0.98,0.99\n      ranges of your own"
     )
     assert command in run("sweep_pong.py", "--help")[1]
+
+
+def test_a_choice_that_can_be_left_out_does_not_offer_nothing_as_a_word(run):
+    assert "--format csv|parquet|json" in run("pong-results", "table --help")[1]
+    status, _, complaint = run("pong-results", "table x --format None")
+    assert status == 2
+    assert "invalid choice 'None'" in complaint
 
 
 @pytest.mark.parametrize(

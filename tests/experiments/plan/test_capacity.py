@@ -11,12 +11,13 @@ from experiments.plan.capacity import (
     PACE,
     USED,
     Capacity,
+    in_turn,
     reachable,
     rungs,
     trials_in_time,
     trials_of_round,
 )
-from experiments.plan.learners import PG, Learner
+from experiments.plan.learners import PG, Learner, Pace
 from experiments.plan.resources import ClusterResources
 from trainables.checks import ConfigError
 from trainables.config import PGConfig
@@ -25,7 +26,7 @@ TWO_CORES = Capacity(2, 5600.0, 8, 8000.0)
 
 
 def test_workers_that_share_a_core_have_their_part_of_it_and_a_second_core_makes_none_faster(monkeypatch):
-    monkeypatch.setattr(Learner, "seconds", lambda *_: 1 / 5000)
+    monkeypatch.setattr(Learner, "pace", lambda *_: Pace(1 / 5000))
     for cpus, cores, speed in ((1.0, 2, 5000), (0.5, 4, 2500), (2.0, 1, 5000)):
         found = Capacity.of(PG, PGConfig(cpus_per_worker=cpus), ClusterResources((2,)))
         assert (found.cores, found.steps_per_s) == (cores, speed)
@@ -130,3 +131,19 @@ def test_trials_at_once_are_limited_by_the_flag_and_share_all_cores():
     times = [four.rounds(trials, [0, 400_000])[0].seconds for trials in (1, 2, 4, 5, 8)]
     assert times == sorted(times)
     assert times[3] < times[4], "the fifth has four cores"
+
+
+def test_trials_that_lend_each_other_nothing_take_their_turns():
+    assert in_turn([(1, 60.0)] * 3, room=2, at_once=8) == 120, "the third one waits for one of the others"
+    assert in_turn([(1, 60.0)] * 3, room=2, at_once=1) == 180
+    assert in_turn([(1, 60.0), (1, 20.0), (1, 30.0)], room=2, at_once=8) == 60
+    assert in_turn([(2, 10.0), (1, 10.0), (1, 10.0)], room=2, at_once=8) == 20
+    assert in_turn([], room=2, at_once=8) == 0
+
+
+def test_other_programs_on_the_cores_make_everything_longer_by_the_part_that_they_take():
+    """On two cores a game beside three programs takes twice as long."""
+    assert TWO_CORES.times_longer == 1
+    assert dataclasses.replace(TWO_CORES, delay=1.1).times_longer == 1, "as on free cores"
+    assert dataclasses.replace(TWO_CORES, delay=2.0).times_longer == 2.5, "five programs on two cores"
+    assert dataclasses.replace(TWO_CORES, cores=1, delay=2.0).times_longer == 2

@@ -5,7 +5,6 @@ import time
 
 import pytest
 
-from experiments.ask.budget import Budget
 from experiments.plan.learners import LEARNERS, SMOKE, TRPO, is_learner, learner_named, learner_typed, typed_as
 from experiments.plan.spaces import space_of
 from tests.helpers.trials import CARTPOLE
@@ -141,7 +140,7 @@ def test_what_can_be_the_name_of_a_learner():
         assert not is_learner(name)
 
 
-def test_what_a_game_waits_for_a_busy_core_does_not_count_in_a_plan(monkeypatch):
+def test_what_a_game_waits_for_a_busy_core_does_not_count_in_a_plan(monkeypatch, capsys):
     waits, games, measure = 0.05, [], evaluation.measure
 
     def measured_late(*words):
@@ -150,4 +149,8 @@ def test_what_a_game_waits_for_a_busy_core_does_not_count_in_a_plan(monkeypatch)
         return games[-1]
 
     monkeypatch.setattr(evaluation, "measure", measured_late)
-    assert TRPO.seconds(TRPOConfig.from_dict(CARTPOLE), Budget(None, 1)) < waits / games[0].length
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    pace = TRPO.pace(TRPOConfig.from_dict(CARTPOLE))
+    assert pace.step_s < waits / games[0].length
+    assert pace.delay > 1.5, "a plan says that it waited"
+    assert capsys.readouterr().err.startswith("Three games are played"), "a terminal is not silent meanwhile"

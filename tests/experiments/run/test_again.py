@@ -83,6 +83,22 @@ def test_an_experiment_that_nobody_touched_is_the_same_on_more_workers_and_stays
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
+def test_arrays_that_cannot_be_compared_are_named_before_anything_is_played(folder, capsys):
+    experiment = read_experiment(folder, running=False)
+    stretches = (
+        recorded(experiment, experiment.trials[0]).stretches + recorded(experiment, experiment.trials[1]).stretches
+    )
+    seed = next(seed for seed in range(100) if not draw(stretches, 1, seed)[0].end)
+    assert verify(experiment, 1, seed, 1)
+    said = capsys.readouterr().out.splitlines()
+    name = draw(stretches, 1, seed)[0].trial.name
+    expected = f"{name}: arrays after iteration 5 from checkpoint_000003: it ends at no checkpoint, or is cut off"
+    assert said.index(f"Not verified: {expected}") < next(
+        i for i, text in enumerate(said) if text.startswith("Playing")
+    )
+    assert said[-1] == "The same, bit for bit: 1 row"
+
+
 def test_the_last_bit_of_a_number_in_a_row_is_compared(folder, capsys):
     trial = trial_folders(folder)[1]
     altered = rows(trial)

@@ -1,15 +1,20 @@
 """The plan of a sweep that has no rounds: how many trials run at once, and how long all of them take."""
 
 import ast
+import io
 import re
-from types import SimpleNamespace
+import sys
 
 import pytest
 
+from experiments import train
 from experiments.ask.budget import Budget
+from experiments.ask.command_line import parse
 from experiments.ask.flags import RunFlags
-from experiments.plan.learners import PG, Learner
+from experiments.plan.capacity import LENT, PACE
+from experiments.plan.learners import PG, Learner, Pace
 from experiments.plan.resources import ClusterResources
+from experiments.run import sweep_program
 from experiments.run.draft import Draft
 from experiments.run.forks import of_some
 from experiments.run.planning import show
@@ -17,8 +22,8 @@ from tests.helpers.programs import ROOT, call
 from trainables.config import PGConfig
 
 
-def draft(configs, limit=None, learner=PG):
-    return Draft(learner, RunFlags(), Budget(4), configs, max_concurrent=limit, resources=ClusterResources((4,)))
+def draft(configs, limit=None):
+    return Draft(PG, RunFlags(), Budget(4), configs, max_concurrent=limit, resources=ClusterResources((4,)))
 
 
 def test_trials_at_once_follow_from_what_they_reserve_and_from_the_flag():
@@ -26,11 +31,39 @@ def test_trials_at_once_follow_from_what_they_reserve_and_from_the_flag():
         assert draft([PGConfig(num_workers=n) for n in workers], limit).concurrent == expected
 
 
-@pytest.mark.parametrize(("cpus", "seconds"), [(0.5, 400), (1.0, 200), (2.0, 400)])
-def test_a_worker_is_as_fast_as_one_core_whatever_it_reserves(cpus, seconds):
-    learner = SimpleNamespace(seconds=lambda *_: 200.0)
-    configs = [PGConfig(num_workers=1, cpus_per_worker=cpus)] * 4
-    assert draft(configs, learner=learner).playing_seconds == seconds
+@pytest.mark.parametrize(("cpus", "as_long"), [(0.5, 2), (1.0, 1), (2.0, 2)])
+def test_a_worker_is_as_fast_as_one_core_whatever_it_reserves(cpus, as_long, monkeypatch):
+    """Half a core for each of four trials, a core for each, and two cores for each of two at once."""
+    monkeypatch.setattr(Learner, "pace", lambda *_: Pace(1 / 500))
+    whole, other = (draft([PGConfig(num_workers=1, cpus_per_worker=each)] * 4) for each in (1.0, cpus))
+    assert other.in_turn(range(4)) == pytest.approx(as_long * whole.in_turn(range(4)), rel=0.05)
+
+
+def test_one_estimate_holds_for_a_run_its_seeds_and_a_sweep_of_as_many_trials(monkeypatch, tmp_path):
+    """``train.py --seeds 3`` said the time of one seed, and without what updates and evaluations take."""
+    monkeypatch.setattr(Learner, "pace", lambda *_: Pace(1 / 5000))
+    monkeypatch.setenv("COLUMNS", "1000")
+    monkeypatch.setattr(train, "resources_for", lambda run: ClusterResources((2,)))
+    monkeypatch.setattr(sweep_program, "resources_for", lambda run: ClusterResources((2,)))
+
+    def minutes(draft):
+        return float(draft.seconds) / 60
+
+    one, three = (train.prepare(PG, ["--seeds", str(seeds), "--storage-path", str(tmp_path)]) for seeds in (1, 3))
+    assert minutes(one) == pytest.approx(4_915_200 / 5000 / 60 / (PACE * (1 + LENT)), rel=0.05)
+    assert minutes(three) == pytest.approx(3 * minutes(one), rel=0.05), "two workers each, on two cores"
+    words = ["--scheduler", "fifo", "--num-samples", "3", "--timesteps", "4915200", "--num-workers", "2"]
+    words += ["--sweep", "learning_rate=1e-3,2e-3,3e-3", "--storage-path", str(tmp_path)]
+    sweep = sweep_program.prepare(PG, *parse(sweep_program.FLAGS, args=words), words)
+    assert minutes(sweep) == pytest.approx(minutes(three))
+
+
+def test_a_plan_on_cores_that_others_keep_busy_says_so(notes, monkeypatch):
+    assert not [note for note in notes("--num-samples", 3) if "busy" in note]
+    monkeypatch.setattr(Learner, "pace", lambda *_: Pace(1 / 5000, 2.0))
+    for words in (("--num-samples", 3), ("--scheduler", "fifo")):
+        (busy,) = [note for note in notes(*words) if "busy" in note]
+        assert "2.0 times as long as a free core takes" in busy
 
 
 def test_what_is_said_to_be_the_same_in_all_is_the_same_in_all_though_nobody_sweeps_it(capsys):
@@ -43,6 +76,21 @@ def test_what_is_said_to_be_the_same_in_all_is_the_same_in_all_though_nobody_swe
     assert "segment_length" not in same
 
 
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_no_word_of_a_plan_is_cut_at_a_terminals_edge(monkeypatch):
+    monkeypatch.setattr(Learner, "pace", lambda *_: Pace(1 / 5000))
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "15")
+    show(draft([PGConfig(num_workers=1, seed=seed) for seed in range(3)]))
+    first, second, *_ = sys.stdout.getvalue().splitlines()
+    assert (first.rstrip(), second.rstrip()) == ("3 trials of 4", "iterations")
+
+
 def test_a_fork_of_some_trials_keeps_their_configurations():
     assert of_some([0, 0, 1, 2], [1, 3]) == [0, 1]
     assert of_some(None, [1, 3]) is None
@@ -51,7 +99,7 @@ def test_a_fork_of_some_trials_keeps_their_configurations():
 @pytest.fixture
 def notes(monkeypatch, tmp_path):
     """The notes of a sweep's plan, on cores that play 5,000 steps a second."""
-    monkeypatch.setattr(Learner, "seconds", lambda *_: 1 / 5000)
+    monkeypatch.setattr(Learner, "pace", lambda *_: Pace(1 / 5000))
     monkeypatch.setenv("COLUMNS", "1000")
 
     def noted(*words):
@@ -76,7 +124,17 @@ def test_a_single_trial_has_the_presets_settings_and_the_plan_says_so(notes):
     assert said.startswith("A single trial has the settings of default: nothing is swept.")
     needed = int(said.rpartition(" ")[2].rstrip("."))
     assert not [note for note in notes("--time-budget-s", needed) if "single" in note]
-    assert [note for note in notes("--num-samples", 1, "--scheduler", "fifo") if "single" in note]
+    (said,) = [note for note in notes("--num-samples", 1, "--scheduler", "fifo") if "single" in note]
+    assert said.endswith("Three take --num-samples 3."), "no time decides how many there are"
+
+
+@pytest.mark.parametrize("scheduler", ["halving", "fifo"])
+def test_where_the_number_of_trials_was_given_another_number_is_proposed_and_it_is_enough(notes, scheduler):
+    sweep = ("--sweep", "hidden_size=10,20,30,40,50", "--scheduler", scheduler)
+    (left,) = [note for note in notes(*sweep, "--num-samples", 3) if note.startswith("No trial has")]
+    words = left.rpartition(" takes ")[2].rstrip(".").split()
+    assert words[0] == "--num-samples"
+    assert not [note for note in notes(*sweep, *words) if note.startswith("No trial has")]
 
 
 def test_a_comparison_that_is_too_early_to_tell_is_said_to_be(notes):

@@ -62,15 +62,15 @@ def test_one_trial_has_the_same_clock_with_its_return_and_steps(frame):
     trials[0].run_metadata.last_result |= {"time_this_iter_s": 2.0}
     header, line, status = frame(trials, 80, 24, iterations=None, timesteps=2_000_000)
     assert header.split() == ["trial", "state", "return", "steps", "left", "steps/s"]
-    assert re.fullmatch(r"00000 +running +-20.5 +500,000/2,000,000 +\S+ +10 min +3000", line)
-    assert re.fullmatch(r"\d+ s: 1 running \| return -20.5, 500,000 steps \| at most \d+ s left", status)
+    assert re.fullmatch(r"00000 +running +-20.5 +500,000/2,000,000 +\S+ +10 min +3,000", line)
+    assert re.fullmatch(r"\d+ s: 1 running \| return -20.5, 500,000 steps \| about 10 min left", status)
 
 
 @pytest.mark.parametrize(("columns", "missing"), [(120, []), (80, []), (77, ["steps/s"]), (60, ["steps/s"])])
 def test_every_trial_has_a_line_that_fits_and_where_room_lacks_the_speed_goes_first(frame, columns, missing):
     trials = make_trials(Trial.TERMINATED, Trial.RUNNING, Trial.PENDING)
     header, first, second, third, *status = frame(trials, columns, 24)
-    name, speed = ("_lr=1.77e-3_h=200_g=0.99_w=2" if columns == 120 else ""), ("" if missing else " +3000")
+    name, speed = ("_lr=1.77e-3_h=200_g=0.99_w=2" if columns == 120 else ""), ("" if missing else " +3,000")
     expected = ["trial", "state", "return", "iterations", "left", "steps/s"]
     assert header.split() == [title for title in expected if title not in missing]
     assert re.fullmatch(rf"00000{name} +stopped +-20.5 +100{speed}", first)
@@ -78,7 +78,7 @@ def test_every_trial_has_a_line_that_fits_and_where_room_lacks_the_speed_goes_fi
     assert ("━" in second) == (columns > 60)
     assert re.fullmatch(rf"00002{name} +waiting +0/150( +━+)?", third)
     assert re.fullmatch(
-        r"\d+ s: 1 running, 1 stopped, 1 waiting \| best -19.5 \(00001\) \| at most .* left", " ".join(status)
+        r"\d+ s: 1 running, 1 stopped, 1 waiting \| best -19.5 \(00001\) \| about .* left", " ".join(status)
     )
     assert max(map(len, (header, first, second, third))) <= columns
 
@@ -123,7 +123,7 @@ def test_before_the_first_result_the_plan_says_how_long_it_takes(monkeypatch, ca
     view.setup()
     now = 60.0
     view.on_step_end(0, trials)
-    assert capsys.readouterr().out == "60 s: 2 waiting | about 14 min left\n"
+    assert capsys.readouterr().out == "1 min 00 s: 2 waiting | 15 min by the plan\n", "nothing of it has been played"
 
 
 def test_no_time_is_foretold_before_a_resumed_experiment_has_a_pace(monkeypatch, capsys):
@@ -135,10 +135,32 @@ def test_no_time_is_foretold_before_a_resumed_experiment_has_a_pace(monkeypatch,
     now = 11.0
     view.on_step_end(0, trials)
     assert capsys.readouterr().out.endswith("1 running, 1 waiting | best -20.5 (00000)\n")
-    trials[0].run_metadata.last_result["training_iteration"] += 10
+    trials[0].run_metadata.last_result |= {"training_iteration": 110, "time_this_iter_s": 2.2}
     now = 22.0
     view.on_step_end(0, trials)
-    assert capsys.readouterr().out.endswith("| at most 7 min left\n"), "22 s for 10 iterations, and 190 to go"
+    assert capsys.readouterr().out.endswith("| about 7 min left\n"), "2.2 s for an iteration, and 190 to go"
+
+
+def test_the_time_left_is_that_of_the_trials_that_still_run_and_then_of_those_that_wait(monkeypatch, capsys):
+    """Of three trials that had two cores two are done: the third one plays on alone, no faster than before."""
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    view = Progress(small_spec("pg", [PGConfig()] * 3, iterations=150))
+    view.setup()
+    view.on_step_end(0, make_trials(*[Trial.PENDING] * 3))
+    plays, ended = ({"training_iteration": done, "time_this_iter_s": 6.0} for done in (50, 150))
+    for statuses, results, left in (
+        ([Trial.TERMINATED, Trial.TERMINATED, Trial.RUNNING], [ended, ended, plays], "about 10 min left"),
+        ([Trial.RUNNING, Trial.RUNNING, Trial.PENDING], [plays, plays, {}], "about 25 min left"),
+        ([Trial.TERMINATED, Trial.TERMINATED, Trial.PENDING], [ended, ended, {}], "about 15 min left"),
+        ([Trial.TERMINATED, Trial.TERMINATED, Trial.RUNNING], [ended, ended, {}], "about 15 min left"),
+    ):
+        now += 900.0
+        trials = make_trials(*statuses)
+        for trial, result in zip(trials, results, strict=True):
+            trial.run_metadata.last_result = result
+        view.on_step_end(0, trials)
+        assert capsys.readouterr().out.endswith(f"{left}\n")
 
 
 def test_paused_trials_and_lent_workers_of_halving_are_shown(frame):
@@ -147,7 +169,7 @@ def test_paused_trials_and_lent_workers_of_halving_are_shown(frame):
     trials[0].run_metadata.last_result |= {"perf/workers": 4.0}
     header, first, second, third, status = frame(trials, 120, 24, scheduler="halving", rungs=[120, 150])
     assert header.split()[-2:] == ["steps/s", "workers"]
-    assert re.search(r"running .* 100/120 .* 3000 +4$", first), "up to the end of the round"
+    assert re.search(r"running .* 100/120 .* 3,000 +4$", first), "up to the end of the round"
     assert " paused " in second
     assert " waiting " in third
     assert ": 1 running, 1 paused, 1 waiting |" in status
