@@ -180,7 +180,7 @@ class TensorBoard(LoggerCallback):
         if trial not in self._writers:
             self.log_trial_start(trial)
         writer = self._writers[trial]
-        skipped = SKIPPED
+        skipped: tuple[str, ...] = SKIPPED
         if result.get("eval/iteration") != result["training_iteration"]:
             skipped += ("eval/",)  # Between evaluations a result repeats the last one, whose points are written once.
         for name, value in result.items():

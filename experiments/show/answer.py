@@ -3,7 +3,6 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 from experiments.analysis.configurations import Configuration
 from experiments.analysis.luck import confirmations, verdict
@@ -136,15 +135,15 @@ def _add_film(page: Page, experiment: Experiment) -> None:
         films.append((checkpoint.evaluated, checkpoint.folder / FILM))  # of the latest evaluation before it
     if played and played.trial == trial.number:
         films.append((played.iteration, experiment.folder / WINNER_FILM))
-    newest: tuple[int, Path | None] = (0, None)
+    there = []
     for iteration, path in films:
-        if path.is_file() and not path.is_symlink() and (newest[1] is None or iteration > newest[0]):
-            newest = iteration, path
-    iteration, film = newest
-    if film is None:
+        if path.is_file() and not path.is_symlink():
+            there.append((iteration, path))
+    if not there:
         return
-    with open_regular(film) as file:
-        page.pictures[film.name] = file.read(MAX_BYTES)
-    picture = f"![A game of {code(trial.name)} after iteration {iteration}]({{figures}}/{film.name})"
+    iteration, path = max(there, key=lambda film: film[0])
+    with open_regular(path) as file:
+        page.pictures[path.name] = file.read(MAX_BYTES)
+    picture = f"![A game of {code(trial.name)} after iteration {iteration}]({{figures}}/{path.name})"
     of = f"A game of {code(trial.name)} after iteration {iteration} of {trial.iterations}, actions sampled."
     page.add(f"{picture}\n{of} {PADDLE} {SEEN.get(trial.learner, SEEN_BY_OTHERS)} {BAR}")

@@ -24,7 +24,6 @@ from trainables.texts import printable
 MAX_EFFECTS = 24
 """Settings whose effects are drawn."""
 
-
 FIRST = ("trial", "experiment", "last", "best")
 """Columns with which the table of trials begins, since a telephone shows no more at once."""
 
@@ -109,7 +108,7 @@ def _kinds(configurations: Sequence[Configuration]) -> list[Kind]:
     for configuration in configurations:
         found.setdefault((configuration.learner, configuration.env_id), []).append(configuration)
     several = len({env_id for _, env_id in found}) > 1
-    kinds = []
+    kinds: list[Kind] = []
     for learner, env_id in sorted(found):
         same = found[learner, env_id]
         title = code(learner)
@@ -136,6 +135,7 @@ def _experiments_of(configuration: Configuration) -> str:
 
 
 def _curves(page: Page, kinds: Sequence[Kind]) -> None:
+    """Learning curves of each kind, and what short names and bands in these figures are."""
     page.add("## Learning curves")
     _add_best_curves(page, kinds)
     several_seeds = False
