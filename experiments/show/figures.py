@@ -36,6 +36,9 @@ LEGEND_LINE = 0.21  # inches
 BAND_ROOM = 0.25
 """How far a band widens the axes at most, as a share of the heights of the curves: with few seeds bands are wide."""
 
+GAMES_BAND_ROOM = 20.0
+"""The same of intervals of an evaluation's games, which end where returns of Pong do."""
+
 DIAGNOSTICS = {
     "eval/return_sampled_mean": "evaluations, actions sampled",
     "eval/return_greedy_mean": "evaluations, most probable actions",
@@ -184,7 +187,7 @@ def _draw_games_interval(axes: Axes, trial: Trial, metric: str, colour: str) -> 
     x_n, low_n = _curve(trial, "timesteps_total", metric.replace("_mean", "_ci95_low"))
     _, high_n = _curve(trial, "timesteps_total", metric.replace("_mean", "_ci95_high"))
     if len(x_n) > 1 and len(low_n) == len(high_n):
-        draw_band(axes, x_n, low_n, high_n, colour)
+        draw_band(axes, x_n, low_n, high_n, colour, most=GAMES_BAND_ROOM)
 
 
 def legend_figure(configurations: Sequence[Configuration], labels: Sequence[str], first_colour: int = 0) -> Figure:
@@ -293,16 +296,18 @@ def _curve(trial: Trial, x: str, metric: str) -> tuple[np.ndarray, np.ndarray]:
     return x_n[there], y_n[there]
 
 
-def draw_band(axes: Axes, x: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str) -> None:
-    """Draw the area between two curves (k,). It widens the axes by ``BAND_ROOM`` at most, and may reach beyond them.
+def draw_band(
+    axes: Axes, x: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str, most: float = BAND_ROOM
+) -> None:
+    """Draw the area between two curves (k,). It widens the axes, and may reach beyond them.
 
-    The curves are drawn already.
+    The curves are drawn already. Above and below them the axes get room of ``most`` times their height at most.
     """
     low, high = np.ma.masked_invalid(low), np.ma.masked_invalid(high)
     band = FillBetweenPolyCollection("x", x, low, high, color=colour, alpha=0.2, linewidth=0)
     axes.add_collection(band, autolim=False)
     below, above = axes.dataLim.intervaly
-    room = BAND_ROOM * (above - below)
+    room = most * (above - below)
     if np.isfinite(room) and low.count():
         ends = np.array([[x[0], max(low.min(), below - room)], [x[0], min(high.max(), above + room)]])
         axes.update_datalim(ends, updatex=False)
