@@ -70,12 +70,19 @@ OTHERS_WORDS = {
 
 
 def unknown(kind: str, name: str, known: typing.Iterable[str]) -> str:
-    """One line about a name that does not exist: what was probably meant, and what does exist."""
+    """One line about a name that does not exist: what was probably meant, and what does exist.
+
+    An empty name is none at all: then the line asks for one.
+    """
     known = sorted(known)
-    ours = [word for word in OTHERS_WORDS.get(name, ()) if word in known]
-    meant = " or ".join(map(repr, ours or difflib.get_close_matches(name, known, n=1)))
-    hint = f"; did you mean {meant}?" if meant else "."
-    return f"unknown {kind} {name!r}{hint} Known: {', '.join(known) or 'none'}"
+    there = f"Known: {', '.join(known) or 'none'}"
+    if not name:
+        return f"which {kind}? {there}"
+    folder, slash, word = name.rpartition("/")
+    ours = [folder + slash + other for other in OTHERS_WORDS.get(word, ())]
+    meant = [other for other in ours if other in known] or difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean {' or '.join(map(repr, meant))}?" if meant else "."
+    return f"unknown {kind} {name!r}{hint} {there}"
 
 
 def check_fields(settings: Any) -> None:

@@ -45,12 +45,16 @@ def rows_of(name: str) -> pd.DataFrame:
 
 def runs(name: str) -> Runs:
     """A published experiment's trials."""
-    return [windows(rows.to_dict("records"), WINDOW_STEPS) for _, rows in rows_of(name).groupby("trial")]
+    found = []
+    for _, rows in rows_of(name).groupby("trial"):
+        found.append(windows(rows.to_dict("records"), WINDOW_STEPS))
+    return found
 
 
 def others(agent: str, network: str) -> Runs:
     """Dopamine's published training returns of Pong."""
-    frame, found = rows_of("dopamine_pong").query("agent == @agent and network == @network"), []
+    frame = rows_of("dopamine_pong").query("agent == @agent and network == @network")
+    found = []
     for _, rows in frame.groupby("run"):
         unknown = np.full(len(rows), np.nan)
         steps, returns = rows["million_agent_steps"].to_numpy() * 1e6, rows["mean_training_return"].to_numpy()
@@ -59,14 +63,20 @@ def others(agent: str, network: str) -> Runs:
 
 
 def curves(side: Runs) -> tuple[np.ndarray, np.ndarray]:
-    """Ends of the windows that all runs have (w,), and every run's mean returns in them (n, w)."""
+    """Ends of the windows that all runs have (w,), and every run's mean returns in these windows (n, w)."""
     common = min(len(run.end_w) for run in side)
-    return side[0].end_w[:common], np.array([run.known_w[:common] for run in side])
+    returns = []
+    for run in side:
+        returns.append(run.known_w[:common])
+    return side[0].end_w[:common], np.array(returns)
 
 
 def in_minutes(side: Runs) -> Runs:
     """The runs with windows that end at minutes of training, in place of agent steps."""
-    return [run._replace(end_w=run.seconds_w / 60) for run in side]
+    found = []
+    for run in side:
+        found.append(run._replace(end_w=run.seconds_w / 60))
+    return found
 
 
 def arrivals(side: Runs, score: float) -> tuple[list[float], list[float]]:
@@ -82,25 +92,34 @@ def arrivals(side: Runs, score: float) -> tuple[list[float], list[float]]:
 
 
 def steps_to(side: Runs, score: float) -> str:
-    """Million agent steps to a score: their median, and how many runs came there if not all did."""
+    """Million agent steps to a score: the runs' median, and how many runs came there if not all did."""
     arrived, ended = arrivals(side, score)
-    half, share = median(arrived, ended), f"{len(arrived)} of {len(side)}"
     if not arrived:
         return ""
+    half, share = median(arrived, ended), f"{len(arrived)} of {len(side)}"
     if half is None:
         return share
-    return f"{half / 1e6:.3g} ({share})" if ended else f"{half / 1e6:.3g}"
+    millions = f"{half / 1e6:.3g}"
+    if ended:
+        return f"{millions} ({share})"
+    return millions
 
 
 def _signed(scores: Sequence[int]) -> list[str]:
-    return [f"{score:+}" if score else "0" for score in scores]
+    """Scores as the heads of columns: ``+5``, and ``0`` without a sign."""
+    heads = []
+    for score in scores:
+        heads.append("0" if score == 0 else f"{score:+}")
+    return heads
 
 
 def _until(side: Runs, score: float) -> str:
     """The median of agent steps and of minutes to a score, and how many runs came there if not all did."""
     minutes = median(*arrivals(in_minutes(side), score))
-    unit = " M" if minutes is None else f" M, {minutes:.1f} min"
-    return re.sub(r"^[\d.]+(?=$| \()", lambda steps: steps[0] + unit, steps_to(side, score))
+    unit = " M"
+    if minutes is not None:
+        unit += f", {minutes:.1f} min"
+    return re.sub(r"^([\d.]+)(?=$| \()", rf"\1{unit}", steps_to(side, score))
 
 
 def learners() -> str:
@@ -111,8 +130,10 @@ def learners() -> str:
         end_w, return_nw = curves(side)
         low_w, high_w = mean_interval(return_nw)
         mean = f"{return_nw[:, -1].mean():.1f} ({low_w[-1]:.1f} to {high_w[-1]:.1f})"
-        until = [_until(side, score) for score in scores]
-        rows.append([f"{name}, `train.py {learner}`", *until, f"{mean} after {end_w[-1] / 1e6:.3g} M"])
+        cells = [f"{name}, `train.py {learner}`"]
+        for score in scores:
+            cells.append(_until(side, score))
+        rows.append([*cells, f"{mean} after {end_w[-1] / 1e6:.3g} M"])
     return table(["mean return", *_signed(scores), "at the end"], rows)
 
 
@@ -130,7 +151,9 @@ def beside_others() -> str:
     scores, rows = (0, 10, 14, 16, 18, 19), []
     for name, side in sides.items():
         end_w, return_nw = curves(side)
-        cells = [steps_to(side, score) for score in scores]
+        cells = []
+        for score in scores:
+            cells.append(steps_to(side, score))
         for steps in (1e6, 2e6, 4e6):
             cells.append(f"{return_nw[:, np.isclose(end_w, steps)].mean():.1f}")
         rows.append([name, *cells])
@@ -146,19 +169,26 @@ def core_minutes() -> str:
         for score in (16, 18):
             arrived, ended = arrivals(in_minutes(side), score)
             half = median(arrived, ended)
-            spent = f"more than {2 * max(ended):.0f}" if half is None else f"{2 * half:.0f}"
+            if half is None:
+                spent = f"more than {2 * max(ended):.0f}"
+            else:
+                spent = f"{2 * half:.0f}"
             spent += f" ({len(arrived)} of {len(side)} seeds)"
             rows.append([f"{name}, this project", f"{score:+}", spent, "2 cores, no GPU", f"`train.py {learner}`"])
-    rows += [row for row in present("docs/records.md", "core_minutes") if "this project" not in row[0]]
+    for row in present("docs/records.md", "core_minutes"):
+        if "this project" not in row[0]:
+            rows.append(row)
     return table(["learner", "until", "core-minutes", "machine", "source"], rows)
 
 
 def first_difference(published: pd.DataFrame, again: pd.DataFrame) -> str:
-    """The first result that is not the same, in words; empty if there is none.
+    """The first result that is not the same in both tables of rows, in words; empty if all are.
 
     Times are not compared, nor trials' names, which have numbers of workers in them: these depend on the machine.
     """
-    left_out = {*NOT_COMPARED, "experiment", "trial", *(f"config/{name}" for name in SPEED_ONLY)}
+    left_out = {*NOT_COMPARED, "experiment", "trial"}
+    for name in SPEED_ONLY:
+        left_out.add(f"config/{name}")
     if len(published) != len(again):
         return f"{len(published)} rows published, {len(again)} now"
     for name in published.columns.intersection(again.columns).difference(left_out, sort=False):

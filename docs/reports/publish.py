@@ -41,7 +41,10 @@ TABLES = {
     learning_tables: ("learners", "beside_others", "core_minutes", "elsewhere"),
     speed_tables: ("begin", "speeds", "iterations", "clusters", "default_sweeps", "sweep_parts", "confirmed"),
 }
-MAKERS = {name: getattr(module, name) for module, names in TABLES.items() for name in names}
+MAKERS = {}
+for module, names in TABLES.items():
+    for name in names:
+        MAKERS[name] = getattr(module, name)
 
 THEIRS = (
     ("DQN", "Nature CNN", "#999999", "-"),
@@ -53,26 +56,36 @@ THEIRS = (
 """Dopamine's agents and networks in the figure, with their colours and lines."""
 
 ENV_ID = "ALE/Pong-v5"
-"""Of all these runs."""
+"""The environment of all runs that are published."""
 
 LONGEST = 6e6
-"""Agent steps that it shows."""
+"""Agent steps that the figure with Dopamine's agents shows."""
 
 
 def filled(text: str) -> str:
-    """A page's text with its tables. Raises KeyError for a marker that names none."""
-    return BLOCK.sub(lambda match: f"{match[1]}{MAKERS[match[2]]()}\n{match[3]}", text)
+    """A page's text with its tables. Raises KeyError for a marker that names no table."""
+
+    def made(match: re.Match[str]) -> str:
+        before, name, after = match.groups()
+        return f"{before}{MAKERS[name]()}\n{after}"
+
+    return BLOCK.sub(made, text)
 
 
 def differing() -> list[str]:
     """The pages whose tables are not those of the data."""
-    texts = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
-    return [name for name, text in texts.items() if filled(text) != text]
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        if filled(text) != text:
+            found.append(page.name)
+    return found
 
 
 def bring(folder: Path) -> None:
     """Put what a folder of make.sh holds into the data; what it does not have stays as it is."""
-    done = {path.stem for path in folder.glob("*.done")} - {"pages"}  # which runs as long as this
+    done = {path.stem for path in folder.glob("*.done")}
+    done.discard("pages")  # This step of make.sh is the one that runs this program.
     for name in done:
         experiment = folder / re.sub("confirm_(.*)", r"sweep_\1-confirm", name)
         if experiment.is_dir() and name != "first_commands":
@@ -84,20 +97,26 @@ def bring(folder: Path) -> None:
 
 
 def _made(folder: Path, done: set[str]) -> dict[str, object]:
-    """Where all that is published comes from; of steps that were done elsewhere what stands there already."""
+    """The content of made.json: where all data that are published come from.
+
+    ``done`` are the steps of make.sh that the folder holds. What made.json says of other steps stays.
+    """
     here, before = provenance(), json.loads((DATA / "made.json").read_text())
     processor = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
     spent = pd.read_csv(folder / "seconds.tsv", sep="\t", names=["step", "seconds"]).groupby("step")["seconds"].sum()
-    revisions = {name: (folder / f"{name}.begun").read_text().strip() for name in done}
-    processors = dict.fromkeys(done, processor[1] if processor else "")
+    revisions, processors, seconds = before["revisions"], before["processors"], before["seconds"]
+    for name in sorted(done):
+        revisions[name] = (folder / f"{name}.begun").read_text().strip()
+        processors[name] = processor[1] if processor else ""
+        seconds[name] = int(spent[name])
     return {
-        "revisions": dict(sorted((before["revisions"] | revisions).items())),
+        "revisions": dict(sorted(revisions.items())),
         "day": datetime.date.today().isoformat(),
         "cpus": os.cpu_count(),
-        "processors": dict(sorted((before["processors"] | processors).items())),
+        "processors": dict(sorted(processors.items())),
         "python": here.python,
         "versions": here.versions,
-        "seconds": before["seconds"] | {name: int(spent[name]) for name in sorted(done)},
+        "seconds": seconds,
     }
 
 
@@ -120,7 +139,7 @@ def learners_figure() -> mpl.figure.Figure:
 
 
 def beside_others_figure() -> mpl.figure.Figure:
-    """The same over steps, over Dopamine's agents."""
+    """Mean returns of both default learners over agent steps, beside those of Dopamine's agents."""
     figure = new_figure(5.2, 7.4)
     axes = figure.add_subplot()
     for agent, network, colour, line in THEIRS:
@@ -153,35 +172,44 @@ def same_again(folder: Path) -> bool:
     same = []
     for name in (*LEARNERS, "sweep"):
         published, again = pair(name)[0], read.experiment(folder / f"check_{name}").rows()
-        if not (difference := first_difference(published, again)):
+        difference = first_difference(published, again)
+        if not difference:
             print(f"{name}, seed {SEED}: {len(again)} rows, the same bit for bit")
         elif name == "sweep":
-            last = (frame.groupby("trial").last() for frame in (published, again))
-            winners = [str(speed_tables.winner(trials).name).partition("_")[0] for trials in last]
+            winners = []
+            for frame in (published, again):
+                trials = frame.groupby("trial").last()
+                winners.append(str(speed_tables.winner(trials).name).partition("_")[0])
             print(f"sweep: {difference}; winners {' and '.join(winners)}")
             same.append(winners[0] == winners[1])
         else:
             low, high = next_seed(curves(runs(name))[1][:, -1])
             value = windows(again.to_dict("records"), WINDOW_STEPS).known_w[-1]
             same.append(bool(low <= value <= high))
+            where = "within" if same[-1] else "OUTSIDE OF"
             print(f"{name}, seed {SEED}: {difference}")
-            print(f"{name}: {value:.2f} at the end, {'within' if same[-1] else 'OUTSIDE OF'} {low:.2f} to {high:.2f}")
+            print(f"{name}: {value:.2f} at the end, {where} {low:.2f} to {high:.2f}")
     return all(same)
 
 
 def next_seed(last_n: np.ndarray) -> tuple[float, float]:
-    """Within which a further seed's return is in 95 of 100 cases, by Student's t: published ones' returns (n,)."""
+    """The interval in which a further seed's return lies in 95 of 100 cases, by Student's t.
+
+    ``last_n`` are the last returns of the published seeds (n,).
+    """
     spread = last_n.std(ddof=1) * math.sqrt(1 + 1 / len(last_n))
     return stats.t.interval(0.95, len(last_n) - 1, last_n.mean(), spread)
 
 
 def main(*words: str) -> int:
     """Return the exit status."""
-    folders, check = [Path(word).absolute() for word in words if word != "--check"], "--check" in words
+    check = "--check" in words
+    folders = [Path(word).absolute() for word in words if word != "--check"]
     if check and folders:
         return int(not same_again(folders[0]))
     if check:
-        if found := differing():
+        found = differing()
+        if found:
             print(f"not the tables of the data: {', '.join(found)}")
         return int(bool(found))
     for folder in folders:

@@ -19,7 +19,7 @@ CLUSTER = "11 x 18 cores"
 
 
 def tables(name: str) -> list[dict[str, Any]]:
-    """What a benchmark wrote: title, note and rows of each table."""
+    """The tables that a benchmark wrote: title, note and rows of each."""
     return json.loads((DATA / f"benchmark_{name}.json").read_text())
 
 
@@ -55,9 +55,13 @@ def begin() -> str:
     for command, what, _ in present("README.md", "begin"):
         takes = ""
         for program, taken in seconds.items():
-            if program in command:
-                takes = f"{taken / 60:.0f} min" if taken >= 60 else f"{taken:.0f} s"
-                break
+            if program not in command:
+                continue
+            if taken >= 60:
+                takes = f"{taken / 60:.0f} min"
+            else:
+                takes = f"{taken:.0f} s"
+            break
         rows.append([command, what, takes])
     return table(["type", "to", "takes, on 2 cores"], rows)
 
@@ -77,8 +81,11 @@ def speeds() -> str:
     model = " and ".join(f"{line['model/real']:.2f}" for line in benchmark("simulate", "The model against"))
     cluster = by(benchmark("simulate", "The model's answers"), "cluster")[CLUSTER]
     trpo = benchmark("trpo")
-    ours = ", ".join(f"{line['s']['middle']:.0f} s with {counted(line['workers'], 'worker')}" for line in trpo)
-    theirs = " and ".join(f"{line['original, s']:.0f}" for line in trpo)
+    ours_each, theirs_each = [], []
+    for line in trpo:
+        ours_each.append(f"{line['s']['middle']:.0f} s with {counted(line['workers'], 'worker')}")
+        theirs_each.append(f"{line['original, s']:.0f}")
+    ours, theirs = ", ".join(ours_each), " and ".join(theirs_each)
     lines = f"""
 a worker of REINFORCE, gradients included | {share["REINFORCE"]}, {times} | `rollout`
 a worker of PPO, advantages included | {share["PPO"]} | `rollout`
@@ -102,8 +109,10 @@ def iterations() -> str:
     """The parts of whole iterations."""
     found, rows = tables("update"), []
     for learner, whole, parts in (("pg", *found[:2]), ("trpo", *found[2:])):
-        names = [line["part"] for line in parts["rows"]]
-        shares = [f"{line['share']['middle']:.2f}" for line in parts["rows"]]
+        names, shares = [], []
+        for line in parts["rows"]:
+            names.append(line["part"])
+            shares.append(f"{line['share']['middle']:.2f}")
         rows.append([f"`train.py {learner}`", figure(whole["rows"][1]["share of emulator"]), *shares])
     return table(["whole iterations, 2 workers", "share of the emulator", *names], rows)
 
@@ -134,7 +143,7 @@ def sweeps() -> dict[str, list[str]]:
 
 
 def ranged(values: Sequence[float], digits: int) -> str:
-    """Their median, and the lowest and the highest where these differ."""
+    """The median of these values, and the lowest and the highest of them where these two differ."""
     low, high = f"{min(values):.{digits}f}", f"{max(values):.{digits}f}"
     if low == high:
         return low
@@ -163,20 +172,25 @@ def default_sweeps() -> str:
     heads += ["winner, last 100 games", "10 games, sampled", "10 games, most probable actions"]
     rows = []
     for program, names in sweeps().items():
-        found = [DefaultSweep.read(name) for name in names]
-        rows.append(
-            [
-                f"`{program}`, {len(names)} seeds",
-                ranged([sweep.counted["trials"] for sweep in found], 0),
-                ranged([sweep.winner["timesteps_total"] / 1e6 for sweep in found], 1),
-                ranged([sweep.counted["M agent steps"] for sweep in found], 1),
-                ranged([sweep.seconds / 60 for sweep in found], 0),
-                ranged([sweep.counted["share of bare"]["middle"] for sweep in found], 2),
-                ranged([sweep.winner["episode_reward_mean"] for sweep in found], 1),
-                ranged([sweep.counted["winner, sampled"] for sweep in found], 1),
-                ranged([sweep.counted["winner, greedy"] for sweep in found], 1),
-            ]
-        )
+        figures: list[list[float]] = []
+        for name in names:
+            sweep = DefaultSweep.read(name)
+            figures.append(
+                [
+                    sweep.counted["trials"],
+                    sweep.winner["timesteps_total"] / 1e6,
+                    sweep.counted["M agent steps"],
+                    sweep.seconds / 60,
+                    sweep.counted["share of bare"]["middle"],
+                    sweep.winner["episode_reward_mean"],
+                    sweep.counted["winner, sampled"],
+                    sweep.counted["winner, greedy"],
+                ]
+            )
+        cells = [f"`{program}`, {len(names)} seeds"]
+        for values, digits in zip(zip(*figures, strict=True), (0, 1, 1, 0, 2, 1, 1, 1), strict=True):
+            cells.append(ranged(values, digits))
+        rows.append(cells)
     return table(heads, rows)
 
 
@@ -188,14 +202,21 @@ def sweep_parts() -> str:
         for name in names:
             for line in benchmark(name, "Where"):
                 shares.setdefault(line["part"], []).append(line["share"])
-        rows.append([f"`{program}`", *[f"{np.mean(each):.2f}" for each in shares.values()]])
+        cells = [f"`{program}`"]
+        for each in shares.values():
+            cells.append(f"{np.mean(each):.2f}")
+        rows.append(cells)
     return table(["of the cores' time", *shares], rows)
 
 
 def settings_of(rows: pd.DataFrame) -> list[str]:
     """The columns of settings that decide results, without the seed."""
-    of_a_run = {f"config/{name}" for name in ("seed", *SPEED_ONLY)}
-    return [name for name in rows if name.startswith("config/") and name not in of_a_run]
+    found = []
+    for column in rows:
+        kind, _, name = column.partition("/")
+        if kind == "config" and name not in {"seed", *SPEED_ONLY}:
+            found.append(column)
+    return found
 
 
 def last_returns(rows: pd.DataFrame) -> str:
@@ -213,10 +234,13 @@ def confirmed() -> str:
         for _, seeds in again.groupby("configuration"):
             chosen = sweep[(sweep[settings] == seeds.iloc[0][settings]).all(axis=1)].iloc[-1]
             there = seeds[seeds["timesteps_total"] <= chosen["timesteps_total"]]
+            shown = []
+            for name in varied:
+                shown.append(f"`{name.removeprefix('config/')}={short(chosen[name])}`")
             rows.append(
                 [
                     f"`{program} --seed 0`",
-                    ", ".join(f"`{name.removeprefix('config/')}={short(chosen[name])}`" for name in varied),
+                    ", ".join(shown),
                     f"{chosen['timesteps_total'] / 1e6:.1f} M",
                     f"{chosen['episode_reward_mean']:.1f}",
                     last_returns(there),

@@ -72,9 +72,16 @@ def _plain(value: Any) -> Any:
 
 SKIPPED = (
     *("time", "timesteps", "iterations", "episodes", "node", "pid", "hostname", "date", "done"),
-    *("training_iteration", "should_checkpoint", "eval/iteration"),
+    *("training_iteration", "should_checkpoint"),
 )
-"""Beginnings of entries that say nothing as a curve; the x-axis is ``timesteps_total``."""
+"""Beginnings of entries that say nothing as a curve; the x-axis is ``timesteps_total``.
+
+``eval/iteration`` is written, since the table of hyperparameters has the latest value of each tag: there it says of
+which iteration the evaluation is that stands beside the score.
+"""
+
+BOUNDS = re.compile(r"eval/(.*_ci95_(low|high))")
+"""The ends of an evaluation's intervals, which are there for charts of Custom Scalars alone."""
 
 OTHERS = {*SPEED_ONLY, "eval_interval", "eval_games", "seed"}
 """Settings that are shown where they are swept: they train nothing, but for the seed, in which all trials differ."""
@@ -84,7 +91,24 @@ FIRST = METRIC
 
 
 def _interval(kind: str) -> list[Any]:
-    return ["Margin", [f"eval/return_{kind}_{end}" for end in ("mean", "ci95_low", "ci95_high")]]
+    """A chart of Custom Scalars: the mean return of evaluations of this kind in its interval."""
+    name = f"eval/return_{kind}"
+    return ["Margin", [tag(f"{name}_mean"), tag(f"{name}_ci95_low"), tag(f"{name}_ci95_high")]]
+
+
+def tag(name: str) -> str:
+    """The tag of a metric, its own name; those without a family stand together as ``games/``, but for the score.
+
+    TensorBoard's table of hyperparameters has a column for each tag, in the order of the alphabet, and shows the first
+    five: the score, and of the evaluation the length of games, its iteration and both mean returns. So the bounds of
+    intervals are a family of their own, ``intervals/``, and no card of evaluations is one of them.
+    """
+    bound = BOUNDS.fullmatch(name)
+    if bound:
+        return f"intervals/{bound[1]}"
+    if name == FIRST or "/" in name:
+        return name
+    return f"games/{name}"
 
 
 LAYOUT = {
@@ -138,12 +162,13 @@ class TensorBoard(LoggerCallback):
         self.log_trial_end(trial)
         behind = trial.latest_checkpoint_result.metrics["timesteps_total"] if trial.latest_checkpoint_result else 0
         writer = self._writers[trial] = next_writer(trial_folder(self._experiment, trial), purge_step=behind + 1)
-        # A number must be a float for TensorBoard to sort by it.
-        config = {
-            name: float(value) if isinstance(value, (int, float)) else value
-            for name, value in trial.config.items()
-            if name not in self._left_out
-        }
+        config = {}
+        for name, value in trial.config.items():
+            if name in self._left_out:
+                continue
+            if isinstance(value, (int, float)):
+                value = float(value)  # TensorBoard sorts by floats alone.
+            config[name] = value
         # The experiment summary is left out: TensorBoard believes one trial's list of columns for all, while without
         # it, it collects the columns of every trial, first those that differ.
         _, session_start, _ = hparams(config, {})
@@ -155,10 +180,11 @@ class TensorBoard(LoggerCallback):
         if trial not in self._writers:
             self.log_trial_start(trial)
         writer = self._writers[trial]
-        # Between evaluations a result repeats the last one: its points stand in the file once.
-        old = ("eval/",) if result.get("eval/iteration") != result["training_iteration"] else ()
+        skipped: tuple[str, ...] = SKIPPED
+        if result.get("eval/iteration") != result["training_iteration"]:
+            skipped += ("eval/",)  # Between evaluations a result repeats the last one, whose points are written once.
         for name, value in result.items():
-            if isinstance(value, (int, float)) and not name.startswith(SKIPPED + old):
+            if isinstance(value, (int, float)) and not name.startswith(skipped):
                 writer.add_scalar(tag(name), value, global_step=result["timesteps_total"])
         writer.flush()
 
@@ -174,14 +200,6 @@ class TensorBoard(LoggerCallback):
     def log_trial_end(self, trial: Trial, failed: bool = False) -> None:
         if writer := self._writers.pop(trial, None):
             writer.close()
-
-
-def tag(name: str) -> str:
-    """The tag of a metric, its own name; those without a family stand together as ``games/``, but for the score.
-
-    TensorBoard's table of hyperparameters has a column for each tag, in the order of the alphabet: the score is first.
-    """
-    return name if name == FIRST or "/" in name else f"games/{name}"
 
 
 def _image_summary(picture: Picture) -> Summary:

@@ -1,9 +1,10 @@
 """The first screen of a report: which configuration is best, how it plays, how sure that is, and what to type next."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
-from experiments.analysis.configurations import Configuration, labelled
+from experiments.analysis.configurations import Configuration
 from experiments.analysis.luck import confirmations, verdict
 from experiments.analysis.next_command import next_command
 from experiments.analysis.statistics import mean_interval
@@ -12,11 +13,26 @@ from experiments.disk.experiments import Experiment
 from experiments.disk.folders import WINNER_FILM
 from experiments.disk.standings import by_latest
 from experiments.disk.trial import Trial
+from experiments.show.durations import took, trained
 from experiments.show.page import Page
+from experiments.show.settings import labels
 from experiments.show.summary import how_it_plays, play_command, time_is_up, whose_policy, winner_lines
+from experiments.show.tables import has_score
 from experiments.show.text import code, number, to_markdown
 from trainables.checkpoints import FILM
 from trainables.texts import MAX_BYTES, open_regular
+
+PADDLE = "Ours is the green paddle, on the right."
+SEEN = {
+    "pg": "Beside it stands what the network sees, the difference of two frames: orange is what appeared, and blue what"
+    " was there before. PPO sees the present frame, too, in darker orange.",
+    "trpo": "Beside it stands what the network sees of the console's memory, byte by byte, and with coarse coding the"
+    " bins of positions below: orange is above 0, blue below.",
+}
+"""What is to be seen in a film, by the learner; films show games of Pong alone."""
+
+SEEN_BY_OTHERS = "Beside it stands what the network sees: orange is above 0, blue below."
+BAR = "The bar underneath is the probability of moving up (orange), of staying (grey) and of moving down (blue)."
 
 
 def add_answer(page: Page, experiments: Sequence[Experiment], configurations: Sequence[Configuration]) -> None:
@@ -30,40 +46,54 @@ def add_answer(page: Page, experiments: Sequence[Experiment], configurations: Se
         page.add(f"Trials: {counts}. There are no results yet.")
         return
     best, experiment = _best(experiments, configurations)
-    page.add(to_markdown([_figures(best, trials)]))
+    page.add(to_markdown([_figures(best, trials, experiments)]))
     _add_film(page, experiment)
     lines = winner_lines(experiment, code) or _best_lines(best, configurations, experiment)
     lines.append(time_is_up(experiment))
     lines += [verdict(found, code) for found in _confirmed(experiments)]
-    if go_on := next_command(experiment):
+    go_on, play = next_command(experiment), play_command(experiment)
+    if go_on:
         lines.append(f"Go on: {code(go_on)}")
-    if play := play_command(experiment):
+    if play:
         lines.append(f"See it play: {code(play)}")
     lines.append(whose_policy(experiment, code))
     lines.append(f"Trials: {counts}.")
     page.add("\n\n".join(filter(None, lines)))
 
 
-def _figures(best: Configuration, trials: Sequence[Trial]) -> dict[str, str]:
-    """The score of the best configuration, and what all trials have played; a fork's without what its origin did."""
-    shown = {"score": number(best.score)}
-    if len(best.scores) > 1:
-        shown["95% interval of mean"] = " to ".join(number(float(end)) for end in mean_interval(best.scores))
-    steps, seconds = 0, 0.0
+def _figures(best: Configuration, trials: Sequence[Trial], experiments: Sequence[Experiment]) -> dict[str, str]:
+    """The score of the best configuration, and what all trials have played; a fork's without what its origin did.
+
+    What all took by the clock is called otherwise than the sum of their training, of which several go on at a time.
+    """
+    shown = {}
+    if has_score(best.judged_by):
+        shown["score in training"] = number(best.score)
+    if has_score(best.judged_by) and len(best.scores) > 1:
+        low, high = mean_interval(best.scores)
+        shown["95% interval of mean"] = f"{number(float(low))} to {number(float(high))}"
+    steps = 0
     for trial in trials:
         for row in trial.rows:
             steps += row.get("timesteps_this_iter", 0)
-            seconds += row.get("time_this_iter_s", 0)
-    shown |= {"its seeds": str(len(best.scores)), "trials": str(len(trials))}
-    shown |= {"agent steps": f"{steps / 1e6:.2f} M", "training": duration(seconds)}
-    return {title: text for title, text in shown.items() if text}
+    shown |= {"its seeds": str(len(best.scores)), "trials": str(len(trials)), "agent steps": f"{steps / 1e6:.2f} M"}
+    seconds = sum(map(took, experiments))
+    if math.isfinite(seconds):
+        shown["took"] = duration(seconds)
+    shown["training of all trials"] = duration(trained(trials))
+    return shown
 
 
 def _best_lines(best: Configuration, among: Sequence[Configuration], experiment: Experiment) -> list[str]:
     """Which configuration is best, and how it plays, where no rungs compared them."""
-    of = f" of {len(among)}" if len(among) > 1 else ""
-    name = code(labelled([best], among)[0])
-    return [f"Best configuration{of}: {name} ({best.learner}).", how_it_plays(experiment, code)]
+    (label,) = labels([best], among)
+    if len(among) > 1:
+        name = f"Best configuration of {len(among)}: {code(label)} ({best.learner})."
+    elif label == best.learner:
+        name = f"One configuration of {code(label)}; its settings stand at the end of this page."
+    else:
+        name = f"One configuration: {code(label)} ({best.learner})."
+    return [name, how_it_plays(experiment, code)]
 
 
 def _best(
@@ -92,7 +122,7 @@ def _confirmed(experiments: Sequence[Experiment]) -> list[list]:
 
 
 def _add_film(page: Page, experiment: Experiment) -> None:
-    """The latest filmed game of the best trial: at a sweep's end, or in an evaluation.
+    """The latest filmed game of the best trial: at a sweep's end, or in an evaluation; and what is to be seen in it.
 
     It is of the trial whose best checkpoint is the best policy (``saved_policies.of_experiment``), and says which
     iteration it is of: films are made when a trial is evaluated, and not of each checkpoint.
@@ -100,14 +130,20 @@ def _add_film(page: Page, experiment: Experiment) -> None:
     trial, played = experiment.best, experiment.played
     if trial is None:
         return
-    # A checkpoint holds the film of the latest evaluation before it.
-    films = [(checkpoint.evaluated, checkpoint.folder / FILM) for checkpoint in trial.checkpoints.usable]
+    films = []
+    for checkpoint in trial.checkpoints.usable:
+        films.append((checkpoint.evaluated, checkpoint.folder / FILM))  # of the latest evaluation before it
     if played and played.trial == trial.number:
         films.append((played.iteration, experiment.folder / WINNER_FILM))
-    there = [film for film in films if film[1].is_file() and not film[1].is_symlink()]
+    there = []
+    for iteration, path in films:
+        if path.is_file() and not path.is_symlink():
+            there.append((iteration, path))
     if not there:
         return
     iteration, path = max(there, key=lambda film: film[0])
     with open_regular(path) as file:
         page.pictures[path.name] = file.read(MAX_BYTES)
-    page.add(f"![A game of {code(trial.name)} after iteration {iteration}]({{figures}}/{path.name})")
+    picture = f"![A game of {code(trial.name)} after iteration {iteration}]({{figures}}/{path.name})"
+    of = f"A game of {code(trial.name)} after iteration {iteration} of {trial.iterations}, actions sampled."
+    page.add(f"{picture}\n{of} {PADDLE} {SEEN.get(trial.learner, SEEN_BY_OTHERS)} {BAR}")

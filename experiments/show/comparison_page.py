@@ -8,10 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.analysis.comparison import Comparison, Pair, Side
-from experiments.analysis.configurations import varied
 from experiments.analysis.statistics import MAX_SEEDS, POWER, Estimate, mean_interval
 from experiments.disk.experiments import Experiment
-from experiments.plan.identity import SPEED_ONLY
 from experiments.plan.trial_names import short
 from experiments.show.figures import (
     COLOURS,
@@ -27,6 +25,7 @@ from experiments.show.figures import (
 from experiments.show.origins import add_origins
 from experiments.show.page import Page
 from experiments.show.report import add_arrivals
+from experiments.show.settings import varied_settings
 from experiments.show.tables import with_remarks
 from experiments.show.text import Rows, code, number, to_markdown
 from trainables.texts import counted
@@ -63,6 +62,9 @@ def comparison_page(comparison: Comparison, experiments: Sequence[Experiment]) -
         names = ", ".join(code(f"{trial.folder.parent.name}/{trial.name}") for trial in comparison.left_out)
         page.add(f"Left out, because they did not come so far, or no game of theirs had ended: {names}.")
     add_arrivals(page, labels, comparison.sides, comparison.window)
+    own = settings_of_one_learner(comparison)
+    if own:
+        page.add(f"## Settings of one learner alone\n\n{own}")
     page.add("## How it was counted")
     page.add(METHOD.format(window=comparison.window))
     add_origins(page, experiments)
@@ -108,19 +110,38 @@ def _more_seeds(pair: Pair) -> str:
 
 
 def differing(comparison: Comparison) -> str:
-    """The settings in which the sides differ, as a list; or a line that there are none."""
+    """The settings of all sides in which these differ, as a list, and how many others some learners have.
+
+    A line that there are none, if there are none.
+    """
     configurations = [side.configuration for side in comparison.sides]
-    lines = []
-    for name in varied(configurations):
-        if name in SPEED_ONLY:
+    lines, others = [], 0
+    for name in varied_settings(configurations):
+        if not all(name in found.config for found in configurations):
+            others += 1
             continue
-        values = []
-        for found in configurations:
-            values.append(code(short(found.config[name])) if name in found.config else "none")
+        values = [code(short(found.config[name])) for found in configurations]
         lines.append(f"- {code(name)}: {' against '.join(values)}")
+    if others:
+        learners = {code(found.learner): None for found in configurations}
+        lines.append(f"- learner: {' against '.join(learners)}, with {counted(others, 'setting')} not all have (below)")
     if not lines:
         return "All settings that decide results are the same, but for seeds."
     return "Settings that differ:\n\n" + "\n".join(lines)
+
+
+def settings_of_one_learner(comparison: Comparison) -> str:
+    """Each side's settings that not all sides have, as a list; empty where all have the same ones."""
+    configurations = [side.configuration for side in comparison.sides]
+    own: dict[str, list[str]] = {}
+    for name in varied_settings(configurations):
+        have = [side for side in comparison.sides if name in side.configuration.config]
+        if len(have) == len(configurations):
+            continue
+        for side in have:
+            text = code(f"{name}={short(side.configuration.config[name])}")
+            own.setdefault(side.label, []).append(text)
+    return "".join(f"- {code(label)}: {', '.join(texts)}\n" for label, texts in own.items())
 
 
 def _levels(pairs: Sequence[Pair]) -> str:
@@ -155,23 +176,34 @@ def side_table(comparison: Comparison) -> Rows:
 
 def pair_table(pairs: Sequence[Pair]) -> Rows:
     """What each side has over the first one."""
-    return [
-        {
-            "configuration": pair.other.label,
-            "difference of means": _with_interval(pair.mean, "+.2f"),
-            "probability of improvement": _with_interval(pair.improvement, ".2f") if min(pair.seeds) > 1 else "",
-        }
-        for pair in pairs
-    ]
+    rows = []
+    for pair in pairs:
+        improvement = ""
+        if min(pair.seeds) > 1:
+            improvement = _with_interval(pair.improvement, ".2f")
+        rows.append(
+            {
+                "configuration": pair.other.label,
+                "difference of means": _with_interval(pair.mean, "+.2f"),
+                "probability of improvement": improvement,
+            }
+        )
+    return rows
 
 
 def _with_interval(estimate: Estimate, form: str) -> str:
+    """A figure with its interval, where it has one: ``+9.83 (+9.12 to +10.55)``."""
     found = _interval(estimate, form)
-    return f"{estimate.value:{form}}" + (f" ({found})" if found else "")
+    if not found:
+        return f"{estimate.value:{form}}"
+    return f"{estimate.value:{form}} ({found})"
 
 
 def _interval(estimate: Estimate, form: str) -> str:
-    return "" if math.isnan(estimate.low) else f"{estimate.low:{form}} to {estimate.high:{form}}"
+    """A figure's interval without brackets; empty without one."""
+    if math.isnan(estimate.low):
+        return ""
+    return f"{estimate.low:{form}} to {estimate.high:{form}}"
 
 
 def curves_figure(comparison: Comparison) -> Figure:
@@ -231,5 +263,7 @@ def draw_runs(axes: Axes, x: np.ndarray, samples: np.ndarray, colour: str, label
 
 
 def _marker(y: np.ndarray) -> str | None:
-    """Of a curve that is a single point, which no line shows."""
-    return "o" if np.isfinite(y).sum() == 1 else None
+    """The marker of a curve that is a single point, which no line shows; None for all other curves."""
+    if np.isfinite(y).sum() == 1:
+        return "o"
+    return None

@@ -13,24 +13,31 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, MaxNLocator, MultipleLocator
 
 from experiments.analysis.configurations import Configuration
 from experiments.analysis.statistics import mean_interval
 from experiments.disk.trial import Trial
+from experiments.show.page import BLUE, GREY, GRID, INK
 from experiments.show.tables import Speed
 from trainables.metrics import METRIC
 from trainables.sampling.console import agent_step
 from trainables.texts import counted
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-INK, GREY = "#333333", "#bbbbbb"
+COLOURS = (BLUE, "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 WIDTH = 6.2  # inches; two figures fit side by side on a screen
 RETURN = "score: mean return of latest games"
 GRID_POINTS = 200
 SEED_WIDTH, SEED_ALPHA = 0.7, 0.45  # of a seed's line beside others
 LEGEND_LETTERS = 70  # as many as fit into the width
 LEGEND_LINE = 0.21  # inches
+
+BAND_ROOM = 0.25
+"""How far a band widens the axes at most, as a share of the heights of the curves: with few seeds bands are wide."""
+
+GAMES_BAND_ROOM = 20.0
+"""The same of intervals of an evaluation's games, which end where returns of Pong do."""
 
 DIAGNOSTICS = {
     "eval/return_sampled_mean": "evaluations, actions sampled",
@@ -42,7 +49,10 @@ DIAGNOSTICS = {
     "value/explained_variance": "explained variance of the value",
     "value/explained_variance_before": "explained variance of the baseline",
 }
-"""Metrics that are drawn over agent steps, as far as they were recorded, and what they are."""
+"""Metrics that are drawn over agent steps, as far as they were recorded, and the titles of their axes."""
+
+Band = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""An interval along a curve: x, and the lower and the upper end there, each (k,)."""
 
 STYLE: Any = {
     "font.size": 10.5,
@@ -50,12 +60,13 @@ STYLE: Any = {
     "axes.titlelocation": "left",
     "axes.spines.top": False,
     "axes.spines.right": False,
+    "text.color": INK,
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
     "xtick.color": INK,
     "ytick.color": INK,
     "axes.grid": True,
-    "grid.color": "#eaeaea",
+    "grid.color": GRID,
     "axes.axisbelow": True,
     "legend.frameon": False,
     "legend.fontsize": 9.5,
@@ -86,24 +97,30 @@ def learning_curves(
     title: str = RETURN,
     legend: bool = True,
     bands: bool = True,
+    first_colour: int = 0,
+    fewest: int = 1,
 ) -> Figure:
     """A metric, the return if no other is named, against ``x``: agent steps or time (``time_total_s``).
 
-    Each seed is a thin line; the mean of several is a thick one in a 95% band. The first configurations have colours,
-    so put the best ones first; the others are grey. All are of one environment.
+    Each seed is a thin line; the mean of several is a thick one in a 95% band. The first configurations have colours
+    from ``COLOURS[first_colour]`` on, so put the best ones first; the others are grey. All are of one environment. A
+    seed with less than the ``fewest`` points is left out.
     """
     others = len(configurations) - len(COLOURS)
     figure = new_figure(3.2)
     axes = figure.add_subplot()
     if others > 0 and legend:
         axes.plot([], color=GREY, label=counted(others, "other configuration"))
+    drawn = []
     for index in reversed(range(len(configurations))):
         colour, label = GREY, ""
         if index < len(COLOURS):
-            colour, label = COLOURS[index], labels[index]
-        band = _draw(axes, configurations[index], x, metric, colour, label)
+            colour, label = colours_from(first_colour)[index], labels[index]
+        band = _draw(axes, configurations[index], x, metric, colour, label, fewest)
         if bands and band:
-            draw_band(axes, *band, colour)
+            drawn.append((band, colour))
+    for band, colour in drawn:  # last, since the axes make room for bands by the heights of all curves
+        draw_band(axes, *band, colour)
     if x == "timesteps_total":
         label_steps(axes, configurations[0].env_id)
     else:
@@ -115,28 +132,91 @@ def learning_curves(
     return figure
 
 
-def diagnostics_figures(configurations: Sequence[Configuration], labels: Sequence[str]) -> dict[str, Figure]:
-    """What else was recorded, over agent steps, each figure by its name; colours are those of ``learning_curves``."""
+def colours_from(first: int) -> list[str]:
+    """All colours, beginning with the one of this index."""
+    first %= len(COLOURS)
+    return [*COLOURS[first:], *COLOURS[:first]]
+
+
+def diagnostics_figures(
+    configurations: Sequence[Configuration], labels: Sequence[str], first_colour: int = 0
+) -> dict[str, Figure]:
+    """What else was recorded, over agent steps, each figure by its name; colours are those of ``learning_curves``.
+
+    Evaluations of the best configuration, the first, stand in the 95% interval of their games, if it has one seed.
+    Trials that were evaluated once are left out where others were evaluated more often.
+    """
     recorded: set[str] = set()
     for configuration in configurations:
         for trial in configuration.judged_by:
             recorded.update(trial.rows[-1])
     figures = {}
     for metric, title in DIAGNOSTICS.items():
-        if metric in recorded:
-            name = f"{configurations[0].learner}_{metric.replace('/', '_')}"
-            figures[name] = learning_curves(
-                configurations, labels, metric=metric, title=title, legend=False, bands=False
-            )
+        if metric not in recorded:
+            continue
+        figure = learning_curves(
+            configurations,
+            labels,
+            metric=metric,
+            title=title,
+            legend=False,
+            bands=False,
+            first_colour=first_colour,
+            fewest=_fewest(configurations, metric),
+        )
+        best = configurations[0].judged_by
+        if metric.startswith("eval/") and len(best) == 1:
+            _draw_games_interval(figure.axes[0], best[0], metric, colours_from(first_colour)[0])
+        figures[f"{configurations[0].learner}_{metric.replace('/', '_')}"] = figure
     return figures
 
 
+def _fewest(configurations: Sequence[Configuration], metric: str) -> int:
+    """Points that a trial's curve needs to be drawn: of evaluations two, if any trial has these; else one."""
+    if not metric.startswith("eval/"):
+        return 1
+    for configuration in configurations:
+        for trial in configuration.all_trials:
+            if len(_curve(trial, "timesteps_total", metric)[0]) > 1:
+                return 2
+    return 1
+
+
+def _draw_games_interval(axes: Axes, trial: Trial, metric: str, colour: str) -> None:
+    """Draw the 95% interval of an evaluation's games around the trial's mean returns; nothing without one."""
+    x_n, low_n = _curve(trial, "timesteps_total", metric.replace("_mean", "_ci95_low"))
+    _, high_n = _curve(trial, "timesteps_total", metric.replace("_mean", "_ci95_high"))
+    if len(x_n) > 1 and len(low_n) == len(high_n):
+        draw_band(axes, x_n, low_n, high_n, colour, most=GAMES_BAND_ROOM)
+
+
+def legend_figure(configurations: Sequence[Configuration], labels: Sequence[str], first_colour: int = 0) -> Figure:
+    """The legend of several figures of the same configurations, by itself."""
+    handles = []
+    for label, colour in zip(labels[: len(COLOURS)], colours_from(first_colour), strict=False):
+        handles.append(Line2D([], [], color=colour, label=_in_lines(label)))
+    others = len(configurations) - len(COLOURS)
+    if others > 0:
+        handles.append(Line2D([], [], color=GREY, label=counted(others, "other configuration")))
+    lines = 0
+    for handle in handles:
+        lines += str(handle.get_label()).count("\n") + 1
+    figure = Figure(figsize=(WIDTH, 0.2 + LEGEND_LINE * lines))
+    figure.legend(handles=handles, loc="center left")
+    return figure
+
+
+def _in_lines(label: str) -> str:
+    """A label of a legend; one that is too wide takes several lines."""
+    return textwrap.fill(label, LEGEND_LETTERS, break_on_hyphens=False)
+
+
 def legend_below(figure: Figure, reverse: bool = False) -> None:
-    """A legend of all axes below them, for which the figure grows; a label that is too wide takes several lines."""
+    """A legend of all axes below them, for which the figure grows."""
     handles, names, lines = [], [], 0
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            name = textwrap.fill(label, LEGEND_LETTERS, break_on_hyphens=False)
+            name = _in_lines(label)
             handles.append(handle)
             names.append(name)
             lines += name.count("\n") + 1
@@ -165,18 +245,20 @@ def label_time(axes: Axes) -> None:
 
 
 def _draw(
-    axes: Axes, configuration: Configuration, x: str, metric: str, colour: str, label: str
-) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Draw the seeds and their mean; return x and the ends of the mean's interval, where there is one.
+    axes: Axes, configuration: Configuration, x: str, metric: str, colour: str, label: str, fewest: int
+) -> Band | None:
+    """Draw the seeds that have the ``fewest`` points, and their mean; return the mean's interval, where there is one.
 
     An empty ``label`` names nothing in the legend.
     """
     for trial in configuration.stopped:
-        axes.plot(*_curve(trial, x, metric), color=colour, linewidth=SEED_WIDTH, alpha=SEED_ALPHA)
+        x_n, y_n = _curve(trial, x, metric)
+        if len(x_n) >= fewest:
+            axes.plot(x_n, y_n, color=colour, linewidth=SEED_WIDTH, alpha=SEED_ALPHA)
     curves = []
     for trial in configuration.trials:
         x_n, y_n = _curve(trial, x, metric)
-        if len(x_n):
+        if len(x_n) >= fewest:
             curves.append((x_n, y_n))
     if len(curves) == 1:
         _draw_seed(axes, *curves[0], color=colour, linewidth=1.6, label=label)
@@ -191,10 +273,8 @@ def _draw_seed(axes: Axes, x_n: np.ndarray, y_n: np.ndarray, **style: Any) -> No
     axes.plot(x_n, y_n, marker="o" if len(x_n) == 1 else None, **style)
 
 
-def _draw_mean(
-    axes: Axes, curves: Sequence[tuple[np.ndarray, np.ndarray]], colour: str, label: str
-) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Draw the mean of several seeds' curves where they have something in common; return the ends of its interval."""
+def _draw_mean(axes: Axes, curves: Sequence[tuple[np.ndarray, np.ndarray]], colour: str, label: str) -> Band | None:
+    """Draw the mean of several seeds' curves where they have something in common; return its interval."""
     found = mean_curve(curves)
     if found is None:
         axes.plot([], color=colour, linewidth=SEED_WIDTH, label=label and f"{label}, {len(curves)} seeds")
@@ -205,7 +285,10 @@ def _draw_mean(
 
 
 def _curve(trial: Trial, x: str, metric: str) -> tuple[np.ndarray, np.ndarray]:
-    """Where a trial has the metric, and what it is there; rows between evaluations repeat the last one."""
+    """A trial's curve of a metric: x and y (n,) of the rows that have both.
+
+    Rows between evaluations repeat the last one, which is one point.
+    """
     x_n, y_n = trial.curve(x), trial.curve(metric)
     there = np.isfinite(x_n) & np.isfinite(y_n)
     if metric.startswith("eval/"):
@@ -213,11 +296,22 @@ def _curve(trial: Trial, x: str, metric: str) -> tuple[np.ndarray, np.ndarray]:
     return x_n[there], y_n[there]
 
 
-def draw_band(axes: Axes, x: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str) -> None:
-    """The area between two curves (k,), which may reach beyond the axes: with few seeds it is wide."""
+def draw_band(
+    axes: Axes, x: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str, most: float = BAND_ROOM
+) -> None:
+    """Draw the area between two curves (k,). It widens the axes, and may reach beyond them.
+
+    The curves are drawn already. Above and below them the axes get room of ``most`` times their height at most.
+    """
     low, high = np.ma.masked_invalid(low), np.ma.masked_invalid(high)
     band = FillBetweenPolyCollection("x", x, low, high, color=colour, alpha=0.2, linewidth=0)
     axes.add_collection(band, autolim=False)
+    below, above = axes.dataLim.intervaly
+    room = most * (above - below)
+    if np.isfinite(room) and low.count():
+        ends = np.array([[x[0], max(low.min(), below - room)], [x[0], min(high.max(), above + room)]])
+        axes.update_datalim(ends, updatex=False)
+        axes.autoscale_view()
 
 
 def mean_curve(curves: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, ...] | None:
@@ -238,11 +332,15 @@ def speed_figure(found: Sequence[Speed]) -> Figure:
     workers = [speed.workers for speed in found]
     figure = new_figure(3.4)
     axes = figure.add_subplot()
-    each = found[0].steps_per_s / workers[0]
-    axes.plot(workers, [each * n for n in workers], "--", color=GREY, label="linear speed-up")
+    linear = np.array(workers) * found[0].steps_per_s / workers[0]
+    axes.plot(workers, linear, "--", color=GREY, label="linear speed-up")
     means = [speed.steps_per_s for speed in found]
     axes.plot(workers, means, "-", color=COLOURS[1], linewidth=2, label="mean, with its parallel efficiency")
-    x, y = zip(*((speed.workers, rate) for speed in found for rate in speed.rates), strict=True)
+    x: list[int] = []
+    y: list[float] = []
+    for speed in found:
+        x += [speed.workers] * len(speed.rates)
+        y += speed.rates
     label = "trial (median of its iterations)"
     axes.plot(x, y, "o", color=COLOURS[0], alpha=0.65, markeredgewidth=0, label=label)
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}

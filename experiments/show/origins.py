@@ -27,7 +27,10 @@ def add_origins(page: Page, experiments: Sequence[Experiment]) -> None:
 def origin(experiment: Experiment) -> str:
     """An experiment's command, and a list of code, machine, environment, settings and seeds, in Markdown."""
     lines = [*_begin(experiment), *_code(experiment), *_where(experiment), *_what(experiment)]
-    return block(_command(experiment)) + "\n" + "".join(f"- {line}\n" for line in lines)
+    text = block(_command(experiment)) + "\n"
+    for line in lines:
+        text += f"- {line}\n"
+    return text
 
 
 def _command(experiment: Experiment) -> str:
@@ -48,7 +51,7 @@ def _begin(experiment: Experiment) -> Iterator[str]:
 
 
 def _code(experiment: Experiment) -> Iterator[str]:
-    """The revision and digests of the code that ran."""
+    """The git revision and the digests of the code that ran."""
     spec, found = experiment.spec, experiment.spec.origin
     revision = "unknown"
     if found.git:
@@ -57,7 +60,8 @@ def _code(experiment: Experiment) -> Iterator[str]:
             revision += " and uncommitted changes"
     if spec.learner_sha256:
         yield f"Code of {code(experiment.learner)}: SHA-256 {code(', then '.join(spec.learner_sha256))}"
-    digests = ", then ".join(ran.get("trainables", "unknown")[:12] for ran in found.sources) or "unknown"
+    ran = [sources.get("trainables", "unknown")[:12] for sources in found.sources]
+    digests = ", then ".join(ran) or "unknown"
     yield f"Code: git revision {revision}; SHA-256 of trainables {code(digests)}"
 
 
@@ -67,22 +71,25 @@ def _where(experiment: Experiment) -> Iterator[str]:
     cpus = counted(found.cpus, "CPU") if found.cpus else "? CPUs"
     versions = found.versions | {"python": found.python}
     yield f"Machine: {code(found.platform)}, {cpus}"
-    yield f"Versions: {code(', '.join(f'{name} {version}' for name, version in versions.items()))}"
+    yield f"Versions: {code(', '.join(map(' '.join, versions.items())))}"
 
 
 def _what(experiment: Experiment) -> Iterator[str]:
-    """Environment, seeds, space, and the settings that are the same in all trials."""
+    """The environment, the seeds, the space, and the settings that are the same in all trials."""
     configs = [trial.config for trial in experiment.trials] or [{}]
     played, seeds = dict[str, None](), set[int]()
     for config in configs:
         played[str(config.get("env_id", "unknown"))] = None
         seeds.add(config.get("seed", 0))
-    yield f"Environment: {' and '.join(code(environment(env_id)) for env_id in played)}, actions sampled"
+    environments = [code(environment(env_id)) for env_id in played]
+    yield f"Environment: {' and '.join(environments)}, actions sampled"
     yield f"Seeds: {', '.join(map(str, sorted(seeds)))}"
     if experiment.spec.space:
-        yield "Drawn from: " + ", ".join(code(f"{name}={values}") for name, values in experiment.spec.space.items())
+        drawn = [code(f"{name}={values}") for name, values in experiment.spec.space.items()]
+        yield f"Drawn from: {', '.join(drawn)}"
     same = []
     for name, value in configs[0].items():
-        if name != "seed" and all(config.get(name) == value for config in configs):
+        values = [config.get(name) for config in configs]
+        if name != "seed" and values == [value] * len(values):
             same.append(code(f"{name}={json.dumps(value)}"))
     yield f"Same in all trials: {', '.join(same)}"

@@ -23,6 +23,15 @@ RAW = ("html", "entity", "link", "autolink", "automail", "reference", "short_ref
 
 TEMPLATE = Path(__file__).with_name("report.html")
 
+INK, GREY, GRID, PAPER = "#333333", "#bbbbbb", "#eaeaea", "#ffffff"
+"""Colours of all figures for letters and axes, for what stands back, for the grid, and for the ground."""
+
+BLUE = "#0072b2"
+"""The first colour of curves, Okabe and Ito's; the others suit dark pages, too."""
+
+IN_THE_DARK = {INK: "#dddddd", GREY: "#777777", GRID: "#303439", PAPER: "#16181b", BLUE: "#5b8cff"}
+"""What takes the place of these colours where a reader has dark pages."""
+
 
 @dataclass
 class Page:
@@ -42,12 +51,26 @@ class Page:
 
     def show(self, **figures: Figure) -> None:
         """Figures side by side, if the screen is wide enough. A second one of a name has a number."""
-        names = [name if f"{name}.svg" not in self.pictures else f"{name}_{len(self.pictures)}" for name in figures]
-        for name, figure in zip(names, figures.values(), strict=True):
+        shown = []
+        for wanted, figure in figures.items():
+            name = wanted
+            if f"{name}.svg" in self.pictures:
+                name = f"{wanted}_{len(self.pictures)}"
             buffer = BytesIO()
             figure.savefig(buffer, format="svg", metadata={"Date": None})
-            self.pictures[f"{name}.svg"] = buffer.getvalue()
-        self.add("\n".join(f"![{name.replace('_', ' ')}]({{figures}}/{name}.svg)" for name in names))
+            self.pictures[f"{name}.svg"] = _with_dark_colours(buffer.getvalue())
+            shown.append(f"![{name.replace('_', ' ')}]({{figures}}/{name}.svg)")
+        self.add("\n".join(shown))
+
+
+def _with_dark_colours(svg: bytes) -> bytes:
+    """The figure with a style of its own for readers of dark pages, which a browser heeds in an <img>, too."""
+    rules = ""
+    for light, dark in IN_THE_DARK.items():
+        for kind in ("fill", "stroke"):
+            rules += f'[style*="{kind}: {light}"]{{{kind}: {dark} !important}}'
+    style = f"<defs><style>@media (prefers-color-scheme: dark){{{rules}}}</style></defs>"
+    return svg.replace(b"<defs>", style.encode() + b"<defs>", 1)
 
 
 def publish(page: Page, out: Path | None, experiment: Path, name: str) -> None:

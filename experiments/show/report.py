@@ -1,38 +1,50 @@
 """The report of one or several experiments, section by section."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from experiments.analysis.comparison import Side, arrivals, side
-from experiments.analysis.configurations import Configuration, by_configuration, labelled, varied
+from experiments.analysis.configurations import Configuration, by_configuration
 from experiments.analysis.luck import confirmations
 from experiments.analysis.windows import window_size
 from experiments.disk.experiments import Experiment
 from experiments.disk.trial import Trial
-from experiments.plan.identity import SPEED_ONLY
 from experiments.plan.trial_names import SHORT
 from experiments.show import tables
 from experiments.show.answer import add_answer
-from experiments.show.figures import diagnostics_figures, learning_curves, speed_figure, styled
+from experiments.show.figures import diagnostics_figures, learning_curves, legend_figure, speed_figure, styled
 from experiments.show.origins import add_origins
 from experiments.show.page import Page
-from experiments.show.settings import at_first_rung, comparable, effects_figure
+from experiments.show.settings import at_first_rung, comparable, effects_figures, labels, varied_settings
 from experiments.show.summary import plan_line, winner_lines
 from experiments.show.text import block, code, to_markdown, without
 from trainables.sampling.console import agent_step
+from trainables.texts import printable
 
 MAX_EFFECTS = 24
 """Settings whose effects are drawn."""
+
+FIRST = ("trial", "experiment", "last", "best")
+"""Columns with which the table of trials begins, since a telephone shows no more at once."""
+
+
+class Kind(NamedTuple):
+    """Configurations of one learner in one environment: what a figure may show, and a test compare."""
+
+    title: str
+    configurations: list[Configuration]  # the best first
+    names: list[str]  # what each is called in a figure
+    first_colour: int  # of the best one, in all figures of the page
 
 
 @styled()
 def report(experiments: Sequence[Experiment]) -> Page:
     """The page about these experiments."""
-    page = Page()
-    page.add(f"# {', '.join(code(experiment.name) for experiment in experiments)}")
-    configurations = [found for found in by_configuration(experiments) if len(found.scores)]
-    trials = []
+    page, trials = Page(), []
     for experiment in experiments:
         trials += experiment.trials
+    configurations = [found for found in by_configuration(experiments) if len(found.scores)]
+    page.add(f"# {', '.join(code(experiment.name) for experiment in experiments)}")
     add_answer(page, experiments, configurations)
     if configurations:
         _add_figures(page, _kinds(configurations), experiments)
@@ -47,74 +59,115 @@ def report(experiments: Sequence[Experiment]) -> Page:
     return page
 
 
-def _add_figures(page: Page, kinds: dict[str, list[Configuration]], experiments: Sequence[Experiment]) -> None:
+def _add_figures(page: Page, kinds: Sequence[Kind], experiments: Sequence[Experiment]) -> None:
     """Curves, effects of settings, diagnostics and speeds, of each kind by itself."""
     _curves(page, kinds)
-    for title, found in kinds.items():
-        _settings(page, title, [configuration for configuration in found if not configuration.fresh], experiments)
+    for kind in kinds:
+        drawn = [configuration for configuration in kind.configurations if not configuration.fresh]
+        _settings(page, kind.title, drawn, experiments)
     _diagnostics(page, kinds)
-    for title, found in kinds.items():
-        trials = []
-        for configuration in found:
-            trials += configuration.all_trials
-        _speeds(page, title, trials)
+    for kind in kinds:
+        _speeds(page, kind.title, _trials_of(kind.configurations))
+
+
+def _trials_of(configurations: Sequence[Configuration]) -> list[Trial]:
+    """All trials of these configurations, with those that halving stopped earlier."""
+    trials = []
+    for configuration in configurations:
+        trials += configuration.all_trials
+    return trials
 
 
 def _rungs(page: Page, experiment: Experiment) -> None:
     """Who went on at the rungs of a halved sweep, and who won, unless the answer says it."""
     page.add(f"## Who went on in {code(experiment.name)}")
     page.add(to_markdown(tables.rung_table(experiment)))
-    lines = [*winner_lines(experiment, code), plan_line(experiment, code)]
-    page.add("\n\n".join(line for line in lines if line not in page.text))
+    for line in (*winner_lines(experiment, code), plan_line(experiment, code)):
+        if line not in page.text:
+            page.add(line)
 
 
 def _trials(page: Page, trials: Sequence[Trial], several: bool) -> None:
     """The table of all trials, of one experiment or of several, and what its columns are."""
     page.add("## Trials")
-    rows = tables.trial_table(trials)
+    rows = []
+    for row in tables.trial_table(trials):
+        rows.append({title: row[title] for title in FIRST} | row)
     page.add(to_markdown(rows if several else without(rows, "experiment")))
     page.add(
         "A score is the mean return of the games that ended in the last 100,000 agent steps (at least 10 games, at most"
-        " 100), with sampled actions: *best* is the highest, *last* the latest. A fork's steps and time go on from its"
-        " origin's."
+        " 100), with sampled actions: *best* is the highest, *last* the latest; a trial has none before its first game"
+        " has ended. *Workers* are those that it had, which can be others than it asked for (`w` in its name). A fork's"
+        " steps and time go on from its origin's."
     )
 
 
-def _kinds(configurations: Sequence[Configuration]) -> dict[str, list[Configuration]]:
-    """Configurations of one learner in one environment, by its title: what a figure may show, and a test compare."""
-    kinds: dict[str, list[Configuration]] = {}
-    several = len({c.env_id for c in configurations}) > 1
-    for c in sorted(configurations, key=lambda c: (c.learner, c.env_id)):
-        kinds.setdefault(code(c.learner) + (f" in {code(c.env_id)}" if several else ""), []).append(c)
+def _kinds(configurations: Sequence[Configuration]) -> list[Kind]:
+    """These configurations by learner and environment."""
+    found: dict[tuple[str, str], list[Configuration]] = {}
+    for configuration in configurations:
+        found.setdefault((configuration.learner, configuration.env_id), []).append(configuration)
+    several = len({env_id for _, env_id in found}) > 1
+    kinds: list[Kind] = []
+    for learner, env_id in sorted(found):
+        same = found[learner, env_id]
+        title = code(learner)
+        if several:
+            title += f" in {code(env_id)}"
+        kinds.append(Kind(title, same, _names(same), len(kinds)))
     return kinds
 
 
-def _curves(page: Page, kinds: dict[str, list[Configuration]]) -> None:
-    configurations = [c for found in kinds.values() for c in found]
+def _names(configurations: Sequence[Configuration]) -> list[str]:
+    """Configurations of one learner by the settings in which they differ, and by experiment if they are of several."""
+    origins = [_experiments_of(configuration) for configuration in configurations]
+    names = labels(configurations, configurations)
+    if len({*origins}) > 1:
+        for index, origin in enumerate(origins):
+            names[index] += f", {origin}"
+    return names
+
+
+def _experiments_of(configuration: Configuration) -> str:
+    """The names of the experiments that a configuration's trials are of."""
+    names = {trial.folder.parent.name: None for trial in configuration.all_trials}
+    return printable(" and ".join(names))
+
+
+def _curves(page: Page, kinds: Sequence[Kind]) -> None:
+    """Learning curves of each kind, and what short names and bands in these figures are."""
     page.add("## Learning curves")
-    _add_best_curves(page, kinds, configurations)
-    for title, found in kinds.items():
+    _add_best_curves(page, kinds)
+    several_seeds = False
+    full_names: dict[str, dict[str, None]] = {}
+    for kind in kinds:
         if len(kinds) > 1:
-            page.add(f"### Learner {title}")
-        _show_curves(page, found[0].learner, found, labelled(found, found))
-    names: set[str] = set()
-    for found in kinds.values():
-        names.update(varied(found))
-    short_names = [f"{SHORT[name]} {name}" for name in SHORT if name in names]
-    if short_names:
-        page.add(f"Short names: {', '.join(short_names)}.")
-    if any(len(c.scores) > 1 for c in configurations):
+            page.add(f"### Learner {kind.title}")
+        _show_curves(page, kind.configurations[0].learner, kind.configurations, kind.names, kind.first_colour)
+        several_seeds |= any(len(configuration.scores) > 1 for configuration in kind.configurations)
+        for name in varied_settings(kind.configurations):
+            if name in SHORT:
+                full_names.setdefault(SHORT[name], {})[name] = None
+    if full_names:
+        page.add(f"Short names: {_in_full(full_names)}.")
+    if several_seeds:
         page.add(
             "Bands are 95% intervals of the mean over seeds by Student's t, as far as all of the seeds got; thin lines"
             " are the seeds, also those that a sweep stopped earlier, which are in no mean."
         )
 
 
-def _add_best_curves(
-    page: Page, kinds: dict[str, list[Configuration]], configurations: Sequence[Configuration]
-) -> None:
+def _in_full(full_names: Mapping[str, Mapping[str, None]]) -> str:
+    """What short names stand for: ``lr learning_rate``; two learners can have one short name for different settings."""
+    words = []
+    for short_name, names in full_names.items():
+        words.append(f"{short_name} {' or '.join(names)}")
+    return ", ".join(words)
+
+
+def _add_best_curves(page: Page, kinds: Sequence[Kind]) -> None:
     """The best of several learners in one figure; of several environments, why they are in none."""
-    played = sorted({c.env_id for c in configurations})
+    played = sorted({kind.configurations[0].env_id for kind in kinds})
     if len(played) > 1:
         steps = ", ".join(f"{code(env_id)} (an agent step is {agent_step(env_id)})" for env_id in played)
         page.add(
@@ -123,50 +176,66 @@ def _add_best_curves(
         )
     elif len(kinds) > 1:
         page.add("The best configuration of each learner:")
-        best = [found[0] for found in kinds.values()]
-        labels = labelled(best, configurations)
-        for index, configuration in enumerate(best):
-            if not labels[index].startswith(configuration.learner):
-                labels[index] = f"{configuration.learner}: {labels[index]}"
-        _show_curves(page, "learners", best, labels)
+        best, names = [], []
+        for kind in kinds:
+            configuration, name = kind.configurations[0], kind.names[0]
+            if not name.startswith(configuration.learner):
+                name = f"{configuration.learner}: {name}"
+            best.append(configuration)
+            names.append(name)
+        _show_curves(page, "learners", best, names, kinds[0].first_colour)
 
 
-def _show_curves(page: Page, name: str, configurations: Sequence[Configuration], labels: Sequence[str]) -> None:
-    over_time = learning_curves(configurations, labels, "time_total_s", legend=False)
-    page.show(**{f"{name}_over_steps": learning_curves(configurations, labels), f"{name}_over_time": over_time})
+def _show_curves(
+    page: Page, title: str, configurations: Sequence[Configuration], names: Sequence[str], first_colour: int
+) -> None:
+    """A figure over agent steps beside one over time; ``title`` begins the names of both."""
+    over_steps = learning_curves(configurations, names, first_colour=first_colour)
+    over_time = learning_curves(configurations, names, "time_total_s", first_colour=first_colour)
+    page.show(**{f"{title}_over_steps": over_steps, f"{title}_over_time": over_time})
 
 
-def _diagnostics(page: Page, kinds: dict[str, list[Configuration]]) -> None:
+def _diagnostics(page: Page, kinds: Sequence[Kind]) -> None:
     """What else was recorded, beside which returns are easier to understand; colours are those of the curves."""
     page.add("## Diagnostics")
-    for title, found in kinds.items():
+    for kind in kinds:
+        figures = diagnostics_figures(kind.configurations, kind.names, kind.first_colour)
         if len(kinds) > 1:
-            page.add(f"### Of {title}")
-        page.show(**diagnostics_figures(found, labelled(found, found)))
+            page.add(f"### Of {kind.title}")
+        if len(kind.configurations) > 1 and figures:
+            legend = legend_figure(kind.configurations, kind.names, kind.first_colour)
+            page.show(**{f"{kind.configurations[0].learner}_legend": legend})
+        page.show(**figures)
+    if "_eval_" in page.text:
+        page.add(
+            "Bands around evaluations are 95% intervals of the games of the best configuration, if it has one seed."
+            " Trials that were evaluated once are left out where others were evaluated more often."
+        )
 
 
 def _settings(
     page: Page, title: str, configurations: Sequence[Configuration], experiments: Sequence[Experiment]
 ) -> None:
     """What settings do, of configurations without fresh seeds, which were given to the best settings only."""
-    names = [name for name in varied(configurations) if name not in SPEED_ONLY][:MAX_EFFECTS]
+    names = varied_settings(configurations)[:MAX_EFFECTS]
     if not names:
         return
     page.add_section("Effect of each setting")
-    learner = configurations[0].learner
-    trials = []
-    for configuration in configurations:
-        trials += configuration.all_trials
+    learner, trials = configurations[0].learner, _trials_of(configurations)
     steps, fair, scores = at_first_rung(experiments, trials) or comparable(trials)
     page.add(
         f"A dot is the mean return of a trial of {title} after {steps:,} agent steps, as far as all"
         " of them came; a bar is the mean over the trials at or around that value."
     )
-    page.show(**{f"{learner}_effects": effects_figure(fair, scores, names)})
+    figures = {}
+    for index, figure in enumerate(effects_figures(fair, scores, names)):
+        figures[f"{learner}_effects_{index}"] = figure  # A setting's name may stand in no path.
+    page.show(**figures)
 
 
 def _speeds(page: Page, title: str, trials: Sequence[Trial]) -> None:
-    if not (found := tables.speeds(trials)):
+    found = tables.speeds(trials)
+    if not found:
         return
     page.add_section(
         "Speed",
@@ -184,22 +253,26 @@ def _seeds(page: Page, configurations: Sequence[Configuration]) -> None:
     several = [configuration for configuration in configurations if len(configuration.scores) > 1]
     if not several:
         return
-    labels, rows = labelled(several, configurations), []
+    names, rows = labels(several, configurations), []
     for configuration in several:
         rows += [trial.rows for trial in configuration.trials if not trial.diverged]
     page.add("## Configurations with several seeds")
-    page.add(to_markdown(tables.configuration_table(several, labels)))
+    page.add(to_markdown(tables.configuration_table(several, names)))
     window, sides = window_size(rows), []
-    for label, configuration in zip(labels, several, strict=True):
-        sides.append(side(label, configuration, window))
-    add_arrivals(page, labels, sides, window)
+    for name, configuration in zip(names, several, strict=True):
+        sides.append(side(name, configuration, window))
+    add_arrivals(page, names, sides, window)
 
 
-def add_arrivals(page: Page, labels: Sequence[str], sides: Sequence[Side], window: int) -> None:
-    """A table of the steps that scores took, if any seed came to one; mean returns are of windows of agent steps."""
-    if found := arrivals(sides, window):
+def add_arrivals(page: Page, names: Sequence[str], sides: Sequence[Side], window: int) -> None:
+    """A table of the steps that scores took, if any seed came to one; mean returns are of windows of agent steps.
+
+    ``names`` are those of the ``sides``.
+    """
+    found = arrivals(sides, window)
+    if found:
         page.add("## Steps to a score")
-        page.add(to_markdown(tables.arrival_table(labels, found)))
+        page.add(to_markdown(tables.arrival_table(names, found)))
         page.add(
             f"Agent steps by which half of all seeds had come to a mean return in a window of {window:,} steps, and how"
             " many came at all. Seeds that never came count as later than the end of their run (Kaplan and Meier's"

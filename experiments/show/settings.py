@@ -1,6 +1,7 @@
 """What settings do to the return, each by itself."""
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -8,10 +9,29 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from experiments.analysis.configurations import Configuration, varied
 from experiments.disk.experiments import Experiment
 from experiments.disk.trial import Trial
+from experiments.plan.identity import SPEED_ONLY
 from experiments.plan.trial_names import short
-from experiments.show.figures import COLOURS, INK, RETURN, WIDTH, new_figure
+from experiments.show.figures import COLOURS, WIDTH, new_figure
+
+
+def varied_settings(configurations: Sequence[Configuration]) -> list[str]:
+    """Settings that decide results and are not the same in all of these configurations, in the order of trials' names.
+
+    Those that change the speed alone are left out: what a trial had of them can be other than what it asked for.
+    """
+    return [name for name in varied(configurations) if name not in SPEED_ONLY]
+
+
+def labels(configurations: Sequence[Configuration], among: Sequence[Configuration]) -> list[str]:
+    """Configurations by the settings in which those of their learner ``among`` these differ."""
+    found = []
+    for configuration in configurations:
+        same_learner = [other for other in among if other.learner == configuration.learner]
+        found.append(configuration.label(varied_settings(same_learner)))
+    return found
 
 
 def marginal_means(values: Sequence[float], scores: Sequence[float]) -> list[tuple[float, float, float]]:
@@ -38,14 +58,16 @@ def comparable(trials: Sequence[Trial]) -> tuple[int, list[Trial], list[float]]:
     compared with it: then it is where most trials have a return. The latest returns of trials that a scheduler stopped
     are low because they are early, whatever their settings. A trial that diverged before has its latest return.
     """
-    trials = [trial for trial in trials if trial.rows]
+    played = [trial for trial in trials if trial.rows]
     steps, most = 0, 0
-    for end in sorted(_ends(trials)):
-        there = sum(_has_score(trial, end) for trial in trials)
+    for end in sorted(_ends(played)):
+        there = 0
+        for trial in played:
+            there += _has_score(trial, end)
         if there >= most:
             steps, most = end, there
     fair, scores = [], []
-    for trial in trials:
+    for trial in played:
         if _has_score(trial, steps):
             fair.append(trial)
             scores.append(trial.score_at("timesteps_total", steps))
@@ -69,8 +91,7 @@ def at_first_rung(
     A trial ends the iteration in which it comes to a rung, so its first result can be later than another one's last.
     None for other trials, and where rungs are counted in iterations.
     """
-    folders = {trial.folder.parent for trial in trials}
-    sweep = next((experiment for experiment in experiments if {experiment.folder} == folders), None)
+    sweep = _sweep_of(trials, experiments)
     if not sweep or not sweep.decisions or sweep.spec.budget.unit != "timesteps":
         return None
     first = sweep.decisions[0]
@@ -84,27 +105,39 @@ def at_first_rung(
     return first.at, compared, scores
 
 
+def _sweep_of(trials: Sequence[Trial], experiments: Sequence[Experiment]) -> Experiment | None:
+    """The experiment that all these trials are of; None if they are of several."""
+    folders = {trial.folder.parent for trial in trials}
+    for experiment in experiments:
+        if {experiment.folder} == folders:
+            return experiment
+    return None
+
+
 def _has_score(trial: Trial, steps: int) -> bool:
     return trial.rows[0]["timesteps_total"] <= steps <= trial.rows[-1]["timesteps_total"]
 
 
-def effects_figure(trials: Sequence[Trial], scores: Sequence[float], names: Sequence[str]) -> Figure:
-    """The score of every trial against each of the settings ``names``, with marginal means as bars."""
-    columns = min(4 if len(names) % 4 in (0, 3) else 3, len(names))
-    rows = math.ceil(len(names) / columns)
-    figure = new_figure(0.4 + 2.5 * rows, WIDTH / 2 * max(2, columns))
-    panels = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
-    for name, axes in zip(names, panels, strict=False):
+def effects_figures(trials: Sequence[Trial], scores: Sequence[float], names: Sequence[str]) -> list[Figure]:
+    """The score of every trial against each of the settings ``names``, with marginal means as bars.
+
+    Each setting has a small figure of its own, so that four stand side by side on a screen, and one on a telephone.
+    """
+    figures = []
+    room = 0.05 * (max(scores) - min(scores) or 1)
+    for name in names:
+        figure = new_figure(2.5, 0.48 * WIDTH)
+        axes = figure.add_subplot()
         values: list[Any] = [trial.config.get(name) for trial in trials]
         if is_range(values):
             _draw_scale(axes, [*map(float, values)], scores)
         else:
             _draw_choices(axes, values, scores)
-        axes.set_xlabel(name[:60])
-    for axes in panels[len(names) :]:
-        axes.remove()
-    figure.supylabel(RETURN, fontsize="medium", color=INK)
-    return figure
+        axes.set_xlabel(name[:40])
+        axes.set_ylabel("score")
+        axes.set_ylim(min(scores) - room, max(scores) + room)
+        figures.append(figure)
+    return figures
 
 
 def _draw_scale(axes: Axes, values: Sequence[Any], scores: Sequence[float]) -> None:
@@ -122,10 +155,15 @@ def _draw_scale(axes: Axes, values: Sequence[Any], scores: Sequence[float]) -> N
 
 def _draw_choices(axes: Axes, values: Sequence[Any], scores: Sequence[float]) -> None:
     choices = in_order(values)
+    scores_of = defaultdict(list)
+    for value, score in zip(values, scores, strict=True):
+        scores_of[value].append(score)
     for position, choice in enumerate(choices):
-        there = [score for value, score in zip(values, scores, strict=True) if value == choice]
-        spread = np.linspace(-0.12, 0.12, len(there)) if len(there) > 1 else [0]
-        axes.plot(position + np.asarray(spread), there, "o", color=COLOURS[0], alpha=0.65, markeredgewidth=0)
+        there = scores_of[choice]
+        spread = np.zeros(1)
+        if len(there) > 1:
+            spread = np.linspace(-0.12, 0.12, len(there))
+        axes.plot(position + spread, there, "o", color=COLOURS[0], alpha=0.65, markeredgewidth=0)
         axes.hlines(np.mean(there), position - 0.28, position + 0.28, color=COLOURS[1], linewidth=2.5)
     axes.set_xticks(range(len(choices)), [short(choice)[:40] for choice in choices])
     axes.set_xlim(-0.6, len(choices) - 0.4)
@@ -134,8 +172,10 @@ def _draw_choices(axes: Axes, values: Sequence[Any], scores: Sequence[float]) ->
 
 def is_range(values: Sequence[Any]) -> bool:
     """Whether these numbers, one a trial, were drawn from a range, so that hardly any comes twice."""
-    numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-    return numeric and len(set(values)) > len(values) / 2 and math.isfinite(max(values) - min(values))
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return False
+    return len(set(values)) > len(values) / 2 and math.isfinite(max(values) - min(values))
 
 
 def is_logarithmic(values: Sequence[float]) -> bool:
@@ -149,11 +189,13 @@ def in_order(choices: Iterable[Any]) -> list[Any]:
 
 
 def _by_size(choice: Any) -> tuple[int, list[Any]]:
-    parts = str(choice).split("-") if isinstance(choice, str) else [choice]
+    parts = [choice]
+    if isinstance(choice, str):
+        parts = choice.split("-")
     try:
-        return (0, [float(part) for part in parts])
+        return 0, [*map(float, parts)]
     except (TypeError, ValueError):
-        return (1, [str(part) for part in parts])
+        return 1, [*map(str, parts)]
 
 
 def short_tick(value: float, _: float) -> str:

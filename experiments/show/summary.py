@@ -1,5 +1,6 @@
 """What an experiment found, in words: for the end of a program and for its report."""
 
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
@@ -9,6 +10,7 @@ from experiments.analysis.configurations import best_configurations, varied
 from experiments.analysis.luck import Lead, confirmations, lead, lead_over_baseline, verdict
 from experiments.analysis.next_command import confirm_command, plan_command, watch_command
 from experiments.analysis.statistics import mean_interval
+from experiments.ask.budget import duration
 from experiments.ask.command_line import installed, neighbour
 from experiments.disk import saved_policies
 from experiments.disk.decisions import RULE, Decision
@@ -19,7 +21,17 @@ from experiments.disk.states import ExperimentState
 from experiments.disk.trial import Trial
 from experiments.plan.identity import SPEED_ONLY
 from experiments.plan.trial_names import in_words, short
-from experiments.show.tables import configuration_table, confirmation_table, named, rung_table, span, trial_table, unit
+from experiments.show.durations import took, trained
+from experiments.show.tables import (
+    configuration_table,
+    confirmation_table,
+    has_score,
+    named,
+    rung_table,
+    span,
+    trial_table,
+    unit,
+)
 from experiments.show.text import line, number, print_table, say, without
 from trainables.checks import ConfigError
 from trainables.metrics import METRIC
@@ -55,14 +67,15 @@ def _worth(found: Lead | None, experiment: Experiment, mark: Callable[[str], str
     if not experiment.leader or not experiment.baseline:
         return ""
     if {*experiment.baseline} & {*experiment.leader.numbers}:
-        so_far = "" if experiment.winner else " so far"
-        return (
-            f"Worth: it is the baseline. Nothing else that was tried is better than the preset's own settings{so_far}."
-        )
+        text = "Worth: it is the baseline. Nothing else that was tried is better than the preset's own settings"
+        return f"{text}." if experiment.winner else f"{text} so far."
     over = lead_over_baseline(experiment)
     if not over or over == found:
         return ""
-    return f"Worth: {_where(over, experiment, mark)}{_luck(over) if over.points > 0 else ''}"
+    text = f"Worth: {_where(over, experiment, mark)}"
+    if over.points > 0:
+        text += _luck(over)
+    return text
 
 
 def _who_leads(experiment: Experiment, best: Trial, mark: Callable[[str], str]) -> str:
@@ -83,7 +96,8 @@ def _who_leads(experiment: Experiment, best: Trial, mark: Callable[[str], str]) 
         return f"Leader: {text}."
     more = 0
     for standing in experiment.leading:
-        more += sum(not trial.played_out for trial in standing.trials)
+        for trial in standing.trials:
+            more += not trial.played_out
     have = "trial has" if more == 1 else "trials have"
     return f"Leader: {text}. The sweep is not finished: {more} {have} more to play."
 
@@ -99,17 +113,19 @@ def time_is_up(experiment: Experiment) -> str:
         return ""
     spec = experiment.spec
     left = experiment.trials_to_play
-    more = f"{counted(left, 'trial')} of {len(spec.configs)} {'has' if left == 1 else 'have'} more to play"
-    games = ""
+    have = "has" if left == 1 else "have"
+    text = f"Time is up (--time-budget-s {spec.time_budget_s:g}):"
+    text += f" {counted(left, 'trial')} of {len(spec.configs)} {have} more to play"
     if len(spec.rungs or []) > 1 and not experiment.winner:
-        games = ", and the winner's games are left out"
-    return f"Time is up (--time-budget-s {spec.time_budget_s:g}): {more}{games}; --resume goes on."
+        text += ", and the winner's games are left out"
+    return f"{text}; --resume goes on."
 
 
 def play_command(experiment: Experiment) -> str:
     """The command that has the best policy play; empty where the best trial has no whole checkpoint."""
-    saved = saved_policies.of_experiment(experiment).newest
-    return watch_command(experiment.folder, experiment.learner) if saved else ""
+    if not saved_policies.of_experiment(experiment).newest:
+        return ""
+    return watch_command(experiment.folder, experiment.learner)
 
 
 def whose_policy(experiment: Experiment, mark: Callable[[str], str] = str) -> str:
@@ -126,38 +142,54 @@ def whose_policy(experiment: Experiment, mark: Callable[[str], str] = str) -> st
 
 def plan_line(experiment: Experiment, mark: Callable[[str], str] = str) -> str:
     """The command that makes a halved sweep's plan again; empty if there is none."""
-    command = plan_command(experiment.spec) if experiment.decisions else ""
-    return f"The same plan on any machine: {mark(command)}" if command else ""
+    if not experiment.decisions:
+        return ""
+    command = plan_command(experiment.spec)
+    if not command:
+        return ""
+    return f"The same plan on any machine: {mark(command)}"
 
 
 def seeds_in_words(trials: Sequence[Trial]) -> str:
     """How each seed of a configuration plays by its training games, and its score over them with an interval."""
     standing = by_latest(trials)
     seeds = standing.judged_by
-    each = ", ".join(f"{trial.last:.1f} with seed {trial.seed}{_remark(trial)}" for trial in seeds)
-    text = f"After {span([trial.steps for trial in seeds])} agent steps the latest games returned {each}"
+    steps = span([trial.steps for trial in seeds])
+    if not has_score(seeds):
+        return f"After {steps} agent steps no game had ended."
+    each = ", ".join(map(_of_a_seed, seeds))
+    text = f"After {steps} agent steps the latest games returned {each}"
     if len(seeds) < 2:
         return f"{text}."
     low, high = mean_interval(np.array([trial.last for trial in seeds]))
     return f"{text}; their {RULE} is {standing.score:.1f} (95% interval of the mean {low:.1f} to {high:.1f})."
 
 
-def _remark(trial: Trial) -> str:
-    """What a seed's latest return does not say."""
+def _of_a_seed(trial: Trial) -> str:
+    """A seed's latest score, and what has become of the seed; in a mean it counts as that score."""
+    text = f"{trial.last:.1f} with seed {trial.seed}"
     if trial.fell:
-        return f" ({trial.fell})"
-    return "" if trial.scored else " (no game had ended)"
+        return f"{text} ({trial.fell})"
+    if not trial.scored:
+        return f"{text} (no game had ended)"
+    return text
 
 
 def ending(trial: Trial) -> str:
     """How a trial plays by its last training games, and whether it diverged or failed then."""
     if trial.diverged:
-        before = f"; before, its latest games returned {trial.rows[-2][METRIC]:.1f}" if trial.rows[1:] else ""
-        return f"it diverged, which counts as {trial.last:.1f}{before}"
-    then = ", and then it failed" if trial.failed else ""
-    if not trial.scored:
-        return f"no game had ended{then}"
-    return f"its latest games returned {trial.last:.1f}{then}"
+        text = f"it diverged, which counts as {trial.last:.1f}"
+        if len(trial.rows) < 2:
+            return text
+        if trial.rows[-2].get("episodes_total") == 0:
+            return f"{text}; before, no game had ended"
+        return f"{text}; before, its latest games returned {trial.rows[-2][METRIC]:.1f}"
+    text = "no game had ended"
+    if trial.scored:
+        text = f"its latest games returned {trial.last:.1f}"
+    if trial.failed:
+        text += ", and then it failed"
+    return text
 
 
 def how_it_plays(experiment: Experiment, mark: Callable[[str], str] = str) -> str:
@@ -175,18 +207,20 @@ def how_it_plays(experiment: Experiment, mark: Callable[[str], str] = str) -> st
         text, it, its = f"After {row['timesteps_total']:,} agent steps {ending(best)}.", "it", "Its"
     if played and (played.trial, played.iteration) == (best.number, best.iterations):
         return f"{text} Then {it} played {played.games} games each way: {_returns(played.metrics)}; 95% intervals."
-    after = row.get("eval/iteration")
-    if (words := _returns(row)) and isinstance(after, int | float):
-        text += f" {its} evaluation after iteration {after:.0f} of {best.iterations}: {words}; 95% intervals."
+    after, words = row.get("eval/iteration"), _returns(row)
+    if words and isinstance(after, int | float):
+        earlier = ", of an earlier policy," if after < best.iterations else ""
+        text += f" {its} evaluation{earlier} after iteration {after:.0f} of {best.iterations}: {words}; 95% intervals."
     return text
 
 
 def _returns(metrics: Mapping[str, object]) -> str:
     """The returns of an evaluation in words; empty without one."""
     words = []
-    for how in ("sampled", "greedy"):
-        mean, low, high = (_figure(metrics, f"eval/return_{how}_{key}") for key in ("mean", "ci95_low", "ci95_high"))
-        what = "actions sampled" if how == "sampled" else "the most probable action"
+    for how, what in (("sampled", "actions sampled"), ("greedy", "the most probable action")):
+        name = f"eval/return_{how}"
+        mean = _figure(metrics, f"{name}_mean")
+        low, high = _figure(metrics, f"{name}_ci95_low"), _figure(metrics, f"{name}_ci95_high")
         if mean:
             words.append(f"{mean} with {what} ({low} to {high})")
     return ", ".join(words)
@@ -219,10 +253,10 @@ def _several(found: Lead, experiment: Experiment) -> bool:
 
 def _where(found: Lead, experiment: Experiment, mark: Callable[[str], str]) -> str:
     """Where the best was compared with another one, and by how much it led."""
-    several = _several(found, experiment)
-    what = f"{found.best.among} {'configurations' if several else 'trials'}"
-    other = named(found.next.numbers, experiment) if several else found.next.best.name
-    compared = f"when {what} were last compared, at {found.best.at:,} {unit(experiment)}, it"
+    what, other = "trials", found.next.best.name
+    if _several(found, experiment):
+        what, other = "configurations", named(found.next.numbers, experiment)
+    compared = f"when {found.best.among} {what} were last compared, at {found.best.at:,} {unit(experiment)}, it"
     if found.points < 0:
         return f"{compared} was {-found.points:.1f} points behind {mark(other)}, which has come to no later result."
     return f"{compared} led {mark(other)} by {found.points:.1f} points."
@@ -235,18 +269,22 @@ def _luck(found: Lead) -> str:
         return (
             f" The means over their seeds differ by {found.seeds.low:.1f} to {found.seeds.high:.1f} with 95%, {told}."
         )
-    if luck := number(found.games):
+    luck = number(found.games)
+    if luck:
         than = "more" if found.points > found.games else "no more"
         return f" That is {than} than the luck of the games alone, up to {luck} with 95%."
     return ""
 
 
 def summarise(experiment: Experiment) -> None:
-    """Print the table of trials, the best one, and the commands that look at them."""
-    less = ("iterations",) if experiment.spec.timesteps else ()
-    print_table(without(trial_table(experiment.trials), "experiment", *less, "steps/s", "best"))
+    """Print the table of trials, the best one, how long all took, and the commands that look at them."""
+    less = ["experiment", "workers", "steps/s", "best"]
+    if experiment.spec.timesteps:
+        less.append("iterations")
+    print_table(without(trial_table(experiment.trials), *less))
     line()
-    if ended := time_is_up(experiment):
+    ended = time_is_up(experiment)
+    if ended:
         say(ended)
     found = winner_lines(experiment)
     if experiment.joined:
@@ -270,7 +308,8 @@ def _show_best(best: Trial, experiment: Experiment, named: bool) -> None:
         if len(experiment.spec.rungs or []) > 1:
             line("Not all trials came to the first rung, so they are not compared at equal steps yet.")
         line(f"Best trial: {best.name}; {ending(best)}")
-    if newest := best.checkpoints.newest:
+    newest = best.checkpoints.newest
+    if newest:
         later = ""
         if newest.iteration < best.iterations:
             later = f", of iteration {newest.iteration}; later ones are on none"
@@ -278,17 +317,31 @@ def _show_best(best: Trial, experiment: Experiment, named: bool) -> None:
 
 
 def _show_commands(experiment: Experiment) -> None:
-    """Print the commands that look at an experiment, and where its film is."""
+    """Print how long an experiment took, the commands that look at it, and where its film is."""
     where = display(experiment.folder)
     line()
+    if math.isfinite(took(experiment)):
+        line(f"Took:    {_took_in_words(experiment)}")
     line(f"Look:    {installed('tensorboard', '--logdir', where)}")
-    line(f"Report:  {neighbour('results.py', 'report', where)}")
-    if command := play_command(experiment):
+    if any(trial.rows or trial.failed for trial in experiment.trials):
+        line(f"Report:  {neighbour('results.py', 'report', where)}")
+    command = play_command(experiment)
+    if command:
         line(f"Play:    {command}")
-    if text := whose_policy(experiment):
+    text = whose_policy(experiment)
+    if text:
         say(text)
-    if (film := experiment.folder / WINNER_FILM).is_file():
+    film = experiment.folder / WINNER_FILM
+    if film.is_file():
         line(f"Film:    {display(film)}")
+
+
+def _took_in_words(experiment: Experiment) -> str:
+    """How long an experiment took by the clock, and of several trials the sum of their training."""
+    text = duration(took(experiment))
+    if len(experiment.trials) < 2:
+        return text
+    return f"{text}; training, summed over the trials: {duration(trained(experiment.trials))}"
 
 
 def _show_seeds(experiment: Experiment, compared: bool) -> None:

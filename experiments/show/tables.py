@@ -1,7 +1,6 @@
 """The tables of reports and programs: trials, configurations, decisions, speed, experiments."""
 
 import contextlib
-import datetime
 import math
 import os
 import time
@@ -19,10 +18,10 @@ from experiments.analysis.windows import Arrivals
 from experiments.ask.budget import duration
 from experiments.disk.decisions import RULE, Decision, ranking, went_on
 from experiments.disk.experiments import Experiment
-from experiments.disk.folders import RECORD
 from experiments.disk.standings import by_latest, together
 from experiments.disk.trial import Trial
 from experiments.plan.trial_names import BASELINE, in_words
+from experiments.show.durations import started
 from experiments.show.text import Rows, number, without
 
 MAX_NAMED = 6
@@ -45,46 +44,81 @@ def _latest_order(seeds: Sequence[Trial]) -> tuple[int, bool, float]:
 
 
 def _trial_row(trial: Trial) -> dict[str, str]:
+    best, last = trial.best, trial.last
+    if not has_score([trial]):
+        best = last = math.nan
+    seconds = trial.rows[-1].get("time_total_s", 0) if trial.rows else 0
     return {
         "trial": trial.name,
         "experiment": trial.folder.parent.name,
         "state": trial.state,
         "iterations": str(trial.iterations),
         "steps": number(trial.steps, 0),
-        "time": duration(trial.rows[-1].get("time_total_s", 0) if trial.rows else 0),
+        "time": duration(seconds),
+        "workers": _workers(trial),
         "steps/s": number(trial.speed, 0),
-        "best": number(trial.best),
-        "last": number(trial.last),
+        "best": number(best),
+        "last": number(last),
     }
+
+
+def has_score(trials: Iterable[Trial]) -> bool:
+    """Whether one of these trials has a score of its own: a game had ended, or it diverged, which counts as one."""
+    return any(trial.scored or trial.diverged for trial in trials)
+
+
+def _workers(trial: Trial) -> str:
+    """How many workers the trial had, the fewest and the most: not always those in its name, which it asked for."""
+    had = trial.curve("perf/workers")
+    known = had[np.isfinite(had)]
+    if not len(known):
+        return ""
+    return span([int(known.min()), int(known.max())])
 
 
 def configuration_table(configurations: Sequence[Configuration], labels: Sequence[str]) -> Rows:
     """Configurations with their scores over the latest ones of their seeds, with Student's interval of several."""
-    return [
-        {
-            "configuration": label,
-            "learner": configuration.learner,
-            "random seeds": with_remarks(sorted(trial.seed for trial in configuration.judged_by), configuration),
-            "steps": span([trial.steps for trial in configuration.judged_by]),
-            f"{RULE} of last": number(configuration.score),
-            "95% interval of mean": _interval(configuration.scores),
-        }
-        for configuration, label in zip(configurations, labels, strict=True)
-    ]
+    rows = []
+    for configuration, label in zip(configurations, labels, strict=True):
+        judged_by = configuration.judged_by
+        score, interval = "", ""
+        if has_score(judged_by):
+            score, interval = number(configuration.score), _interval(configuration.scores)
+        rows.append(
+            {
+                "configuration": label,
+                "learner": configuration.learner,
+                "random seeds": with_remarks(sorted(trial.seed for trial in judged_by), configuration),
+                "steps": span([trial.steps for trial in judged_by]),
+                f"{RULE} of last": score,
+                "95% interval of mean": interval,
+            }
+        )
+    return rows
 
 
 def _interval(scores: np.ndarray) -> str:
-    return " to ".join(number(float(end)) for end in mean_interval(scores)) if len(scores) > 1 else ""
+    """The 95% interval of the scores' mean, without brackets; empty with fewer than two."""
+    if len(scores) < 2:
+        return ""
+    low, high = mean_interval(scores)
+    return f"{number(float(low))} to {number(float(high))}"
 
 
 def with_remarks(seeds: Iterable[int], configuration: Configuration) -> str:
     """The seeds that have results, and what the score over them does not say."""
-    return ", ".join(map(str, seeds)) + (f" ({configuration.remarks})" if configuration.remarks else "")
+    text = ", ".join(map(str, seeds))
+    if configuration.remarks:
+        text += f" ({configuration.remarks})"
+    return text
 
 
 def span(values: Sequence[int]) -> str:
-    """The least and the greatest: ``8,000 to 36,000``, or one number if they are the same."""
-    return " to ".join(number(end, 0) for end in dict.fromkeys((min(values, default=0), max(values, default=0))))
+    """The least and the greatest: ``8,000 to 36,000``, or one number if they are the same; 0 without values."""
+    low, high = min(values, default=0), max(values, default=0)
+    if low == high:
+        return number(low, 0)
+    return f"{number(low, 0)} to {number(high, 0)}"
 
 
 def arrival_table(labels: Sequence[str], found: Sequence[Sequence[Arrivals]]) -> Rows:
@@ -133,7 +167,10 @@ def _rung_row(decision: Decision, experiment: Experiment) -> dict[str, str]:
     spec = experiment.spec
     ranked = ranking(decision.scored, spec.configurations)
     kept = went_on(decision, spec.configurations)
-    stopped = [each for each in ranked if each not in kept]
+    best_stopped = ""
+    for each in reversed(ranked):
+        if each not in kept:
+            best_stopped = number(each.score)
     which = []
     for each in kept[:MAX_NAMED]:
         own = {*each.all_trials} & {*experiment.baseline}
@@ -145,7 +182,7 @@ def _rung_row(decision: Decision, experiment: Experiment) -> dict[str, str]:
         "went on": f"{len(kept)} of {len(ranked)}",
         "best": number(kept[0].score),
         "last kept": number(kept[-1].score),
-        "best stopped": number(stopped[0].score) if stopped else "",
+        "best stopped": best_stopped,
         "which": ("; " if spec.configuration_of else " ").join(which),
     }
 
@@ -154,13 +191,18 @@ def _no_time_for(decision: Decision) -> str:
     """The first of the trials that were left out for lack of time."""
     if not decision.left_out:
         return ""
-    more = " ..." if len(decision.left_out) > MAX_NAMED else ""
-    return in_words(decision.left_out[:MAX_NAMED]) + more
+    names = in_words(decision.left_out[:MAX_NAMED])
+    if len(decision.left_out) > MAX_NAMED:
+        names += " ..."
+    return names
 
 
 def named(trials: Sequence[int], experiment: Experiment) -> str:
     """A configuration by its trials' numbers, and whether it is the baseline."""
-    return in_words(trials) + (f" {BASELINE}" if {*trials} & {*experiment.baseline} else "")
+    text = in_words(trials)
+    if {*trials} & {*experiment.baseline}:
+        text += f" {BASELINE}"
+    return text
 
 
 def unit(experiment: Experiment) -> str:
@@ -245,17 +287,16 @@ def _done(experiment: Experiment) -> str:
 
 
 def _latest_score(experiment: Experiment) -> float:
-    """That of the leading configuration; NaN without results."""
-    return by_latest(experiment.leader.trials).score if experiment.leader else math.nan
+    """The latest score of the leading configuration; NaN without one."""
+    leader = experiment.leader
+    if not leader or not has_score(leader.trials):
+        return math.nan
+    return by_latest(leader.trials).score
 
 
 def age(experiment: Experiment) -> float:
     """Seconds since the experiment was started."""
-    try:
-        started = datetime.datetime.fromisoformat(experiment.spec.origin.started).timestamp()
-    except (ValueError, OverflowError):
-        started = (experiment.folder / RECORD).stat().st_mtime
-    return time.time() - started
+    return time.time() - started(experiment)
 
 
 def _size(folder: Path) -> int:

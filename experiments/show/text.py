@@ -54,19 +54,32 @@ def say(text: str) -> None:
 
 
 def without(rows: Rows, *titles: str) -> Rows:
-    """Some columns less."""
-    return [{title: text for title, text in row.items() if title not in titles} for row in rows]
+    """The rows without some columns."""
+    left = []
+    for row in rows:
+        kept = dict(row)
+        for title in titles:
+            kept.pop(title, None)
+        left.append(kept)
+    return left
 
 
 def to_markdown(rows: Rows) -> str:
     """For a report: names as code, numbers with real minus signs. Empty without rows."""
     if not rows:
         return ""
-    rules = [":--" if title in NAMES + WORDS else "--:" for title in rows[0]]
-    lines = [[*rows[0]], rules]
+    heads, rules = [*rows[0]], []
+    for title in heads:
+        rules.append("--:" if _is_number(title) else ":--")
+    lines = [heads, rules]
     for row in rows:
         lines.append([_cell(title, text) for title, text in row.items()])
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def _is_number(title: str) -> bool:
+    """Whether a column of this title holds numbers, which stand on the right."""
+    return title not in NAMES + WORDS
 
 
 def _cell(title: str, text: str) -> str:
@@ -91,8 +104,9 @@ def print_table(rows: Rows) -> None:
 
 def _grid(rows: Rows, gap: int) -> rich.table.Table:
     grid = rich.table.Table(box=None, pad_edge=False, padding=(0, gap, 0, 0))
-    for title in rows[0] if rows else ():
-        grid.add_column(title, justify="left" if title in NAMES + WORDS else "right", no_wrap=True)
+    heads = rows[0] if rows else {}
+    for title in heads:
+        grid.add_column(title, justify="right" if _is_number(title) else "left", no_wrap=True)
     for row in rows:
         grid.add_row(*map(printable, row.values()))
     return grid

@@ -72,4 +72,4 @@ def score_text(returns: list[float], pong: bool) -> str:
     if len(returns) == 1:
         return f"return {returns[0]:+.0f}; one game gives no interval"
     mean, low, high = mean_with_interval(returns, pong)
-    return f"mean return {mean:+.1f}, 95% interval [{low:.1f}, {high:.1f}] of {len(returns)} games"
+    return f"mean return {mean:+.1f} ({low:.1f} to {high:.1f}), 95% interval of {len(returns)} games"

@@ -71,7 +71,7 @@ def test_tensorboards_own_reader_finds_curves_over_steps_hyperparameters_and_pic
         events = assert_tensorboard_shows(trial)
         steps = [row["timesteps_total"] for row in rows(trial)]
         for name in events.Tags()["scalars"]:
-            evaluated = name.startswith("eval/")
+            evaluated = name.startswith(("eval/", "intervals/"))
             assert [event.step for event in events.Scalars(name)] == (steps[:1] if evaluated else steps), name
         for name in ("running_reward", "policy/entropy", "eval/return_greedy_mean"):
             assert events.Scalars(tag(name))[0].value == pytest.approx(rows(trial)[0][name])
@@ -108,8 +108,8 @@ def test_tensorboards_table_of_hyperparameters_begins_with_what_differs_and_the_
     assert different, "the drawn trial is not the baseline"
     assert {info.name for info in shown.hparam_infos[: len(different)]} == different
     columns = [metric.name.tag for metric in shown.metric_infos]
-    assert columns[0] == "episode_score"
-    assert columns[1].startswith("eval/")
+    evaluation = ["eval/episode_len_mean", "eval/iteration", "eval/return_greedy_mean", "eval/return_sampled_mean"]
+    assert columns[:5] == ["episode_score", *evaluation], "those that are shown at once"
     assert any(name.startswith("value/explained_variance") for name in columns)
 
 

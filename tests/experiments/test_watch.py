@@ -139,9 +139,9 @@ def test_an_environment_without_a_console_is_played_but_not_filmed(play):
 
 
 def test_an_interval_ends_where_pongs_returns_do():
-    assert score_text([20, 20, 18], pong=True) == "mean return +19.3, 95% interval [16.5, 21.0] of 3 games"
-    assert score_text([-21, -21, -20], pong=True) == "mean return -20.7, 95% interval [-21.0, -19.2] of 3 games"
-    assert score_text([90, 100], pong=False) == "mean return +95.0, 95% interval [31.5, 158.5] of 2 games"
+    assert score_text([20, 20, 18], pong=True) == "mean return +19.3 (16.5 to 21.0), 95% interval of 3 games"
+    assert score_text([-21, -21, -20], pong=True) == "mean return -20.7 (-21.0 to -19.2), 95% interval of 3 games"
+    assert score_text([90, 100], pong=False) == "mean return +95.0 (31.5 to 158.5), 95% interval of 2 games"
 
 
 def test_bad_input_is_answered_in_one_line(storage, tmp_path, monkeypatch):

@@ -146,7 +146,7 @@ def assert_tensorboard_shows(trial):
     events = EventAccumulator(str(trial)).Reload()
     learner = "pg" if "learning_rate" in json.loads((trial / "params.json").read_text()) else "trpo"
     tags = set(events.Tags()["scalars"])
-    families = {"episode_score", "games", "policy", "value", "perf", "eval"}
+    families = {"episode_score", "games", "policy", "value", "perf", "eval", "intervals"}
     assert {tag.split("/")[0] for tag in tags} == families
     assert "policy/entropy" in tags, "of both learners"
     assert "custom_scalars__config__" in events.Tags()["tensors"]

@@ -73,6 +73,20 @@ def test_the_tables_say_what_the_rows_say(tmp_path):
     assert [row["-5"] for row in steps] == ["> 8000 (0 of 3)", "6000 (3 of 3)"]
 
 
+def test_of_two_learners_the_settings_of_one_alone_stand_at_the_end(tmp_path):
+    groups = []
+    for learner, gamma in (("pg", 0.99), ("trpo", 0.9)):
+        trials = [({"gamma": gamma}, [-20.0, -19], None)]
+        groups.append([read_experiment(write_experiment(tmp_path, learner, learner, trials))])
+    page = comparison_page(compare(groups), [experiment for group in groups for experiment in group]).text
+    first, _, end = page.partition("## Learning curves")
+    assert "- `gamma`: `0.99` against `0.9`\n" in first
+    assert re.search(r"- learner: `pg` against `trpo`, with \d\d settings not all have \(below\)", first)
+    assert "clip" not in first
+    assert re.search(r"- `trpo`: .*`max_kl=", end.partition("## Settings of one learner alone")[2])
+    assert "none" not in page
+
+
 def test_the_same_runs_twice_are_said_to_be_the_same(tmp_path):
     group = [read_experiment(write(tmp_path, "old", [-20, -15]))]
     (pair,) = compare([group, group]).pairs

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from experiments.analysis.configurations import by_configuration
 from experiments.disk.decisions import Decision, write_decisions
 from experiments.disk.experiments import read_experiment
-from experiments.show.figures import draw_band, learning_curves, mean_curve
+from experiments.show.figures import diagnostics_figures, draw_band, learning_curves, mean_curve
 from tests.helpers.trials import CARTPOLE
 from tests.helpers.written_experiments import write_experiment
 
@@ -34,6 +34,32 @@ def test_a_wide_band_does_not_scale_the_axes():
     low, high = axes.get_ylim()
     assert -25 < low < -20
     assert 5 < high < 10
+
+
+def test_the_axes_make_some_room_for_a_band():
+    axes = Figure().add_subplot()
+    x = np.array([0.0, 1.0])
+    axes.plot(x, [0, 10])
+    draw_band(axes, x, np.array([-1.0, 8]), np.array([1.0, 12]), "red")
+    low, high = axes.get_ylim()
+    assert (low <= -1, high >= 12) == (True, True)
+
+
+def test_evaluations_of_trials_that_were_evaluated_once_are_left_out_and_the_best_one_s_have_an_interval(tmp_path):
+    trials = [({}, [-20, -9.0], None), ({"gamma": 0.9}, [-20], None)]
+    folder = write_experiment(tmp_path, "some", "pg", trials)
+    for path in folder.glob("*/result.json"):
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        for row in rows:
+            row["eval/iteration"] = row["training_iteration"]
+            for end, value in (("mean", 0.0), ("ci95_low", -1.0), ("ci95_high", 1.0)):
+                row[f"eval/return_sampled_{end}"] = row["episode_score"] + value
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = by_configuration([read_experiment(folder)])
+    (axes,) = diagnostics_figures(found, ["best", "other"])["pg_eval_return_sampled_mean"].axes
+    assert [[*line.get_ydata()] for line in axes.lines] == [[-20, -9]]
+    (band,) = axes.collections
+    assert {*band.get_paths()[0].vertices[:, 1]} == {-21, -19, -10, -8}
 
 
 def _room(figure):

@@ -1,5 +1,6 @@
 """Reports: each figure equals the one computed here by hand from ``result.json``."""
 
+import datetime
 import json
 import re
 import statistics
@@ -11,6 +12,7 @@ from experiments.disk.decisions import Decision, WinnerGames, write_decisions, w
 from experiments.disk.experiments import read_experiment
 from experiments.disk.folders import display
 from experiments.disk.spec import ExperimentSpec
+from experiments.show.figures import COLOURS
 from experiments.show.report import report
 from tests.helpers.programs import ROOT
 from tests.helpers.written_experiments import row, table, write_checkpoint, write_experiment
@@ -63,7 +65,7 @@ def test_environments_are_drawn_apart_and_it_says_what_a_step_is_in_each(tmp_pat
         "- Environment: `ALE/Pong-v5, sticky actions 0.25, frame skip 4` and `PongNoFrameskip-v4, sticky",
     ):
         assert words in page.text
-    assert all(sum(what in name for name in page.pictures) == 2 for what in ("over_steps", "over_time", "effects"))
+    assert all(sum(what in name for name in page.pictures) == 2 for what in ("over_steps", "over_time", "effects_0"))
     assert "`env_id`" not in page.text.partition("## Effect of each setting")[2].partition("## Config")[0]
 
 
@@ -71,8 +73,8 @@ def test_what_a_forks_origin_had_is_no_part_of_its_cost(tmp_path):
     path = next(write_experiment(tmp_path, "fork", "pg", [({}, [-9.0, -8.0, -6.0], None)]).glob("0*")) / "result.json"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
     markdown = report([read_experiment(tmp_path / "fork")]).text
-    (summary,), (trial,) = table(markdown, "score"), table(markdown, "trial")
-    assert (summary["training"], summary["agent steps"]) == ("4 s", "0.00 M")
+    (summary,), (trial,) = table(markdown, "score in training"), table(markdown, "trial")
+    assert (summary["training of all trials"], summary["agent steps"]) == ("4 s", "0.00 M")
     assert (trial["steps"], trial["time"]) == ("3000", "6 s")
 
 
@@ -111,13 +113,13 @@ def test_the_html_stands_alone_and_shows_all_figures_failures_and_the_best_game(
     assert all(source.startswith("data:image/") for source in sources)
     assert not re.search(r'(href|src)="(?!data:)', html)
     titles = set(re.findall(r'alt="([^"]*)"', html))
-    both = {f"{learner} {what}" for learner in ("pg", "trpo") for what in ("over steps", "over time", "effects")}
+    both = {f"{learner} {what}" for learner in ("pg", "trpo") for what in ("over steps", "over time", "effects 0")}
     assert both | {"learners over steps", "learners over time", "pg speed"} <= titles
     markdown = (tmp_path / "all.md").read_text(encoding="utf-8")
     for picture in re.findall(r"\]\((all_figures/[^)]*)\)", markdown):
         assert (tmp_path / picture).stat().st_size > 0
     assert (tmp_path / "all_figures" / "evaluation.gif").read_bytes() == gif
-    assert "after iteration 2" in html, "where the evaluation was"
+    assert re.search(r"after iteration 2 of \d, actions sampled\. Ours is the green paddle, on the right\.", html)
     assert "RuntimeError: a `rollout` worker | died &lt;4&gt; times" in html
     assert "<code>00000_seed=0</code> diverged at iteration 3" in html
     assert f"python {ROOT}/experiments/sweep_pong.py --name pg-sweep" in html
@@ -134,8 +136,8 @@ def test_the_first_screen_is_of_the_best_with_fresh_seeds_and_says_how_to_go_on(
     confirm = write_experiment(tmp_path, "sweep-confirm", "pg", again, **record)
     write_checkpoint(next(confirm.glob("00001*")), "pg", 2, 0.0, 0)
     answer = report([read_experiment(tmp_path / name) for name in ("sweep", "sweep-confirm")]).text.partition("## ")[0]
-    (numbers,) = table(answer, "score")
-    assert (numbers["score"], numbers["its seeds"], numbers["trials"]) == ("-0.5", "2", "6")
+    (numbers,) = table(answer, "score in training")
+    assert (numbers["score in training"], numbers["its seeds"], numbers["trials"]) == ("-0.5", "2", "6")
     assert "Best configuration of 4: `g=0.9 (fresh seeds)` (pg)." in answer
     assert "so the two cannot be told apart" in answer
     assert f"watch.py {display(tmp_path / 'sweep-confirm')}`" in answer
@@ -179,6 +181,60 @@ def test_what_else_was_recorded_is_drawn_and_nothing_that_was_not(tmp_path):
     pictures = report([read_experiment(tmp_path / "one")]).pictures
     assert "pg_policy_entropy.svg" in pictures
     assert "pg_policy_kl.svg" not in pictures
+
+
+def test_a_report_says_how_long_experiments_took_by_the_clock_and_the_sum_of_their_training(tmp_path):
+    """Two trials at a time, each of two iterations of 60 s; a minute from the start to the first, an hour's pause."""
+    folder = write_experiment(tmp_path, "sweep", "pg", [({"seed": seed}, [-20, -19.0], None) for seed in (0, 1)])
+    began = datetime.datetime.fromisoformat(ExperimentSpec.read(folder).origin.started).timestamp()
+    for path in folder.glob("0*/result.json"):
+        first, second = map(json.loads, path.read_text().splitlines())
+        first |= {"timestamp": began + 120, "time_this_iter_s": 60.0}
+        second |= {"timestamp": began + 3780, "time_this_iter_s": 60.0}
+        path.write_text(json.dumps(first) + "\n" + json.dumps(second) + "\n")
+    (summary,) = table(report([read_experiment(folder)]).text, "score in training")
+    assert (summary["took"], summary["training of all trials"]) == ("3 min", "4 min")
+
+
+def test_a_trial_whose_games_have_not_ended_has_no_score(tmp_path):
+    folder = write_experiment(tmp_path, "young", "pg", [({}, [-21.0], "running"), ({"seed": 1}, [-21.0], "running")])
+    for path in folder.glob("0*/result.json"):
+        path.write_text(path.read_text().replace('"done"', '"episodes_total": 0, "done"'))
+    text = report([read_experiment(folder)]).text
+    assert "21.0" not in text
+    assert "no game had ended" in text.partition("## ")[0]
+
+
+def test_the_workers_of_a_trial_are_those_that_it_had_and_no_curve_is_called_by_those_it_asked_for(tmp_path):
+    trials = [({"gamma": gamma, "num_workers": n}, [-20, -19.0], None) for n, gamma in ((1, 0.9), (2, 0.8))]
+    folder = write_experiment(tmp_path, "lent", "pg", trials)
+    path = folder / "00001_seed=0" / "result.json"
+    path.write_text(path.read_text().replace('"perf/workers": 2.0', '"perf/workers": 1.0', 1))
+    page = report([read_experiment(folder)])
+    assert [trial["workers"] for trial in table(page.text, "trial")] == ["1", "1 to 2"]
+    curves = page.pictures["pg_over_steps.svg"].decode()
+    assert "<!-- g=0.9 -->" in curves
+    assert "w=" not in curves
+
+
+def test_curves_of_several_experiments_of_a_learner_say_which_one_they_are_of(tmp_path):
+    for name, gamma in (("one", 0.9), ("two", 0.8)):
+        write_experiment(tmp_path, name, "pg", [({"gamma": gamma}, [-20, -19.0], None)])
+    curves = (
+        report([read_experiment(tmp_path / name) for name in ("one", "two")]).pictures["pg_over_steps.svg"].decode()
+    )
+    assert "<!-- g=0.9, one -->" in curves
+    assert "<!-- g=0.8, two -->" in curves
+
+
+def test_a_learners_best_has_one_colour_in_all_figures(tmp_path):
+    for learner in ("pg", "trpo"):
+        write_experiment(tmp_path, learner, learner, [({}, [-20, -19.0], None)])
+    pictures = report([read_experiment(tmp_path / learner) for learner in ("pg", "trpo")]).pictures
+    blue, orange = (f"stroke: {colour.lower()}; " for colour in COLOURS[:2])
+    for name, has_blue, has_orange in (("learners", True, True), ("pg", True, False), ("trpo", False, True)):
+        curves = pictures[f"{name}_over_time.svg"].decode()
+        assert (blue in curves, orange in curves) == (has_blue, has_orange), name
 
 
 def test_a_report_of_experiments_without_results_says_so(tmp_path, run_results):

@@ -1,6 +1,8 @@
 """What a program prints at its end: read from the experiment's folder, where nothing is unpickled."""
 
 import dataclasses
+import datetime
+import json
 import pickle
 import re
 from pathlib import Path
@@ -17,6 +19,7 @@ from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import space_of
 from experiments.plan.trial_names import number_of, trial_name
 from experiments.run import lifecycle, tuner
+from experiments.show import summary
 from experiments.show.summary import summarise
 from tests.helpers.faults import fail, faulty
 from tests.helpers.small_experiments import drafted, flags, small_spec, trial_folders
@@ -56,9 +59,29 @@ def test_without_failures_nothing_is_said_of_errors_and_without_results_there_is
     output = capsys.readouterr().out
     assert "Best trial" not in output
     assert "Play:" not in output, "there is no checkpoint"
+    assert "Report:" not in output, "its page would be empty"
     write_checkpoint(tmp_path / "empty" / "00000_seed=0", "pg", 1, -20.0, 0)
     summarise(read_experiment(tmp_path / "empty"))
     assert re.search(r"Play: .*watch.py \S*empty\n", capsys.readouterr().out)
+
+
+def test_a_trial_that_diverged_before_a_game_ended_had_no_return(tmp_path):
+    folder = write_experiment(tmp_path, "young", "pg", [({}, [-21.0, -21.0], "running")])
+    path = folder / "00000_seed=0" / "result.json"
+    first, second = map(json.loads, path.read_text().splitlines())
+    rows = first | {"episodes_total": 0}, second | {"episodes_total": 0, "diverged": 1.0, "done": True}
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (trial,) = read_experiment(folder).trials
+    assert summary.ending(trial) == "it diverged, which counts as -21.0; before, no game had ended"
+
+
+def test_the_summary_says_how_long_the_sweep_took_and_the_sum_of_its_training(tmp_path, capsys):
+    folder = write_experiment(tmp_path, "sweep", "pg", [({"seed": seed}, [-20], None) for seed in (0, 1)])
+    began = datetime.datetime.fromisoformat(read_experiment(folder).spec.origin.started).timestamp()
+    for path in folder.glob("0*/result.json"):
+        path.write_text(path.read_text().replace('"done"', f'"timestamp": {began + 30}, "done"'))
+    summarise(read_experiment(folder))
+    assert "Took:    30 s; training, summed over the trials: 4 s\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
