@@ -34,7 +34,9 @@ def fell(state: str) -> Literal["diverged", "failed"] | None:
     """What ended a trial of this state before its time; None if nothing did."""
     if state == State.DIVERGED:
         return "diverged"
-    return "failed" if state == State.FAILED else None
+    if state == State.FAILED:
+        return "failed"
+    return None
 
 
 class Facts(NamedTuple):
