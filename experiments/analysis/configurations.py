@@ -2,14 +2,14 @@
 
 import textwrap
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from experiments.disk.experiments import Experiment
-from experiments.disk.standings import Standing, by_latest
+from experiments.disk.standings import Standing, by_latest, each_run_once
 from experiments.disk.trial import Trial
 from experiments.plan.identity import ConfigurationKey
 from experiments.plan.trial_names import BASELINE, SHORT, short
@@ -74,7 +74,7 @@ class Configuration:
     def remarks(self) -> str:
         """What the score does not say of the trials: how many diverged, failed or have no results, were stopped."""
         counts = Counter(diverged=sum(trial.diverged for trial in self.judged_by))
-        counts["without"] = len(self.trials) - len(self.judged_by)
+        counts["without results"] = len(self.trials) - len(self.judged_by)
         counts["stopped earlier"] = len(self.stopped)
         words = []
         for what, count in counts.items():
@@ -102,13 +102,11 @@ def by_configuration(experiments: Iterable[Experiment]) -> list[Configuration]:
     configuration of their own: the sweep's seeds were chosen for their luck, too. Where halving stopped some trials of
     the same settings earlier than others, those count that it kept longest.
     """
-    runs: dict[ConfigurationKey, dict[Hashable, tuple[Experiment, Trial]]] = {}
+    trials_of: dict[ConfigurationKey, list[Trial]] = {}
     for experiment in experiments:
         for trial in experiment.trials:
-            of_one, run = runs.setdefault(trial.key, {}), (trial.seed, trial.forked_at)
-            if run not in of_one or trial.iterations > of_one[run][1].iterations:
-                of_one[run] = experiment, trial
-    found = [_configuration([*each.values()]) for each in runs.values()]
+            trials_of.setdefault(trial.key, []).append(trial)
+    found = [_configuration(each_run_once(trials)) for trials in trials_of.values()]
     return sorted(found, key=lambda configuration: configuration.standing.order, reverse=True)
 
 
@@ -117,24 +115,24 @@ def with_results(experiments: Iterable[Experiment]) -> list[Configuration]:
     return [configuration for configuration in by_configuration(experiments) if len(configuration.scores)]
 
 
-def _configuration(runs: Sequence[tuple[Experiment, Trial]]) -> Configuration:
+def _configuration(runs: Sequence[Trial]) -> Configuration:
     """The configuration of these runs, its trials apart: those that halving kept longest, and those stopped before."""
-    experiment, first = runs[0]
-    last = max(trial.stopped_at for _, trial in runs)
+    first = runs[0]
+    last = max(trial.stopped_at for trial in runs)
     kept, stopped = [], []
-    for _, trial in runs:
+    for trial in runs:
         if trial.stopped_at < last and not trial.failed:
             stopped.append(trial)
         else:
             kept.append(trial)
     config = dict(first.config)
     config.pop("seed", None)
-    return Configuration(first.learner, config, kept, first.key.fresh, stopped, _origin(experiment, first))
+    return Configuration(first.learner, config, kept, first.key.fresh, stopped, _origin(first))
 
 
-def _origin(experiment: Experiment, trial: Trial) -> str:
+def _origin(trial: Trial) -> str:
     """Where the trials of a fork's configuration come from; empty from scratch."""
-    left, fork_of = trial.key.left, experiment.spec.fork_of
+    left, fork_of = trial.key.left, trial.records.spec.fork_of
     if not left or not fork_of:
         return ""
     first, last = left.steps[0], left.steps[-1]

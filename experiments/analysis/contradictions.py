@@ -65,6 +65,8 @@ def _trials(experiment: Experiment) -> Iterator[str]:
 def _rows(experiment: Experiment) -> Iterator[str]:
     """Rows that are missing, that stand there twice, or whose counters do not add up."""
     for trial in experiment.trials:
+        if trial.copied_at:  # its rows are those of two trials
+            continue
         yield from _gaps(experiment, trial)
         others = len(lines(trial.folder / RESULTS)) - len(trial.rows)
         may_be_cut_off = not trial.has_ended and experiment.spec.ended != TIME_BUDGET  # a kill cuts off a line

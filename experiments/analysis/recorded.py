@@ -70,11 +70,14 @@ class Recorded(NamedTuple):
 def recorded(experiment: Experiment, trial: Trial) -> Recorded:
     """All that can be played again of a trial."""
     points, wrong, notes = _points(trial)
+    copied = trial.copied_at
+    if copied:
+        notes.append(f"Tune's population based training had it copy another trial after iteration {copied}")
     if experiment.spec.keep_checkpoints == 0 and not wrong:
         wrong += _missing(trial, {*points}, experiment.spec.checkpoint_frequency)
-    if not experiment.spec.fork_of:
+    if not experiment.spec.fork_of and not copied:
         points.setdefault(0, None)
-    begin = min(points, default=trial.iterations)
+    begin = min(points, default=trial.iterations)  # of a trial that has left none, nothing can be played
     if any(row["training_iteration"] <= begin for row in trial.rows):
         notes.append(f"iterations up to {begin} cannot be played again: where they began is not kept")
     return Recorded(trial, _stretches(trial, points), wrong, notes)
@@ -101,6 +104,8 @@ def _points(trial: Trial) -> tuple[dict[int, Checkpoint | None], list[str], list
                 wrong.append(checkpoint.reason)
             else:  # a kill cut the checkpoint off, since the state is written last
                 notes.append(checkpoint.reason)
+            continue
+        if checkpoint.iteration <= trial.copied_at:  # it is of a trial that this one was before
             continue
         name, latest = checkpoint.folder.name, max(found, default=0)
         complaint = _contradiction(trial, checkpoint)

@@ -63,23 +63,28 @@ DAMAGE = (TypeError, KeyError, IndexError, ValueError, AttributeError, OSError, 
 """What is raised where a file of Tune's was cut off, or is none."""
 
 
-def tune_statuses(experiment: Path) -> dict[str, str]:
-    """Trials' statuses, by ``trial_folders``' keys: nothing else says that a time budget ended a trial.
+def tune_accounts(experiment: Path) -> dict[str, dict[str, Any]]:
+    """What Tune has noted of each trial, by ``trial_folders``' keys.
 
     Of a Tuner of somebody's own each of Tune's state files counts, of ours the newest one.
     """
-    own, found = is_tunes_own(experiment), dict[str, str]()
+    own, found = is_tunes_own(experiment), dict[str, dict[str, Any]]()
     accounts = sorted(experiment.glob(TUNE_STATES))  # whose names are dates
     if not own:
         accounts = accounts[-1:]
     for path in accounts:
         with contextlib.suppress(*DAMAGE):
-            statuses = {}
+            trials = {}
             for pair in json.loads(read_text(path, MAX_JSON_BYTES))["trial_data"]:
                 trial = parse_json(pair[0])  # a text of JSON within JSON, of several lines
                 key = trial["trial_id"]
                 if not own:
                     _, _, key = key.rpartition("_")
-                statuses[key] = trial["status"]
-            found |= statuses
+                trials[key] = {"status": trial["status"]} | trial
+            found |= trials
     return found
+
+
+def tune_statuses(experiment: Path) -> dict[str, str]:
+    """Trials' statuses, by ``trial_folders``' keys: nothing else says that a time budget ended a trial."""
+    return {key: trial["status"] for key, trial in tune_accounts(experiment).items()}

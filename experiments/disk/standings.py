@@ -7,7 +7,7 @@ results it is all trials of equal keys (``plan/identity.py``) that went equally 
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,10 +34,10 @@ class Standing(NamedTuple):
 
     @property
     def judged_by(self) -> list[Trial]:
-        """The trials by which it is judged: those with results, and of these none that failed unless all did."""
+        """The trials by which it is judged: those with results, each run once, and none that failed unless all did."""
         played = [trial for trial in self.trials if trial.rows]
         sound = [trial for trial in played if not trial.failed]
-        return sound or played
+        return each_run_once(sound or played)
 
     @property
     def best(self) -> Trial:
@@ -57,6 +57,19 @@ def by_latest(trials: Sequence[Trial]) -> Standing:
     if score is None:
         return unscored
     return unscored._replace(score=score)
+
+
+def each_run_once(trials: Iterable[Trial]) -> list[Trial]:
+    """Of each run of a configuration the trial that went furthest: its random seed makes it one run, however copied.
+
+    Two experiments may have it; and in a Tuner of somebody's own, population based training copies trials.
+    """
+    found: dict[Hashable, Trial] = {}
+    for trial in trials:
+        run = trial.seed, trial.forked_at
+        if run not in found or trial.iterations > found[run].iterations:
+            found[run] = trial
+    return list(found.values())
 
 
 def _latest_order(trial: Trial) -> tuple[int, bool, float]:

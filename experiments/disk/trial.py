@@ -19,6 +19,7 @@ from experiments.disk.rows import lines, read_rows
 from experiments.disk.spec import ExperimentSpec
 from experiments.disk.states import Facts, HasState, Records, Traces, facts_of
 from experiments.disk.trial_checkpoints import of_trial
+from experiments.disk.tunes_own import copied_at
 from experiments.plan.identity import ConfigurationKey, completed, decisive, is_baseline
 from experiments.plan.learners import config_class_of
 from trainables.checks import ConfigError, check_settings
@@ -168,6 +169,13 @@ class Trial(HasState):
             left=left_of(spec, self.number),
             fresh=spec.confirms is not None,
         )
+
+    @cached_property
+    def copied_at(self) -> int:
+        """The iteration by which Tune's population based training had it copy another trial; 0 if it never did."""
+        if self.records.spec.is_ours:
+            return 0
+        return copied_at(self.folder)
 
     @property
     def forked_at(self) -> int | None:
