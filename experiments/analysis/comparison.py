@@ -56,6 +56,7 @@ class Side(NamedTuple):
     label: str
     configuration: Configuration
     curves: list[Curve]  # by seed
+    picked_from: int = 1  # configurations of which it is one of the best; 1 if all of them are compared
 
     def returns_at(self, end_k: np.ndarray) -> dict[int, np.ndarray]:
         """Each curve's ``returns_at`` by seed, of the seeds that have a return at the last of ``end_k``."""
@@ -153,13 +154,14 @@ def compare(groups: Sequence[Sequence[Experiment]], window: int = 0, steps: int 
     that did not diverge), and ``best`` how many of the best configurations of each group count (0: all). Raises
     ConfigError if there is nothing to compare.
     """
-    found = [with_results(group)[: best or None] for group in groups]
+    there = [with_results(group) for group in groups]
+    found = [configurations[: best or None] for configurations in there]
     _require_comparable(groups, found)
     rows = _rows(found)
     size = window or window_size(rows)
     sides: list[Side] = []
-    for group, configurations in zip(groups, found, strict=True):
-        sides += _sides(group, configurations, size)
+    for group, configurations, among in zip(groups, found, there, strict=True):
+        sides += _sides(group, configurations, len(among), size)
     end = (steps // size) * size
     if not steps:
         end = _shortest_end(sides)
@@ -189,18 +191,21 @@ def _rows(found: Sequence[Sequence[Configuration]]) -> list[list[dict[str, Any]]
     return rows
 
 
-def _sides(group: Sequence[Experiment], configurations: Sequence[Configuration], size: int) -> list[Side]:
-    """A group's configurations as sides.
+def _sides(group: Sequence[Experiment], configurations: Sequence[Configuration], among: int, size: int) -> list[Side]:
+    """Configurations of a group, the best ``among`` so many, as sides with windows of ``size`` agent steps.
 
     A side is called by the group's name, and by settings or origin where these tell configurations apart.
     """
     names, name = varied(configurations), _name(group)
+    picked_from = 1
+    if len(configurations) < among:
+        picked_from = among
     sides = []
     for configuration in configurations:
         label = name
         if names or len(configurations) > 1 or configuration.origin:
             label = f"{name}: {configuration.label(names)}"
-        sides.append(side(label, configuration, size))
+        sides.append(side(label, configuration, size)._replace(picked_from=picked_from))
     return sides
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from experiments.analysis.comparison import Side, arrivals, side
 from experiments.analysis.configurations import Configuration, by_configuration, labelled, varied
 from experiments.analysis.luck import confirmations
+from experiments.analysis.rank_correlation import is_luck, order_says
 from experiments.analysis.windows import window_size
 from experiments.disk.experiments import Experiment
 from experiments.disk.trial import Trial
@@ -158,6 +159,9 @@ def _settings(
     for configuration in configurations:
         trials += configuration.all_trials
     steps, fair, scores = at_first_rung(experiments, trials) or comparable(trials)
+    if is_luck(steps, configurations[0].env_id):
+        page.add(f"{order_says(steps, configurations[0].env_id)} So no effects of settings are drawn.")
+        return
     page.add(
         f"A dot is the mean return of a trial of {title} after {steps:,} agent steps, as far as all"
         " of them came; a bar is the mean over the trials at or around that value."
