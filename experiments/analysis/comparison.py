@@ -182,9 +182,9 @@ def _steps_of(runs: Iterable[Sequence[Mapping[str, Any]]]) -> list[int]:
     return [rows[-1]["timesteps_total"] for rows in runs if rows]
 
 
-def _rows(found: Sequence[Sequence[Configuration]]) -> list[list[dict[str, Any]]]:
+def _rows(found: Sequence[Sequence[Configuration]]) -> list[Sequence[dict[str, Any]]]:
     """The rows of all trials that did not diverge."""
-    rows = []
+    rows: list[Sequence[dict[str, Any]]] = []
     for configurations in found:
         for configuration in configurations:
             rows += [trial.rows for trial in configuration.trials if not trial.diverged]

@@ -40,9 +40,9 @@ class Frames:
         def summary(experiment: Experiment, trial: Trial) -> Iterator[dict[str, Any]]:
             git = experiment.spec.origin.git
             found: dict[str, Any] = {"state": trial.state, "git_revision": git and git.revision}
-            for last in trial.rows[-1:]:
+            if trial.rows:
                 for name in ("training_iteration", "timesteps_total", "episodes_total", "time_total_s"):
-                    found[name] = last.get(name)
+                    found[name] = trial.last_row.get(name)
             found["timesteps_before"] = trial.began
             found["return_last"] = trial.last
             found["return_best"] = trial.best

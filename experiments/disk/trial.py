@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -34,7 +34,7 @@ class Trial(HasState):
     folder: Path
     number: int  # its place in the experiment, counted from 0
     config: dict[str, Any]
-    rows: list[dict[str, Any]]  # one per iteration, in order
+    rows: Sequence[dict[str, Any]]  # one per iteration, in order
     records: Records
     traces: Traces
 
