@@ -83,7 +83,7 @@ def check_fields(settings: Any) -> None:
 
     So a NumPy scalar becomes a plain number. Raises ConfigError, naming field, value and what is accepted.
     """
-    hints = _hints(type(settings))
+    hints = _hints(settings.__class__)
     for field in dataclasses.fields(settings):
         object.__setattr__(settings, field.name, _checked(field.name, getattr(settings, field.name), hints[field.name]))
 
@@ -97,7 +97,7 @@ def check_settings(kind: type, settings: typing.Mapping[str, Any]) -> None:
 
 def ignored(settings: Any, name: str) -> Only | None:
     """What a field would need to count, by its ``Only``; None if it counts."""
-    hint = _hints(type(settings)).get(name)
+    hint = _hints(settings.__class__).get(name)
     needs = (extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, Only))
     return next((extra for extra in needs if not extra.holds(settings)), None)
 
