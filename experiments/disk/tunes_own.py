@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.ask.budget import METRICS
 from experiments.disk.folders import PARAMS, RESULTS, TUNE_STATES, TUNE_TRIAL, trial_folders
-from experiments.disk.rows import tune_accounts
+from experiments.disk.rows import read_rows, tune_accounts
 from trainables.checks import ConfigError
 from trainables.config import Config, PGConfig, TRPOConfig
 from trainables.texts import MAX_JSON_BYTES, parse_json, read_text
@@ -51,15 +51,20 @@ def _budget(folder: Path, trials: Mapping[str, Path]) -> dict[str, int]:
     Else nobody knows the budget, since a scheduler or a function ended the trials. The most iterations that a trial has
     made stand for it: of the trials that Tune terminated these are finished, and the others were stopped.
     """
-    rows = [_last_row(path) for path in trials.values()]
-    accounts, found = tune_accounts(folder), dict[str, int]()
-    for trial in trials:
-        stop = accounts.get(trial, {}).get("stopping_criterion")
+    most = dict.fromkeys(METRICS.values(), 1)
+    for path in trials.values():
+        rows = read_rows(path / RESULTS)
+        for metric in METRICS.values():
+            if rows:
+                most[metric] = max(most[metric], rows[-1][metric])
+    budget: dict[str, int] = {}
+    for account in tune_accounts(folder).values():
+        stop = account.get("stopping_criterion")
         for unit, metric in METRICS.items():
             limit = stop.get(metric) if isinstance(stop, dict) else None
-            if isinstance(limit, int | float) and 1 <= limit <= max(_count(row, metric) for row in rows):
-                found[unit] = math.ceil(limit)
-    return found or {"iterations": max(1, *(_count(row, "training_iteration") for row in rows))}
+            if isinstance(limit, int | float) and 1 <= limit <= most[metric]:
+                budget[unit] = math.ceil(limit)
+    return budget or {"iterations": most["training_iteration"]}
 
 
 def copied_at(trial: Path) -> int:
@@ -68,7 +73,7 @@ def copied_at(trial: Path) -> int:
     Until then its rows and checkpoints are those of two trials, or of a past that it lost. 0 if it never did.
     """
     match = TUNE_TRIAL.fullmatch(trial.name)
-    with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+    with contextlib.suppress(OSError, ValueError, TypeError, OverflowError):
         path = trial.parent / f"pbt_policy_{match[2] if match else ''}.txt"
         *_, last = read_text(path, MAX_JSON_BYTES).splitlines()
         _, _, its_own, of_the_other, *_ = parse_json(last)
@@ -93,21 +98,3 @@ def _config(trial: Path, config_class: type[Config]) -> dict[str, Any]:
     except (OSError, ValueError, TypeError, AttributeError) as error:
         reason = str(error) if isinstance(error, ConfigError) else "it is missing or damaged"
         raise ConfigError(f"{trial / PARAMS}: {reason}") from None
-
-
-def _last_row(trial: Path) -> dict[str, Any]:
-    """A trial's last row that is whole; empty without one."""
-    with contextlib.suppress(OSError):
-        for text in reversed(read_text(trial / RESULTS).splitlines()):
-            with contextlib.suppress(ValueError, TypeError, KeyError):
-                row = parse_json(text)
-                return row | {"training_iteration": int(row["training_iteration"])}
-    return {}
-
-
-def _count(row: Mapping[str, Any], metric: str) -> int:
-    """Iterations or agent steps by a row, within what a record may have; 0 where it has none."""
-    count = row.get(metric)
-    if not isinstance(count, int):
-        return 0
-    return min(max(0, count), 10**15 - 1)

@@ -56,6 +56,15 @@ def note_copies(folder, number, *copies):
     (folder / f"pbt_policy_4f2a9_{number:05d}.txt").write_text("".join(lines))
 
 
+@pytest.mark.parametrize(
+    "note", ["", "[]", "x", '["1", "0", Infinity, 4, {}, {}]', '["1", "0", "x", 4]', '{"a": 1}', "3"]
+)
+def test_a_note_of_a_copy_that_is_none_is_passed_over(note, tmp_path):
+    folder = tuners_own(tmp_path, [({}, [-20.0] * 5)])
+    (folder / "pbt_policy_4f2a9_00000.txt").write_text(note)
+    assert read_experiment(folder).trials[0].copied_at == 0
+
+
 def test_copies_of_a_trial_by_population_based_training_are_no_further_seeds(tmp_path):
     """Tune copies the random seed, too."""
     folder = tuners_own(tmp_path, [({"seed": 1}, [-20.4] * 5)] * 3 + [({"seed": 2}, [-20.0] * 5)])
