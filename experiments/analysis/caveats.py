@@ -9,7 +9,6 @@ import scipy  # whose parts are loaded as they are first named
 from experiments.analysis.comparison import Comparison, Curve, Pair, Side
 from experiments.analysis.rank_correlation import order_says
 from trainables.metrics import SCORE_STEPS
-from trainables.texts import counted
 
 MAX_NAMED = 3
 """Runs that are named as those that limit a comparison."""
@@ -29,13 +28,15 @@ def picked(sides: Sequence[Side], mark: Callable[[str], str] = str) -> str:
     words, worth = [], {}
     for side in sides:
         count = side.picked_from
-        words.append(f"{mark(side.label)} was picked from {counted(count, 'configuration')}")
-        worth[count] = f"the best of {count} is {expected_best(count):.1f}"
-    if max(worth) == 1:
+        if count == 1:
+            words.append(f"{mark(side.label)} was not picked")
+        else:
+            words.append(f"{mark(side.label)} was picked from {count} configurations by their scores")
+            worth[count] = f"the best of {count} is {expected_best(count):.1f}"
+    if not worth:
         return ""
-    worth.pop(1, None)
     return (
-        f"{', '.join(words)}, by the scores. If luck alone told configurations apart, one would expect that"
+        f"{', '.join(words)}. If luck alone told configurations apart, one would expect that"
         f" {' and '.join(worth.values())} standard deviations above the mean of all. Fresh seeds (--confirm) tell."
     )
 

@@ -36,8 +36,8 @@ def test_the_best_of_many_is_said_to_be_picked_on_each_side(tmp_path):
     many, few, one = sweep(tmp_path, "many", 15), sweep(tmp_path, "few", 4), written(tmp_path, "one", [[-20.0] * 8])
     (text,) = said(compare([[many], [few], [one]], best=1), "many was picked")
     assert text.startswith(
-        "many was picked from 15 configurations, few was picked from 4 configurations, one was picked from 1"
-        " configuration, by the scores."
+        "many was picked from 15 configurations by their scores, few was picked from 4 configurations by their scores,"
+        " one was not picked. If luck alone"
     )
     assert "the best of 15 is 1.7 and the best of 4 is 1.0 standard deviations above the mean" in text
     assert not said(compare([[few], [one]]), "few"), "all are compared"
