@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+import functools
 import math
 import numbers
 import types
@@ -90,21 +91,21 @@ def check_fields(settings: Any) -> None:
 
     So a NumPy scalar becomes a plain number. Raises ConfigError, naming field, value and what is accepted.
     """
-    hints = typing.get_type_hints(type(settings), include_extras=True)
+    hints = _hints(settings.__class__)
     for field in dataclasses.fields(settings):
         object.__setattr__(settings, field.name, _checked(field.name, getattr(settings, field.name), hints[field.name]))
 
 
 def check_settings(kind: type, settings: typing.Mapping[str, Any]) -> None:
     """Check those of these settings that ``kind``, a dataclass, has as fields. Raises as ``check_fields`` does."""
-    hints = typing.get_type_hints(kind, include_extras=True)
+    hints = _hints(kind)
     for name in settings.keys() & hints.keys():
         _checked(name, settings[name], hints[name])
 
 
 def ignored(settings: Any, name: str) -> Only | None:
     """What a field would need to count, by its ``Only``; None if it counts."""
-    hint = typing.get_type_hints(type(settings), include_extras=True).get(name)
+    hint = _hints(settings.__class__).get(name)
     needs = (extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, Only))
     return next((extra for extra in needs if not extra.holds(settings)), None)
 
@@ -115,6 +116,12 @@ def require_used(settings: Any, given: typing.Iterable[str]) -> None:
         if need := ignored(settings, name):
             value, other = getattr(settings, name), getattr(settings, need.setting)
             raise ConfigError(f"{name}={value} means nothing with {need.setting}={other}: it is for {need}")
+
+
+@functools.cache
+def _hints(kind: type) -> dict[str, Any]:
+    """The types of a dataclass's fields, with their bounds; to find them takes longer than to check a value."""
+    return typing.get_type_hints(kind, include_extras=True)
 
 
 def _checked(name: str, value: Any, hint: Any) -> Any:

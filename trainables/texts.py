@@ -33,7 +33,10 @@ def parse_json(text: str | bytes) -> Any:
     Raises ValueError if it is no JSON, nested deeper than Python reads, or has a number of more than ``MAX_DIGITS``.
     """
     try:
-        return _printable(json.loads(text, parse_int=_whole))
+        found = json.loads(text, parse_int=_whole)
+        if isinstance(text, str) and text.isprintable() and "\\" not in text:
+            return found  # what has no escapes is as printable as the text that it is a part of
+        return _printable(found)
     except RecursionError:
         raise ValueError("nested too deep") from None
 

@@ -1,12 +1,12 @@
 """Configurations compared by their seeds at equal agent steps, in windows of steps."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.analysis.configurations import Configuration, by_configuration, varied
+from experiments.analysis.configurations import Configuration, varied, with_results
 from experiments.analysis.statistics import CONFIDENCE, Estimate, difference, probability_of_improvement, seeds_to_tell
 from experiments.analysis.windows import SCORES, Arrivals, Windows, telling, window_size, windows
 from experiments.disk.experiments import Experiment
@@ -32,16 +32,21 @@ class Curve(NamedTuple):
     @property
     def end(self) -> float:
         """Agent steps up to which its return is known: of its last whole window, for ever if it diverged."""
-        return math.inf if self.trial.diverged else float(max(self.windows.end_w, default=0))
+        if self.trial.diverged:
+            return math.inf
+        return float(max(self.windows.end_w, default=0))
 
     def returns_at(self, end_k: np.ndarray) -> np.ndarray:
-        """Mean returns in the windows that end there (k,), or in the last ones before in which a game ended.
+        """Mean returns (k,) in the windows that end at ``end_k`` agent steps.
 
-        NaN where there is none. A run that diverged keeps the return that it reported then.
+        Where no game ended in a window, the latest window before it in which one did counts, NaN without any. After the
+        end of a run that diverged, its return is the one that it reported as it diverged.
         """
-        known = np.append(self.windows.known_w, np.nan)  # index -1: before the first
+        known = np.append(self.windows.known_w, np.nan)  # index -1: before the first window
         index = np.searchsorted(self.windows.end_w, end_k, side="right") - 1
-        after = self.trial.last if self.trial.diverged else np.nan
+        after = np.nan
+        if self.trial.diverged:
+            after = self.trial.last
         return np.where(end_k <= max(self.windows.end_w, default=0), known[index], after)
 
 
@@ -51,9 +56,10 @@ class Side(NamedTuple):
     label: str
     configuration: Configuration
     curves: list[Curve]  # by seed
+    picked_from: int = 1  # configurations of which it is one of the best; 1 if all of them are compared
 
     def returns_at(self, end_k: np.ndarray) -> dict[int, np.ndarray]:
-        """Each curve's ``returns_at``, of the seeds that have one at the last of these steps."""
+        """Each curve's ``returns_at`` by seed, of the seeds that have a return at the last of ``end_k``."""
         found = {}
         for curve in self.curves:
             return_k = curve.returns_at(end_k)
@@ -63,14 +69,21 @@ class Side(NamedTuple):
 
     def at(self, steps: float) -> dict[int, float]:
         """Mean return by seed, of the seeds that came to ``steps``, in the window that ends there."""
-        return {seed: float(return_k[0]) for seed, return_k in self.returns_at(np.array([steps])).items()}
+        found = {}
+        for seed, return_k in self.returns_at(np.array([steps])).items():
+            found[seed] = float(return_k[0])
+        return found
 
     def arrivals(self, score: float) -> Arrivals:
-        """When its seeds came to a score. A fork that has it in its first window with a game may have had it before."""
+        """When the side's seeds came to a score.
+
+        A fork that has the score in its first window with a game may have had it before.
+        """
         exact, at_most, ended = [], [], []
         for curve in self.curves:
             return_w = curve.windows.return_w
-            if (steps := curve.windows.steps_to(score)) is None:
+            steps = curve.windows.steps_to(score)
+            if steps is None:
                 ended.append(curve.end)
             elif curve.trial.began and return_w[~np.isnan(return_w)][0] >= score:
                 at_most.append(steps)
@@ -117,14 +130,21 @@ class Comparison(NamedTuple):
 
 
 def side(label: str, configuration: Configuration, window: int) -> Side:
-    """A configuration and its seeds that have results, in windows of so many agent steps."""
-    trials = sorted((trial for trial in configuration.trials if trial.rows), key=lambda trial: trial.seed)
-    return Side(label, configuration, [Curve(trial, windows(trial.rows, window)) for trial in trials])
+    """A configuration and its seeds that have results, in windows of ``window`` agent steps."""
+    curves = []
+    for trial in configuration.trials:
+        if trial.rows:
+            curves.append(Curve(trial, windows(trial.rows, window)))
+    curves.sort(key=lambda curve: curve.seed)
+    return Side(label, configuration, curves)
 
 
 def arrivals(sides: Sequence[Side], window: int) -> list[Sequence[Arrivals]]:
-    """When each side's seeds came to scores, score by score, of those that say something."""
-    return telling([[one.arrivals(score) for one in sides] for score in SCORES], window)
+    """When each side's seeds came to scores: score by score, those scores that say something."""
+    found = []
+    for score in SCORES:
+        found.append([one.arrivals(score) for one in sides])
+    return telling(found, window)
 
 
 def compare(groups: Sequence[Sequence[Experiment]], window: int = 0, steps: int = 0, best: int = 0) -> Comparison:
@@ -134,16 +154,19 @@ def compare(groups: Sequence[Sequence[Experiment]], window: int = 0, steps: int 
     that did not diverge), and ``best`` how many of the best configurations of each group count (0: all). Raises
     ConfigError if there is nothing to compare.
     """
-    found = [_with_results(group)[: best or None] for group in groups]
+    there = [with_results(group) for group in groups]
+    found = [configurations[: best or None] for configurations in there]
     _require_comparable(groups, found)
     rows = _rows(found)
     size = window or window_size(rows)
     sides: list[Side] = []
-    for group, configurations in zip(groups, found, strict=True):
-        sides += _sides(group, configurations, size)
-    end = (steps // size) * size if steps else _shortest_end(sides)
+    for group, configurations, among in zip(groups, found, there, strict=True):
+        sides += _sides(group, configurations, len(among), size)
+    end = (steps // size) * size
+    if not steps:
+        end = _shortest_end(sides)
     if not end or not all(one.at(end) for one in sides):
-        shortest = min((row[-1]["timesteps_total"] for row in rows if row), default=0)
+        shortest = min(_steps_of(rows), default=0)
         raise ConfigError(
             f"no window of {size:,} agent steps in which a game ended is common to all; the shortest run has"
             f" {shortest:,} steps. Give --window or --steps, or leave that run out"
@@ -154,29 +177,35 @@ def compare(groups: Sequence[Sequence[Experiment]], window: int = 0, steps: int 
     return Comparison(sides, pairs, size, grid, _left_out(sides, end))
 
 
-def _with_results(group: Sequence[Experiment]) -> list[Configuration]:
-    """A group's configurations that have scores, the best first."""
-    return [configuration for configuration in by_configuration(group) if len(configuration.scores)]
+def _steps_of(runs: Iterable[Sequence[Mapping[str, Any]]]) -> list[int]:
+    """The agent steps of each run of which these are the rows; nothing of a run without rows."""
+    return [rows[-1]["timesteps_total"] for rows in runs if rows]
 
 
-def _rows(found: Sequence[Sequence[Configuration]]) -> list[list[dict[str, Any]]]:
+def _rows(found: Sequence[Sequence[Configuration]]) -> list[Sequence[dict[str, Any]]]:
     """The rows of all trials that did not diverge."""
-    rows = []
+    rows: list[Sequence[dict[str, Any]]] = []
     for configurations in found:
         for configuration in configurations:
             rows += [trial.rows for trial in configuration.trials if not trial.diverged]
     return rows
 
 
-def _sides(group: Sequence[Experiment], configurations: Sequence[Configuration], size: int) -> list[Side]:
-    """A group's configurations as sides, called by its name, and by settings or origins where these tell them apart."""
+def _sides(group: Sequence[Experiment], configurations: Sequence[Configuration], among: int, size: int) -> list[Side]:
+    """Configurations of a group, the best ``among`` so many, as sides with windows of ``size`` agent steps.
+
+    A side is called by the group's name, and by settings or origin where these tell configurations apart.
+    """
     names, name = varied(configurations), _name(group)
+    picked_from = 1
+    if len(configurations) < among:
+        picked_from = among
     sides = []
     for configuration in configurations:
         label = name
         if names or len(configurations) > 1 or configuration.origin:
             label = f"{name}: {configuration.label(names)}"
-        sides.append(side(label, configuration, size))
+        sides.append(side(label, configuration, size)._replace(picked_from=picked_from))
     return sides
 
 
@@ -189,7 +218,10 @@ def _shortest_end(sides: Sequence[Side]) -> int:
 
 
 def _latest_begin(sides: Sequence[Side], end: int) -> int:
-    """Agent steps at the end of the first window that all runs have: a fork's is later. ``end`` if none has any."""
+    """Agent steps at the end of the first window that all runs have; ``end`` if no run has a window.
+
+    A fork's first window is later than that of a run from scratch.
+    """
     begins = []
     for one in sides:
         begins += [int(curve.windows.end_w[0]) for curve in one.curves if len(curve.windows.end_w)]
@@ -206,7 +238,10 @@ def _left_out(sides: Sequence[Side], end: int) -> list[Trial]:
 
 
 def _name(group: Sequence[Experiment]) -> str:
-    return group[0].name + (f" and {len(group) - 1} more" if len(group) > 1 else "")
+    """What a group is called: as its first experiment, with the number of the others."""
+    if len(group) == 1:
+        return group[0].name
+    return f"{group[0].name} and {len(group) - 1} more"
 
 
 def _require_comparable(groups: Sequence[Sequence[Experiment]], found: Sequence[Sequence[Configuration]]) -> None:
@@ -221,19 +256,30 @@ def _require_comparable(groups: Sequence[Sequence[Experiment]], found: Sequence[
     if count > MAX_SIDES:
         hint = "--best 1 takes the best one of each experiment"
         raise ConfigError(f"{count} configurations: accepted are 2 to {MAX_SIDES}; {hint}")
-    if len(env_ids := dict.fromkeys(c.env_id for group in found for c in group)) > 1:
-        played = " against ".join(f"{printable(env_id)} (an agent step is {agent_step(env_id)})" for env_id in env_ids)
-        raise ConfigError(f"{played}: neither steps nor returns are the same there, so no difference is tested")
+    played = {}
+    for configurations in found:
+        for configuration in configurations:
+            env_id = configuration.env_id
+            played[env_id] = f"{printable(env_id)} (an agent step is {agent_step(env_id)})"
+    if len(played) > 1:
+        environments = " against ".join(played.values())
+        raise ConfigError(f"{environments}: neither steps nor returns are the same there, so no difference is tested")
 
 
 def _pair(baseline: Side, other: Side, grid: np.ndarray, confidence: float) -> Pair:
+    """What a side has over the baseline at the ends of windows on the ``grid``, where all of their seeds have returns.
+
+    Their seeds are those that have a return at the grid's last point.
+    """
     first, second = baseline.returns_at(grid), other.returns_at(grid)
     paired = first.keys() == second.keys() and len(first) > 1  # both are in the order of seeds
-    a_k, b_k = (np.array([*each.values()]) for each in (first, second))
+    a_k, b_k = np.array([*first.values()]), np.array([*second.values()])  # (seeds, points)
     known = ~np.isnan(a_k).any(axis=0) & ~np.isnan(b_k).any(axis=0)
     a_k, b_k = a_k[:, known], b_k[:, known]
     a, b = a_k[:, -1], b_k[:, -1]
-    points = [difference(*each, paired, confidence) for each in zip(a_k.T, b_k.T, strict=True)]
+    points = []
+    for a_at_one, b_at_one in zip(a_k.T, b_k.T, strict=True):
+        points.append(difference(a_at_one, b_at_one, paired, confidence))
     return Pair(
         baseline,
         other,

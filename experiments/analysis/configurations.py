@@ -2,14 +2,14 @@
 
 import textwrap
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from experiments.disk.experiments import Experiment
-from experiments.disk.standings import Standing, by_latest
+from experiments.disk.standings import Standing, by_latest, each_run_once
 from experiments.disk.trial import Trial
 from experiments.plan.identity import ConfigurationKey
 from experiments.plan.trial_names import BASELINE, SHORT, short
@@ -25,10 +25,10 @@ class Configuration:
 
     learner: str
     config: dict[str, Any]  # without the seed
-    trials: list[Trial]  # that halving kept longest, and those that failed
+    trials: list[Trial]  # those that halving kept longest, and those that failed
     fresh: bool  # its seeds were drawn after it had been chosen, so its score has no selection bias
-    stopped: list[Trial] = field(default_factory=list)  # earlier, while others of the same settings went on
-    origin: str = ""  # where it came from, in words; empty from scratch
+    stopped: list[Trial] = field(default_factory=list)  # by halving, while others of the same settings went on
+    origin: str = ""  # where its trials come from, in words; empty from scratch
 
     @property
     def env_id(self) -> str:
@@ -72,11 +72,15 @@ class Configuration:
 
     @property
     def remarks(self) -> str:
-        """What its score does not say of its trials: how many diverged, failed or have no results, were stopped."""
+        """What the score does not say of the trials: how many diverged, failed or have no results, were stopped."""
         counts = Counter(diverged=sum(trial.diverged for trial in self.judged_by))
-        counts["without"] = len(self.trials) - len(self.judged_by)
+        counts["without results"] = len(self.trials) - len(self.judged_by)
         counts["stopped earlier"] = len(self.stopped)
-        return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+        words = []
+        for what, count in counts.items():
+            if count:
+                words.append(f"{count} {what}")
+        return ", ".join(words)
 
     def label(self, varied: Sequence[str]) -> str:
         """The configuration by the settings in which it differs from others: ``lr=2e-3 h=200``."""
@@ -92,43 +96,49 @@ class Configuration:
 
 
 def by_configuration(experiments: Iterable[Experiment]) -> list[Configuration]:
-    """All trials by configuration, the best configuration first, and those that only failed last.
+    """All trials by configuration, the best configuration first, and those of which all trials failed last.
 
     Two runs of one seed are the same run, so only the longer one counts. The fresh seeds of a confirmation are a
-    configuration of their own: the sweep's seeds were chosen for their luck, too. Of trials that halving treated apart,
-    though they have the same settings, those count that it kept longest.
+    configuration of their own: the sweep's seeds were chosen for their luck, too. Where halving stopped some trials of
+    the same settings earlier than others, those count that it kept longest.
     """
-    runs: dict[ConfigurationKey, dict[Hashable, tuple[Experiment, Trial]]] = {}
+    trials_of: dict[ConfigurationKey, list[Trial]] = {}
     for experiment in experiments:
         for trial in experiment.trials:
-            of_one, run = runs.setdefault(trial.key, {}), (trial.seed, trial.forked_at)
-            if run not in of_one or trial.iterations > of_one[run][1].iterations:
-                of_one[run] = experiment, trial
-    found = [_configuration([*each.values()]) for each in runs.values()]
+            trials_of.setdefault(trial.key, []).append(trial)
+    found = [_configuration(each_run_once(trials)) for trials in trials_of.values()]
     return sorted(found, key=lambda configuration: configuration.standing.order, reverse=True)
 
 
-def _configuration(runs: Sequence[tuple[Experiment, Trial]]) -> Configuration:
-    """Its trials apart: those that were among the last of their sweep, and those that it stopped before."""
-    experiment, first = runs[0]
-    last = max(trial.stopped_at for _, trial in runs)
-    kept: list[Trial] = []
-    stopped: list[Trial] = []
-    for _, trial in runs:
-        earlier = trial.stopped_at < last and not trial.failed
-        (stopped if earlier else kept).append(trial)
+def with_results(experiments: Iterable[Experiment]) -> list[Configuration]:
+    """The configurations of these experiments that have scores, the best first."""
+    return [configuration for configuration in by_configuration(experiments) if len(configuration.scores)]
+
+
+def _configuration(runs: Sequence[Trial]) -> Configuration:
+    """The configuration of these runs, its trials apart: those that halving kept longest, and those stopped before."""
+    first = runs[0]
+    last = max(trial.stopped_at for trial in runs)
+    kept, stopped = [], []
+    for trial in runs:
+        if trial.stopped_at < last and not trial.failed:
+            stopped.append(trial)
+        else:
+            kept.append(trial)
     config = dict(first.config)
     config.pop("seed", None)
-    return Configuration(first.learner, config, kept, first.key.fresh, stopped, _origin(experiment, first))
+    return Configuration(first.learner, config, kept, first.key.fresh, stopped, _origin(first))
 
 
-def _origin(experiment: Experiment, trial: Trial) -> str:
+def _origin(trial: Trial) -> str:
     """Where the trials of a fork's configuration come from; empty from scratch."""
-    left, fork_of = trial.key.left, experiment.spec.fork_of
+    left, fork_of = trial.key.left, trial.records.spec.fork_of
     if not left or not fork_of:
         return ""
     first, last = left.steps[0], left.steps[-1]
-    at = f"{first:,}" if first == last else f"{first:,} to {last:,}"
+    at = f"{first:,}"
+    if first != last:
+        at += f" to {last:,}"
     return f"forked from {fork_of.name} at {at} steps"
 
 
@@ -137,26 +147,30 @@ def best_configurations(sweep: Experiment, count: int) -> list[Configuration]:
 
     Where halving treated trials of equal settings apart, the best of them says where their configuration stands.
     """
-    places: dict[ConfigurationKey, int] = {}
-    for place, standing in enumerate(sweep.standings):
-        places.setdefault(standing.trials[0].key, place)
-    found = [configuration for configuration in by_configuration([sweep]) if len(configuration.scores)]
-    return sorted(found, key=lambda configuration: places[configuration.trials[0].key])[:count]
+    found = {configuration.trials[0].key: configuration for configuration in with_results([sweep])}
+    in_order: dict[ConfigurationKey, Configuration] = {}
+    for standing in sweep.standings:
+        key = standing.trials[0].key
+        if key in found:
+            in_order.setdefault(key, found[key])
+    return [*in_order.values()][:count]
 
 
 def varied(configurations: Iterable[Configuration]) -> list[str]:
-    """Settings that are not the same in all of these, or that only some have, in the order of trials' names.
+    """Settings that are not the same in all configurations, or that only some have, in the order of trials' names.
 
-    ``updates_per_iteration`` is left out where it follows from the others, as in a sweep: the same steps an iteration.
+    ``updates_per_iteration`` is left out where the other settings decide it, as in a sweep, whose iterations have the
+    same number of steps.
     """
     configs = [configuration.config for configuration in configurations]
-    values: dict[str, set[str]] = {}
+    names: dict[str, None] = {}  # a set that keeps its order
     for config in configs:
-        for name in config:
-            values.setdefault(name, set())
-    for name, found in values.items():
-        found.update(repr(config.get(name)) for config in configs)
-    different = [name for name, found in values.items() if len(found) > 1]
+        names |= dict.fromkeys(config)
+    different = []
+    for name in names:
+        values = {repr(config.get(name)) for config in configs}
+        if len(values) > 1:
+            different.append(name)
     if ITERATION[-1] in different and _iterations_are_alike(configs):
         different.remove(ITERATION[-1])
     order = [*SHORT, *different]
@@ -164,23 +178,29 @@ def varied(configurations: Iterable[Configuration]) -> list[str]:
 
 
 def labelled(configurations: Iterable[Configuration], among: Sequence[Configuration]) -> list[str]:
-    """Their labels, by the settings in which the configurations of their learner ``among`` these differ."""
-    names = {}
-    for learner in {each.learner for each in among}:
-        names[learner] = varied([each for each in among if each.learner == learner])
-    return [each.label(names[each.learner]) for each in configurations]
+    """The configurations' labels, by the settings in which the configurations ``among`` of one learner differ."""
+    of_learner: dict[str, list[Configuration]] = {}
+    for each in among:
+        of_learner.setdefault(each.learner, []).append(each)
+    return [each.label(varied(of_learner[each.learner])) for each in configurations]
 
 
 def _iterations_are_alike(configs: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether slots and segments decide the number of updates, and iterations differ by the steps of one at most."""
+    """Whether slots and segments decide the number of updates.
+
+    That is so if equal slots and segments come with equal updates, and if the steps of iterations differ by no more
+    than those of the longest update.
+    """
     updates_of: dict[tuple[int, int], int] = {}  # by slots and segment length
+    steps, longest_update = [], 0
     for config in configs:
         sizes: list[Any] = [config.get(name) for name in ITERATION]
-        if not all(isinstance(size, int) and not isinstance(size, bool) for size in sizes):
-            return False
+        for size in sizes:
+            if isinstance(size, bool) or not isinstance(size, int):
+                return False
         slots, length, updates = sizes
         if updates_of.setdefault((slots, length), updates) != updates:
             return False
-    steps = [slots * length * updates for (slots, length), updates in updates_of.items()]
-    longest_update = max(slots * length for slots, length in updates_of)
+        steps.append(slots * length * updates)
+        longest_update = max(longest_update, slots * length)
     return max(steps) - min(steps) <= longest_update

@@ -1,10 +1,10 @@
 """What an experiment's files say against each other: all that can be verified without playing anything again.
 
-Each check gives a line for each finding.
+Each check gives a line for each finding. What follows from rows, decisions and standings is asked of these; no check
+decides by a rule of its own who leads, who goes on, or what a trial has come to.
 """
 
-import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from experiments.disk.decisions import RULE, decide, dropped
@@ -21,89 +21,117 @@ from trainables.texts import printable
 
 def contradictions(experiment: Experiment) -> list[str]:
     """All findings."""
-    if any(len(each.scores) != len(experiment.spec.configs) for each in experiment.decisions):
-        return [f"{DECISIONS} has scores of other trials than {RECORD}"]
-    checks = [_trials, _rows, _settings, _rungs, _went_on, _winner]
-    return [finding for check in checks for finding in check(experiment)]
+    for decision in experiment.decisions:
+        if len(decision.scores) != len(experiment.spec.configs):
+            return [f"{DECISIONS} has scores of other trials than {RECORD}"]
+    found: list[str] = []
+    for check in (_trials, _rows, _settings, _rungs, _went_on, _winner):
+        found += check(experiment)
+    return found
 
 
 def unchecked(experiment: Experiment) -> list[str]:
     """Decisions that cannot be checked, since they were made by another rule than the present one."""
+    rules = {decision.rule: None for decision in experiment.decisions}  # each once, in order
     found = []
-    for rule in dict.fromkeys(decision.rule for decision in experiment.decisions):
+    for rule in rules:
+        by = f"the rule {printable(str(rule))!r}"
+        if rule is None:
+            by = "a rule that it does not name"
         if rule != RULE:
-            by = "a rule that it does not name" if rule is None else f"the rule {printable(rule)!r}"
             found.append(f"{DECISIONS} has decisions by {by}, and the present one is {RULE!r}")
     return found
 
 
 def _trials(experiment: Experiment) -> Iterator[str]:
-    """Trials that are not there, that nobody planned, or that have more to do than the record says."""
-    yield from _strangers(experiment)
-    for trial in experiment.trials:
-        if experiment.spec.ended == ALL_DONE and not trial.has_ended:
-            yield f"{trial.name}: {RECORD} says that all is done, and it has more to play"
-
-
-def _strangers(experiment: Experiment) -> Iterator[str]:
-    """Trials that are not there although they have played, and those that nobody planned."""
-    spec, have = experiment.spec, {trial.number: trial for trial in experiment.trials}
+    """Trials that played and are not there, that nobody planned, or that have more to play than the record says."""
+    spec = experiment.spec
+    there = {trial.number: trial for trial in experiment.trials}
     planned = {*range(len(spec.configs))}
-    due = {number for decision in experiment.decisions for number in decision.scored}
-    for number in sorted((planned if spec.ended == ALL_DONE else due) - have.keys()):
+    have_played = set[int]()
+    for decision in experiment.decisions:
+        have_played |= decision.scored.keys()
+    if spec.ended == ALL_DONE:
+        have_played = planned
+    for number in sorted(have_played - there.keys()):
         yield f"trial {number_of(number)} has no folder, and it has played"
-    for number in sorted(have.keys() - planned):
-        yield f"{have[number].name} is no trial of {RECORD}"
+    for number in sorted(there.keys() - planned):
+        yield f"{there[number].name} is no trial of {RECORD}"
+    for trial in experiment.trials:
+        if spec.ended == ALL_DONE and not trial.has_ended:
+            yield f"{trial.name}: {RECORD} says that all is done, and it has more to play"
 
 
 def _rows(experiment: Experiment) -> Iterator[str]:
     """Rows that are missing, that stand there twice, or whose counters do not add up."""
     for trial in experiment.trials:
+        if trial.copied_at:  # its rows are those of two trials
+            continue
         yield from _gaps(experiment, trial)
-        may_be_cut_off = not trial.has_ended and experiment.spec.ended != TIME_BUDGET
-        if (others := len(lines(trial.folder / RESULTS)) - len(trial.rows)) > may_be_cut_off:
+        others = len(lines(trial.folder / RESULTS)) - len(trial.rows)
+        may_be_cut_off = not trial.has_ended and experiment.spec.ended != TIME_BUDGET  # a kill cuts off a line
+        if others > may_be_cut_off:
             yield f"{trial.name}: {RESULTS} has {others} lines that repeat an iteration, or are no row"
-        for before, row in itertools.pairwise([*([] if experiment.spec.fork_of else [{}]), *trial.rows]):
-            follows = row["training_iteration"] == before.get("training_iteration", 0) + 1
-            steps, more = row["timesteps_total"], row.get("timesteps_this_iter", 0)
-            if follows and steps != before.get("timesteps_total", 0) + more:
-                where = f"iteration {row['training_iteration']}"
-                yield f"{trial.name}: {where} has timesteps_total={steps}, which does not add up"
+        yield from _sums(experiment, trial)
 
 
 def _gaps(experiment: Experiment, trial: Trial) -> Iterator[str]:
-    """Iterations without a row: between two that have one, or up to the newest checkpoint of a program that ended."""
+    """Iterations without a row: before one that has a row, or up to the newest checkpoint of a program that ended."""
     iterations = [row["training_iteration"] for row in trial.rows]
-    begin = iterations[0] if experiment.spec.fork_of and iterations else 1
-    end = trial.checkpoints.iteration if experiment.spec.ended and begin == 1 else 0
-    for last, after in itertools.pairwise([begin - 1, *iterations, max([end, *iterations]) + 1]):
-        if after - last > 1:
-            yield f"{trial.name}: {RESULTS} lacks iterations {last + 1} to {after - 1}"
+    last = max(iterations, default=0)
+    if experiment.spec.ended:
+        last = max(last, trial.checkpoints.iteration)
+    start = experiment.spec.start(trial.number)
+    before = 0
+    if start:  # the iterations until then are its origin's
+        before = start.iteration
+    for iteration in [*iterations, last + 1]:
+        if iteration - before > 1:
+            yield f"{trial.name}: {RESULTS} lacks iterations {before + 1} to {iteration - 1}"
+        before = iteration
+
+
+def _sums(experiment: Experiment, trial: Trial) -> Iterator[str]:
+    """Rows whose agent steps are not those of the row before and their own; a fork's first row has none before."""
+    before: Mapping[str, Any] = {}
+    for row in trial.rows:
+        steps = before.get("timesteps_total", 0) + row.get("timesteps_this_iter", 0)
+        follows = row["training_iteration"] == before.get("training_iteration", 0) + 1
+        known = bool(before) or not experiment.spec.fork_of
+        if known and follows and row["timesteps_total"] != steps:
+            where = f"iteration {row['training_iteration']}"
+            yield f"{trial.name}: {where} has timesteps_total={row['timesteps_total']}, which does not add up"
+        before = row
 
 
 def _settings(experiment: Experiment) -> Iterator[str]:
     """Settings that are not those that were planned."""
     configs = experiment.spec.configs
     for trial in experiment.trials:
-        planned = configs[trial.number] if trial.number < len(configs) else {}
-        for name, value in planned.items():
-            found = trial.config.get(name)
-            if found != value:
-                yield f"{trial.name}: {PARAMS} has {name}={found!r}, planned is {name}={value!r}"
+        if trial.number < len(configs):
+            for name, value in trial.changed(configs[trial.number]).items():
+                yield f"{trial.name}: {PARAMS} has {name}={trial.config.get(name)!r}, planned is {name}={value!r}"
 
 
-def _row_at(trial: Trial, time_attr: str, at: float) -> dict[str, Any] | None:
-    """The row with which a trial came to a rung, or at which its end was before; None if it did not, or began there."""
+def _row_at(trial: Trial, time_attr: str, at: float) -> Mapping[str, Any] | None:
+    """The row with which a trial came to a rung, or its last one if it ended before.
+
+    None if neither has happened yet, and for a fork that began behind the rung.
+    """
     rows = trial.rows
     if not rows:
         return None
-    step = 1 if time_attr == "training_iteration" else rows[0].get("timesteps_this_iter", 0)
+    step = rows[0].get("timesteps_this_iter", 0)
+    if time_attr == "training_iteration":
+        step = 1
     if rows[0][time_attr] - step >= at:
         return None
     for row in rows:
         if row[time_attr] >= at:
             return row
-    return rows[-1] if trial.has_ended else None
+    if not trial.has_ended:
+        return None
+    return rows[-1]
 
 
 def _rungs(experiment: Experiment) -> Iterator[str]:
@@ -115,11 +143,12 @@ def _rungs(experiment: Experiment) -> Iterator[str]:
             yield f"{DECISIONS}: its rung {index + 1} is none of {RECORD}"
             continue
         for trial in experiment.trials:
-            score, row = decision.scored.get(trial.number), _row_at(trial, spec.budget.time_attr, at)
+            row = _row_at(trial, spec.budget.time_attr, at)
             if row is None or dropped(decisions[:index], trial.number):
                 continue
-            without = score is None and (row.get("diverged") or trial.facts.broke)
-            if score != score_of(row) and not without:
+            score = decision.scored.get(trial.number)
+            fell = row.get("diverged") or trial.facts.broke
+            if score != score_of(row) and not (fell and score is None):
                 yield f"{trial.name}: {DECISIONS} has a score of {score} at {at}, {RESULTS} {score_of(row)}"
 
 
@@ -136,28 +165,14 @@ def _went_on(experiment: Experiment) -> Iterator[str]:
 
 
 def _winner(experiment: Experiment) -> Iterator[str]:
-    """Games of a winner that did not win, of an iteration that it did not make, or whose means are impossible."""
-    played = experiment.played
-    if not played:
+    """Games of another trial than the winner, or of an iteration that the winner did not make."""
+    played, winner = experiment.played, experiment.winner
+    if not played or not winner or not experiment.has_ended:
         return
-    winner = experiment.winner if experiment.has_ended else None
-    if winner and winner.number != played.trial:
+    if winner.number != played.trial:
         yield f"{WINNER} is of trial {number_of(played.trial)}, and the winner is {winner.name}"
-    elif winner and winner.fell != played.ended:
+        return
+    if winner.fell != played.ended:
         yield f"{WINNER} has ended={played.ended!r}, and {winner.name} is {winner.state}"
-    if not _made(experiment, played.trial, played.iteration):
-        yield f"{WINNER} is of iteration {played.iteration}, which trial {number_of(played.trial)} has no row of"
-    for how in ("sampled", "greedy"):
-        low = played.metrics.get(f"eval/return_{how}_ci95_low", 0.0)
-        mean = played.metrics.get(f"eval/return_{how}_mean", 0.0)
-        high = played.metrics.get(f"eval/return_{how}_ci95_high", 0.0)
-        if not low <= mean <= high:
-            yield f"{WINNER}: eval/return_{how}_mean={mean} is not between {low} and {high}"
-
-
-def _made(experiment: Experiment, number: int, iteration: int) -> bool:
-    """Whether a trial has a row of an iteration."""
-    for trial in experiment.trials:
-        if trial.number == number:
-            return any(row["training_iteration"] == iteration for row in trial.rows)
-    return False
+    if played.iteration not in [row["training_iteration"] for row in winner.rows]:
+        yield f"{WINNER} is of iteration {played.iteration}, which {winner.name} has no row of"

@@ -38,21 +38,26 @@ class Frames:
         """A row for each trial: how it ended and what it came to."""
 
         def summary(experiment: Experiment, trial: Trial) -> Iterator[dict[str, Any]]:
-            git, last = experiment.spec.origin.git, trial.rows[-1] if trial.rows else {}
-            totals = ("training_iteration", "timesteps_total", "episodes_total", "time_total_s") if last else ()
-            yield {"state": trial.state, "git_revision": git and git.revision} | {
-                **{name: last.get(name) for name in totals},
-                "timesteps_before": trial.began,
-                "return_last": trial.last,
-                "return_best": trial.best,
-                "steps_per_s": trial.speed,
-            }
+            git = experiment.spec.origin.git
+            found: dict[str, Any] = {"state": trial.state, "git_revision": git and git.revision}
+            if trial.rows:
+                for name in ("training_iteration", "timesteps_total", "episodes_total", "time_total_s"):
+                    found[name] = trial.last_row.get(name)
+            found["timesteps_before"] = trial.began
+            found["return_last"] = trial.last
+            found["return_best"] = trial.best
+            found["steps_per_s"] = trial.speed
+            yield found
 
         return self._frame(summary)
 
     def rows(self) -> "pd.DataFrame":
         """A row for each iteration, with all its metrics that are numbers."""
-        return self._frame(lambda _, trial: map(_numbers, trial.rows))
+
+        def numbers(_: Experiment, trial: Trial) -> Iterable[dict[str, Any]]:
+            return map(_numbers, trial.rows)
+
+        return self._frame(numbers)
 
     def windows(self, steps: int = WINDOW_STEPS) -> "pd.DataFrame":
         """A row for each whole window of ``steps`` agent steps. Raises ConfigError for too many."""
@@ -67,9 +72,9 @@ class Frames:
     def _frame(
         self, records_of: Callable[[Experiment, Trial], Iterable[dict[str, Any]]], always: Iterable[str] = ()
     ) -> "pd.DataFrame":
-        """A frame of all trials' records, between what names the trial and its settings.
+        """A frame with a line for each record of each trial: the trial's names, the record, the trial's settings.
 
-        Without any it has the columns of names, and those that there are ``always``.
+        Without any record the frame has the columns of names, and those that there are ``always``.
         """
         import pandas as pd  # 0.5 s, which no program without frames should wait for
 
@@ -95,27 +100,42 @@ def _names(records: Iterable[Mapping[str, Any]], always: Iterable[str]) -> list[
         found |= dict.fromkeys(record)
     if len(found) > MAX_COLUMNS:
         raise ConfigError(f"{len(found):,} metrics and settings: accepted are up to {MAX_COLUMNS:,}")
-    settings = [name for name in found if name.startswith(CONFIG)]
-    return [name for name in found if name not in settings] + settings
+    return sorted(found, key=_is_setting)  # which keeps the order otherwise
+
+
+def _is_setting(column: str) -> bool:
+    return column.startswith(CONFIG)
 
 
 def _settings(trial: Trial) -> dict[str, Any]:
-    """The settings that the learner has, as far as its code is imported; what else stands in a trial's file is none."""
-    known = [field.name for field in dataclasses.fields(config_class_of(trial.learner))]
-    if trial.learner not in LEARNERS | IMPORTED:
-        known = list(trial.config)
-    return {CONFIG + name: trial.config[name] for name in known if name in trial.config}
+    """A trial's settings that its learner has; all that its file names if the learner's code is not imported."""
+    known = list(trial.config)
+    if trial.learner in LEARNERS | IMPORTED:
+        known = [field.name for field in dataclasses.fields(config_class_of(trial.learner))]
+    found = {}
+    for name in known:
+        if name in trial.config:
+            found[CONFIG + name] = trial.config[name]
+    return found
 
 
 def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if isinstance(value, int | float) and name not in BOOKKEEPING}
+    """What of a row is a number, and no bookkeeping."""
+    found = {}
+    for name, value in row.items():
+        if isinstance(value, int | float) and name not in BOOKKEEPING:
+            found[name] = value
+    return found
 
 
 def _column(values: list[Any]) -> Any:
     """Values of one type: truth values, whole numbers and numbers (NaN where there is none) as such, others as text."""
-    kinds = {type(value) for value in values}
-    if kinds == {bool} or (kinds == {int} and all(abs(value) < 2**63 for value in values)):
+    kinds = {*map(type, values)}
+    if kinds == {bool} or (kinds == {int} and max(map(abs, values)) < 2**63):
         return np.array(values)
     if kinds <= {bool, int, float, np.float64, type(None)} and kinds != {type(None)}:
         return np.array(values, float)
-    return [value if value is None else str(value) for value in values]
+    texts: list[str | None] = []
+    for value in values:
+        texts.append(None if value is None else str(value))
+    return texts

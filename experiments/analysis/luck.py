@@ -21,7 +21,7 @@ class Lead(NamedTuple):
     """The best configuration of a halved sweep beside the next one, where they last met."""
 
     best: Standing
-    next: Standing  # the best of the others, which can be ahead of one that came further
+    next: Standing  # the best of the other configurations there; its score can be above the best one's
     games: float  # half the 95% interval of their difference by the luck of the games alone; NaN if unknown
     seeds: Estimate | None  # difference of the means over their seeds, with its 95% interval, where both have several
 
@@ -45,7 +45,10 @@ def lead_over_baseline(experiment: Experiment) -> Lead | None:
 
 
 def _lead(experiment: Experiment, compared: Sequence[Standing], among: Collection[int] = ()) -> Lead | None:
-    """The best configuration beside the best of the others where they were ``compared``; of those ``among`` alone."""
+    """The best configuration beside the best of the others that were ``compared`` with it.
+
+    ``among`` are the numbers of the trials that count as others, if not all do.
+    """
     if not experiment.leader or not experiment.decisions:
         return None
     numbers = {*experiment.leader.numbers}
@@ -62,8 +65,8 @@ def _lead(experiment: Experiment, compared: Sequence[Standing], among: Collectio
 
 
 def _by_seeds(experiment: Experiment, best: Standing, second: Standing) -> Estimate:
-    """The difference of two configurations' means over their seeds there; paired where these are the same seeds."""
-    ours, theirs = (_scores_by_seed(experiment, standing) for standing in (best, second))
+    """The difference of two configurations' means over their seeds where they were compared; of equal seeds paired."""
+    ours, theirs = _scores_by_seed(experiment, best), _scores_by_seed(experiment, second)
     return difference(np.array([*theirs.values()]), np.array([*ours.values()]), paired=[*ours] == [*theirs])
 
 
@@ -71,9 +74,9 @@ def _scores_by_seed(experiment: Experiment, standing: Standing) -> dict[int, flo
     """The scores by which a configuration was compared, by random seed."""
     decision = experiment.decision_at(standing.at)
     found = {}
-    for trial in sorted(standing.trials, key=lambda trial: trial.seed):
+    for trial in standing.trials:
         found[trial.seed] = decision.scored[trial.number] if decision else trial.last
-    return found
+    return dict(sorted(found.items()))
 
 
 def _by_games(experiment: Experiment, best: Standing, second: Standing) -> float:
@@ -94,7 +97,9 @@ def _spread(experiment: Experiment, standing: Standing) -> Spread | None:
     if decision:
         return decision.spread_of(trial.number)
     newest = trial.checkpoints.newest
-    return spread(newest.state.episodes.scored_returns) if newest else None
+    if newest is None:
+        return None
+    return spread(newest.state.episodes.scored_returns)
 
 
 class Confirmation(NamedTuple):

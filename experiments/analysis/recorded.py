@@ -32,29 +32,34 @@ class Stretch(NamedTuple):
     """Iterations of a trial that can be played again."""
 
     trial: Trial
-    start: Checkpoint | None  # the checkpoint from which they go on; None: the trial's beginning
+    start: Checkpoint | None  # the checkpoint after which the iterations begin; None: the trial's beginning
     first: int
     last: int
-    end: Checkpoint | None  # the checkpoint to which they lead, if one is kept
+    end: Checkpoint | None  # the checkpoint of the last iteration, if one is kept
     rows: list[dict[str, Any]]  # of these iterations, as recorded; some may be lost
 
     def cut(self, count: int) -> "Stretch":
-        """Its first rows."""
+        """The stretch as far as its first ``count`` rows go."""
         rows = self.rows[:count]
-        return self._replace(rows=rows, last=rows[-1]["training_iteration"], end=None) if rows != self.rows else self
+        if len(rows) == len(self.rows):
+            return self
+        return self._replace(rows=rows, last=rows[-1]["training_iteration"], end=None)
 
     @property
     def origin(self) -> str:
         """Where it begins, in words."""
-        return self.start.folder.name if self.start else "the beginning"
+        if self.start is None:
+            return "the beginning"
+        return self.start.folder.name
 
     def __str__(self) -> str:
-        which = f"iteration {self.last}" if self.first == self.last else f"iterations {self.first} to {self.last}"
-        return f"{which} from {self.origin}"
+        if self.first == self.last:
+            return f"iteration {self.last} from {self.origin}"
+        return f"iterations {self.first} to {self.last} from {self.origin}"
 
 
 class Recorded(NamedTuple):
-    """What a trial has left of itself."""
+    """What of a trial can be played again."""
 
     trial: Trial
     stretches: list[Stretch]  # by iteration
@@ -65,11 +70,14 @@ class Recorded(NamedTuple):
 def recorded(experiment: Experiment, trial: Trial) -> Recorded:
     """All that can be played again of a trial."""
     points, wrong, notes = _points(trial)
+    copied = trial.copied_at
+    if copied:
+        notes.append(f"Tune's population based training had it copy another trial after iteration {copied}")
     if experiment.spec.keep_checkpoints == 0 and not wrong:
         wrong += _missing(trial, {*points}, experiment.spec.checkpoint_frequency)
-    if not experiment.spec.fork_of:
+    if not experiment.spec.fork_of and not copied:
         points.setdefault(0, None)
-    begin = min(points, default=trial.iterations)
+    begin = min(points, default=trial.iterations)  # of a trial that has left none, nothing can be played
     if any(row["training_iteration"] <= begin for row in trial.rows):
         notes.append(f"iterations up to {begin} cannot be played again: where they began is not kept")
     return Recorded(trial, _stretches(trial, points), wrong, notes)
@@ -92,11 +100,16 @@ def _points(trial: Trial) -> tuple[dict[int, Checkpoint | None], list[str], list
     notes: list[str] = []
     for checkpoint in trial.checkpoints.all:
         if checkpoint.reason:
-            cut_off = not (checkpoint.folder / STATE).is_file()
-            (notes if cut_off else wrong).append(checkpoint.reason)
+            if (checkpoint.folder / STATE).is_file():
+                wrong.append(checkpoint.reason)
+            else:  # a kill cut the checkpoint off, since the state is written last
+                notes.append(checkpoint.reason)
+            continue
+        if checkpoint.iteration <= trial.copied_at:  # it is of a trial that this one was before
             continue
         name, latest = checkpoint.folder.name, max(found, default=0)
-        if complaint := _contradiction(trial, checkpoint):
+        complaint = _contradiction(trial, checkpoint)
+        if complaint:
             wrong.append(f"{name} {complaint}")
         elif checkpoint.iteration < latest:
             wrong.append(f"{name} is of iteration {checkpoint.iteration}, and one before it of iteration {latest}")
@@ -113,7 +126,8 @@ def _contradiction(trial: Trial, checkpoint: Checkpoint) -> str | None:
         other = _other_setting(trial, state)
         if other:
             return other
-    row = next((row for row in trial.rows if row["training_iteration"] == state.iteration), None)
+    rows = {row["training_iteration"]: row for row in trial.rows}
+    row = rows.get(state.iteration)
     if row is None:
         return None
     counts: dict[str, float] = {**checkpoint.counters}
@@ -135,11 +149,16 @@ def _other_setting(trial: Trial, state: State) -> str | None:
 
 
 def _missing(trial: Trial, have: set[int], every: int) -> list[str]:
-    """The first checkpoint that should be there, where all are kept; a trial may have ended before its last one."""
-    last = trial.iterations if trial.facts.used_up else trial.iterations - 1
-    first = min((row["training_iteration"] for row in trial.rows), default=1)
-    if not every:
+    """The first checkpoint that is missing of a trial that keeps all, one ``every`` so many iterations.
+
+    Only a trial that has used up its budget has saved after its last iteration for sure.
+    """
+    if not every or not trial.rows:
         return []
+    last = trial.iterations - 1
+    if trial.facts.used_up:
+        last = trial.iterations
+    first = trial.rows[0]["training_iteration"]
     for iteration in range(-(-first // every) * every, last + 1, every):
         if iteration not in have:
             return [f"there is no checkpoint of iteration {iteration}, and all were to be kept"]

@@ -1,11 +1,11 @@
 """Returns in windows of agent steps, as Dopamine reports them, and how many steps a score took.
 
 Dopamine (Castro et al. 2018) plays 250,000 agent steps and reports the mean return of the games that ended in them. The
-mean of the last 100 games lags behind it by as many steps as 100 games have.
+mean of the last 100 games lags behind that by as many steps as 100 games have.
 
-How many steps a score took, over seeds of which some never came to it, is censored data. A median over those that
-arrived would praise an algorithm for the seeds that it loses. Kaplan and Meier's estimate (1958) counts the others too:
-as not arrived yet when their run ended.
+How many steps a score took, over seeds of which some never came to the score, is censored data. A median over the seeds
+that came to it would praise an algorithm for the seeds that it loses. Kaplan and Meier's estimate (1958) counts the
+others too: as seeds that had not come to the score when their run ended.
 """
 
 import math
@@ -32,20 +32,22 @@ class Windows(NamedTuple):
     """A trial's windows (w,), as far as they are complete."""
 
     end_w: np.ndarray  # agent steps at the window's end
-    return_w: np.ndarray  # mean return of the games that ended in it, NaN if none did
-    games_w: np.ndarray  # how many these are; not whole where an iteration was cut
-    seconds_w: np.ndarray  # training time at its end, NaN where rows lack it
+    return_w: np.ndarray  # mean return of the games that ended in the window, NaN if none did
+    games_w: np.ndarray  # number of these games; not whole where a window ends within an iteration
+    seconds_w: np.ndarray  # training time at the window's end, NaN where rows lack times
 
     @property
     def known_w(self) -> np.ndarray:
-        """Mean returns, with the latest one before it where no game ended; NaN before the first."""
+        """Mean returns; where no game ended, that of the latest window before in which one did, NaN without any."""
         latest = np.maximum.accumulate(np.where(np.isnan(self.return_w), -1, np.arange(len(self.return_w))))
         return np.append(self.return_w, np.nan)[latest]
 
     def steps_to(self, score: float) -> float | None:
         """The end of the first window whose mean return is at least ``score``; None if there is none."""
         arrived = self.end_w[self.return_w >= score]
-        return float(arrived[0]) if len(arrived) else None
+        if not len(arrived):
+            return None
+        return float(arrived[0])
 
 
 def windows(rows: Sequence[Mapping[str, Any]], size: int) -> Windows:
@@ -62,7 +64,9 @@ def windows(rows: Sequence[Mapping[str, Any]], size: int) -> Windows:
     end_n = np.maximum.accumulate(column("timesteps_total"))
     before_n = np.concatenate([[0.0], end_n[:-1]])
     start_n = np.clip(end_n - np.nan_to_num(column("timesteps_this_iter")), before_n, end_n)
-    first, last = (int(start_n[0] // size), int(end_n[-1] // size)) if len(rows) else (0, 0)
+    first = last = 0
+    if len(rows):
+        first, last = int(start_n[0] // size), int(end_n[-1] // size)
     if last - first > MAX_WINDOWS:
         raise ConfigError(f"{last - first:,} windows of {size:,} agent steps: accepted are up to {MAX_WINDOWS:,}")
     if last == first:
@@ -71,7 +75,7 @@ def windows(rows: Sequence[Mapping[str, Any]], size: int) -> Windows:
     steps = np.stack([start_n, end_n], axis=1).ravel()
 
     def per_window(amount_n: np.ndarray) -> np.ndarray:
-        """What of the iterations' amounts, each spread evenly over the iteration's steps, falls between the edges."""
+        """What of the iterations' amounts falls into each window; an amount is spread evenly over its iteration."""
         after_n = np.cumsum(amount_n)
         so_far = np.stack([after_n - amount_n, after_n], axis=1).ravel()
         return np.diff(np.interp(edges, steps, so_far))
@@ -83,12 +87,14 @@ def windows(rows: Sequence[Mapping[str, Any]], size: int) -> Windows:
 
 
 def window_size(trials: Sequence[Sequence[Mapping[str, Any]]]) -> int:
-    """A size of windows for several trials' rows: ``WINDOW_STEPS``, or less if one of them is too short for ``FEWEST``.
+    """A size of windows for several trials' rows: ``WINDOW_STEPS``, or less if a trial is too short for ``FEWEST``.
 
-    Then it is a round number that makes ``SHORTEST`` windows of the shortest, or as many as its iterations are; or
-    ``FEWEST`` where iterations are longer, over which their games are then spread.
+    A size that is less is the largest of ``ROUND_SIZES`` that cuts the shortest trial into ``SHORTEST`` windows, each
+    as long as the longest iteration or longer. If there is none it is the least size that is as long as an iteration
+    and makes ``FEWEST`` windows; and if iterations are longer than that the largest size that makes ``FEWEST``.
     """
-    shortest = min((rows[-1]["timesteps_total"] for rows in trials if rows), default=0)
+    ends = [rows[-1]["timesteps_total"] for rows in trials if rows]
+    shortest = min(ends, default=0)
     fitting = [size for size in ROUND_SIZES if size * FEWEST <= shortest]
     if not fitting or shortest >= FEWEST * WINDOW_STEPS:
         return WINDOW_STEPS
@@ -97,7 +103,9 @@ def window_size(trials: Sequence[Sequence[Mapping[str, Any]]]) -> int:
     if not whole:
         return fitting[-1]
     many = [size for size in whole if size * SHORTEST <= shortest]
-    return many[-1] if many else whole[0]
+    if not many:
+        return whole[0]
+    return many[-1]
 
 
 def _longest_iteration(trials: Sequence[Sequence[Mapping[str, Any]]]) -> float:
@@ -122,9 +130,11 @@ class Arrivals(NamedTuple):
     """
 
     score: float
-    steps: tuple[float, ...]  # agent steps at the end of the first window at the score, of those that arrived
-    ended: tuple[float, ...]  # agent steps at which the others' runs ended; inf for one that diverged
-    at_most: tuple[float, ...] = ()  # end of a fork's first window, which had the score: it came to it there or before
+    steps: tuple[float, ...]  # agent steps at the end of the first window at the score, of the seeds that came to it
+    ended: tuple[float, ...]  # agent steps at which the runs of other seeds ended; inf for one that diverged
+    at_most: tuple[
+        float, ...
+    ] = ()  # end of the first window of forks that had the score there: they had it then or before
 
     def __str__(self) -> str:
         came = self.steps + self.at_most
@@ -132,16 +142,20 @@ class Arrivals(NamedTuple):
         half = median(came, self.ended)
         if half is None:
             followed = [steps for steps in came + self.ended if math.isfinite(steps)]
-            return f"> {millions(max(followed))} ({share})" if followed else f"never ({share})"
+            if not followed:
+                return f"never ({share})"
+            return f"> {millions(max(followed))} ({share})"
         earliest = median(self.steps + (0.0,) * len(self.at_most), self.ended)
-        at_most = "" if half == earliest else "at most "
-        return f"{at_most}{millions(half)} ({share})"
+        if half != earliest:
+            return f"at most {millions(half)} ({share})"
+        return f"{millions(half)} ({share})"
 
 
 def telling(found: Sequence[Sequence[Arrivals]], window: int) -> list[Sequence[Arrivals]]:
     """Of several configurations' arrivals, score by score, those that say something: at most ``MAX_SCORES``.
 
-    Some seed came there, and not all of them in their first window of so many steps. The highest scores are kept.
+    A score says something if a seed came to it, and not all seeds in their first window, which has ``window`` agent
+    steps. The highest scores are kept.
     """
 
     def says_something(sides: Sequence[Arrivals]) -> bool:
@@ -155,18 +169,22 @@ def telling(found: Sequence[Sequence[Arrivals]], window: int) -> list[Sequence[A
 
 
 def median(arrived: Sequence[float], ended: Sequence[float]) -> float | None:
-    """The first time at which Kaplan and Meier's share of those still waiting is a half or less; None if it never is.
+    """The first time at which half of the seeds or fewer have not arrived, by Kaplan and Meier; None if never.
 
-    ``arrived`` are times of arrival; ``ended`` are the times until which others were followed, who had not arrived.
+    ``arrived`` are times of arrival; ``ended`` are the times until which the seeds were followed that had not arrived.
     """
     if not arrived:
         return None
-    right = [min(end, max(arrived) + 1) for end in ended]  # whether anybody was followed longer changes nothing
+    right = [min(end, max(arrived) + 1) for end in ended]  # a seed that was followed longer changes nothing
     waiting = scipy.stats.ecdf(scipy.stats.CensoredData(uncensored=[*arrived], right=right)).sf
     half = np.flatnonzero(waiting.probabilities <= 0.5 + 1e-9)
-    return float(waiting.quantiles[half[0]]) if len(half) else None
+    if not len(half):
+        return None
+    return float(waiting.quantiles[half[0]])
 
 
 def millions(steps: float) -> str:
     """Agent steps in words: ``2.9 M``, ``12,000``."""
-    return f"{steps / 1e6:.3g} M" if steps >= 100_000 else f"{steps:,.0f}"
+    if steps >= 100_000:
+        return f"{steps / 1e6:.3g} M"
+    return f"{steps:,.0f}"

@@ -40,7 +40,8 @@ class Experiment:
     @property
     def all_ended(self) -> bool:
         """Whether all trials that were planned began, and have ended."""
-        return 0 < len(self.spec.configs) <= len(self.trials) and all(trial.has_ended for trial in self.trials)
+        have_ended = all(trial.has_ended for trial in self.trials)
+        return have_ended and 0 < len(self.spec.configs) <= len(self.trials)
 
     @cached_property
     def state(self) -> ExperimentState:
@@ -70,7 +71,9 @@ class Experiment:
     @cached_property
     def last_compared(self) -> list[Standing]:
         """The standings where several configurations were last compared, the best first; empty if they never were."""
-        return last_compared(self.standings, self.trials, self.spec, self.decisions) if self.standings else []
+        if not self.standings:
+            return []
+        return last_compared(self.standings, self.trials, self.spec, self.decisions)
 
     def decision_at(self, at: int | None) -> Decision | None:
         """What was decided at a rung; None if nothing was decided there."""
@@ -104,13 +107,19 @@ class Experiment:
     @property
     def best(self) -> Trial | None:
         """The best seed of the best configuration; None without results."""
-        return self.leader.best if self.leader else None
+        if self.leader is None:
+            return None
+        return self.leader.best
 
     @property
     def winner(self) -> Trial | None:
         """The best trial of a halved sweep, once one configuration alone is left, or all that are left have ended."""
-        decided = len(self.leading) == 1 or all(each.at is None for each in self.leading)
-        return self.best if self.decisions and decided else None
+        if not self.decisions:
+            return None
+        have_ended = all(each.at is None for each in self.leading)
+        if len(self.leading) > 1 and not have_ended:
+            return None
+        return self.best
 
 
 def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
@@ -122,12 +131,15 @@ def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
     spec = ExperimentSpec.read(folder)
     if not is_learner(spec.learner):
         raise ConfigError(f"{folder / folders.RECORD}: {unknown('learner', spec.learner, LEARNERS)}")
-    running = lock.is_held(folder) if running is None else running
+    if running is None:
+        running = lock.is_held(folder)
     statuses = tune_statuses(folder)
     records = Records(spec, read_decisions(folder))
     trials = []
     for index, (key, path) in enumerate(folders.trial_folders(folder).items()):
-        number = int(key) if spec.is_ours else index
+        number = index  # Tune's own keys are no numbers
+        if spec.is_ours:
+            number = int(key)
         trials.append(read_trial(path, number, records, statuses.get(key), running))
     return Experiment(folder, spec, trials, running, records.decisions, read_winner(folder))
 

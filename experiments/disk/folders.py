@@ -65,29 +65,34 @@ def inside(folder: Path, name: str) -> Path:
 def trial_folders(experiment: Path) -> dict[str, Path]:
     """The folders of an experiment's trials, by number. Raises ConfigError for a link, or two of one number.
 
-    In one that is Tune's own trials have Tune's ids in place of numbers, and come in Tune's order. Two
+    In an experiment that is Tune's own, trials have Tune's ids in place of numbers, and come in Tune's order. Two
     Tuners of one name share a folder, and both count from 0.
     """
     found: dict[str, Path] = {}
-    numbers: dict[str, int] = {}  # Tune's
-    pattern, part = (TUNE_TRIAL, 2) if is_tunes_own(experiment) else (TRIAL, 1)
+    order: dict[str, int] = {}
+    tunes_own = is_tunes_own(experiment)
     for name in _listed(experiment):
-        if not (match := pattern.fullmatch(name)) or not os.path.isdir(experiment / name):
+        match = (TUNE_TRIAL if tunes_own else TRIAL).fullmatch(name)
+        if not match or not os.path.isdir(experiment / name):
             continue
-        if earlier := found.get(match[part]):
+        key, order_of_it = match[1], 0  # names of ours are listed in order
+        if tunes_own:
+            key, order_of_it = match[2], int(match[3])
+        if key in found:
             raise ConfigError(
-                f"{earlier.name!r} and {name!r} in {experiment} are two folders of one trial: move the copy away"
+                f"{found[key].name!r} and {name!r} in {experiment} are two folders of one trial: move the copy away"
             )
-        found[match[part]] = inside(experiment, name)
-        if pattern is TUNE_TRIAL:
-            numbers[match[part]] = int(match[3])
-    return {key: found[key] for key in sorted(found, key=lambda key: numbers.get(key, 0))}
+        found[key], order[key] = inside(experiment, name), order_of_it
+    return {key: found[key] for key in sorted(found, key=order.__getitem__)}
 
 
 def checkpoint_folders(trial: Path) -> list[Path]:
     """The folders of a trial's checkpoints, by number. Raises ConfigError if one is a link, or if it cannot be read."""
-    names = [name for name in sorted(_listed(trial), key=number) if number(name) >= 0]
-    return [inside(trial, name) for name in names if os.path.isdir(trial / name)]
+    found = []
+    for name in sorted(_listed(trial), key=number):
+        if number(name) >= 0 and os.path.isdir(trial / name):
+            found.append(inside(trial, name))
+    return found
 
 
 def _listed(folder: Path) -> list[str]:
@@ -99,5 +104,4 @@ def _listed(folder: Path) -> list[str]:
 
 def display(path: Path) -> str:
     """A path as short as it can be typed here."""
-    relative = os.path.relpath(path)
-    return relative if len(relative) < len(str(path)) else str(path)
+    return min(str(path), os.path.relpath(path), key=len)

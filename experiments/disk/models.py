@@ -1,5 +1,6 @@
 """What a file of JSON may say, and how it is checked when it is read."""
 
+import functools
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,10 +31,16 @@ def read_model(path: Path, kind: Any) -> Any:
     except ValueError:
         raise ConfigError(f"{path} is damaged: it is not valid JSON") from None
     try:
-        return TypeAdapter(kind).validate_python(content)
+        return _checks_of(kind).validate_python(content)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         message = first["msg"].removeprefix("Value error, ")
         if first["loc"]:  # else it is about several entries, which the message names
             message = f"{'.'.join(map(str, first['loc']))}={str(first['input'])[:60]!r}: {message}"
         raise ConfigError(f"{path} is damaged: {printable(message)}") from None
+
+
+@functools.cache
+def _checks_of(kind: Any) -> TypeAdapter[Any]:
+    """What checks a value of a type; to make it takes longer than to check a trial's settings."""
+    return TypeAdapter(kind)

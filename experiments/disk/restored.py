@@ -37,21 +37,26 @@ class RestoredTrial(NamedTuple):
     @property
     def last_row(self) -> dict[str, Any]:
         """The row after which it goes on, or of a trial that is over its last one; empty before the first."""
-        rows, newest = self.trial.rows, self.checkpoints.newest
-        if self.trial.goes_on:
-            return self.row(newest) if newest else {}
-        return rows[-1] if rows else {}
+        if not self.trial.goes_on:
+            return {**self.trial.last_row}
+        newest = self.checkpoints.newest
+        if newest is None:
+            return {}
+        return self.row(newest)
 
     def row(self, checkpoint: Checkpoint) -> dict[str, Any]:
-        """The row that goes with a checkpoint: of its iteration, with its counters. Made of these where there is none.
+        """The row of a checkpoint's iteration, with the checkpoint's counters.
 
-        A fork's first checkpoint has none.
+        Where there is no such row, as of a fork's first checkpoint, one is made of the counters and the score.
         """
         counters = checkpoint.counters
         for row in self.trial.rows:
             if row | counters == row:
                 return row
-        return counters | {METRIC: checkpoint.score if math.isfinite(checkpoint.score) else WORST_RETURN}
+        score = checkpoint.score
+        if not math.isfinite(score):  # before the first game
+            score = WORST_RETURN
+        return counters | {METRIC: score}
 
 
 def restore(folder: Path, spec: ExperimentSpec) -> dict[str, RestoredTrial]:
@@ -68,10 +73,12 @@ def restore(folder: Path, spec: ExperimentSpec) -> dict[str, RestoredTrial]:
         if trial.number >= len(spec.configs):
             raise ConfigError(f"{trial.folder} belongs to no trial in {folder / RECORD}")
         config = spec.configs[trial.number]
-        _require_same(config, trial)
+        _require_same(trial, config)
         restored[number_of(trial.number)] = _restore(trial, spec, config)
-    if spec.fork_of and sum(bool(trial.checkpoints.newest) for trial in restored.values()) < len(spec.configs):
-        raise ConfigError(f"{folder} lacks a checkpoint that it was forked from: delete it, and fork again")
+    if spec.fork_of:
+        begun = [trial for trial in restored.values() if trial.checkpoints.newest]
+        if len(begun) < len(spec.configs):
+            raise ConfigError(f"{folder} lacks a checkpoint that it was forked from: delete it, and fork again")
     return restored
 
 
@@ -82,15 +89,19 @@ def _require_whole(experiment: Experiment, spec: ExperimentSpec, learner: Learne
             parameters(learner.name, learner.config_class.from_dict(config))
         except ConfigError as error:
             raise ConfigError(f"{experiment.folder / RECORD}: {error}") from None
-    decisions = experiment.decisions
-    of_others = any(len(decision.scores) != len(spec.configs) for decision in decisions)
-    if of_others or len(decisions) >= len(spec.rungs or [1]):
+    fits = len(experiment.decisions) < len(spec.rungs or [1])
+    for decision in experiment.decisions:
+        fits = fits and len(decision.scores) == len(spec.configs)
+    if not fits:
         raise ConfigError(f"{experiment.folder / DECISIONS} is damaged: it does not fit {RECORD}")
 
 
-def _require_same(config: Mapping[str, Any], trial: Trial) -> None:
-    now = trial.config
-    if changed := [f"{key}={now.get(key)!r} for {value!r}" for key, value in config.items() if now.get(key) != value]:
+def _require_same(trial: Trial, planned: Mapping[str, Any]) -> None:
+    """Raise ConfigError if a trial has other settings than those that were planned."""
+    changed = []
+    for name, value in trial.changed(planned).items():
+        changed.append(f"{name}={trial.config.get(name)!r} for {value!r}")
+    if changed:
         raise ConfigError(
             f"{trial.folder / PARAMS} differs from {RECORD}: {', '.join(changed)}. A trial keeps its settings; --fork"
             " starts a new one with others"
@@ -114,9 +125,11 @@ def describe(restored: Mapping[str, RestoredTrial], fork_of: ForkOf | None = Non
     """Where each trial goes on from, and what could not be used; a line each. A fork's rows begin after its start."""
     lines = []
     for key, found in restored.items():
-        name = found.trial.name
-        lines += [f"  {name}: not used: {damaged.reason}" for damaged in found.checkpoints.damaged]
-        start = fork_of.starts[int(key)].iteration if fork_of else 0
+        name, start = found.trial.name, 0
+        for damaged in found.checkpoints.damaged:
+            lines.append(f"  {name}: not used: {damaged.reason}")
+        if fork_of:
+            start = fork_of.starts[int(key)].iteration
         had = {row["training_iteration"] for row in found.trial.rows}
         missing = sorted({*range(start + 1, found.iteration)} - had)
         if missing:

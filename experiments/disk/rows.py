@@ -2,8 +2,11 @@
 
 import contextlib
 import json
+import re
+from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, overload
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -35,51 +38,115 @@ class Row(BaseModel):
     evaluated: Number = Field(0, alias="eval/iteration")
 
 
-def read_rows(path: Path) -> list[dict[str, Any]]:
-    """Tune's rows of results, one per iteration in order.
+class Rows(Sequence[dict[str, Any]]):
+    """A trial's rows of results, one per iteration in order.
 
     Where an iteration stands there twice, the row that was written last counts. What is no whole ``Row``, as a kill
-    cuts it off, is left out.
+    cuts it off, is left out. A list of experiments needs each trial's last row alone, so this is found and read first;
+    the others are read as soon as one of them, or their number, is asked for.
     """
-    rows = {}
-    for text in lines(path):
-        with contextlib.suppress(ValueError):
-            row = parse_json(text)
-            Row.model_validate(row)
-            rows[row["training_iteration"]] = row
-    return [rows[iteration] for iteration in sorted(rows)]
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = texts
+
+    @cached_property
+    def _all(self) -> list[dict[str, Any]]:
+        rows = {}
+        for row in map(_row, self._texts):
+            if row:
+                rows[row["training_iteration"]] = row
+        return [rows[iteration] for iteration in sorted(rows)]
+
+    @cached_property
+    def _last(self) -> list[dict[str, Any]]:
+        """The last row, alone in a list; none without rows."""
+        try:
+            in_order = sorted(self._texts, key=_iteration)
+        except ValueError:
+            return self._all[-1:]
+        for row in map(_row, reversed(in_order)):
+            if row:
+                return [row]
+        return []
+
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
+    def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        if index == -1:
+            return self._last[-1]
+        return self._all[index]
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __bool__(self) -> bool:
+        return bool(self._last)
+
+
+ITERATION = re.compile(r'"training_iteration"\s*:\s*(\d{1,15})\s*[,}]')
+
+
+def _iteration(text: str) -> int:
+    """The iteration of a row's text. Raises ValueError if it does not stand there once, as in any row of Tune's."""
+    (iteration,) = ITERATION.findall(text)
+    return int(iteration)
+
+
+def _row(text: str) -> dict[str, Any]:
+    """A row by its text; empty if that is none."""
+    with contextlib.suppress(ValueError):
+        row: dict[str, Any] = parse_json(printable(text))
+        Row.model_validate(row)
+        return row
+    return {}
+
+
+def read_rows(path: Path) -> Rows:
+    """Tune's rows of results in a file; none if it cannot be read."""
+    return Rows(_lines(path))
 
 
 def lines(path: Path) -> list[str]:
     """A file's lines, made printable, without blank and overlong ones; none if the file cannot be read."""
+    return [*map(printable, _lines(path))]
+
+
+def _lines(path: Path) -> list[str]:
     try:
         found = read_text(path).splitlines()
     except OSError:
         return []
-    return [printable(line) for line in found if len(line) < MAX_LINE and line.strip()]
+    return [line for line in found if len(line) < MAX_LINE and line.strip()]
 
 
 DAMAGE = (TypeError, KeyError, IndexError, ValueError, AttributeError, OSError, RecursionError)
 """What is raised where a file of Tune's was cut off, or is none."""
 
 
-def tune_statuses(experiment: Path) -> dict[str, str]:
-    """Trials' statuses, by ``trial_folders``' keys: nothing else says that a time budget ended a trial.
+def tune_accounts(experiment: Path) -> dict[str, dict[str, Any]]:
+    """What Tune has noted of each trial, by ``trial_folders``' keys.
 
     Of a Tuner of somebody's own each of Tune's state files counts, of ours the newest one.
     """
-    own, found = is_tunes_own(experiment), dict[str, str]()
+    own, found = is_tunes_own(experiment), dict[str, dict[str, Any]]()
     accounts = sorted(experiment.glob(TUNE_STATES))  # whose names are dates
     if not own:
         accounts = accounts[-1:]
     for path in accounts:
         with contextlib.suppress(*DAMAGE):
-            statuses = {}
+            trials = {}
             for pair in json.loads(read_text(path, MAX_JSON_BYTES))["trial_data"]:
                 trial = parse_json(pair[0])  # a text of JSON within JSON, of several lines
                 key = trial["trial_id"]
                 if not own:
                     _, _, key = key.rpartition("_")
-                statuses[key] = trial["status"]
-            found |= statuses
+                trials[key] = {"status": trial["status"]} | trial
+            found |= trials
     return found
+
+
+def tune_statuses(experiment: Path) -> dict[str, str]:
+    """Trials' statuses, by ``trial_folders``' keys: nothing else says that a time budget ended a trial."""
+    return {key: trial["status"] for key, trial in tune_accounts(experiment).items()}

@@ -55,11 +55,16 @@ def find(storage_path: Path, name_or_path: str) -> Checkpoints:
     folder = _existing(storage_path, name_or_path)
     if folders.is_experiment(folder):
         return _of_best_trial(read_experiment(folder))
-    found = Checkpoints([folder], load_state) if os.path.isfile(folder / STATE) else of_trial(folder)
+    if os.path.isfile(folder / STATE):
+        found = Checkpoints([folder], load_state)
+    else:
+        found = of_trial(folder)
     if found.newest:
         return found
+    hint = " (yet)"
     inside = folders.existing(folder)
-    hint = f"; the experiments in it: {', '.join(inside)}" if inside else " (yet)"
+    if inside:
+        hint = f"; the experiments in it: {', '.join(inside)}"
     raise ConfigError(f"{name_or_path} holds no whole checkpoint{hint}")
 
 
@@ -71,8 +76,9 @@ def _of_best_trial(experiment: Experiment) -> Checkpoints:
     others = [trial.name for trial in experiment.trials if trial.checkpoints.newest]
     if not others:
         raise ConfigError(f"{experiment.name} holds no whole checkpoint (yet)")
-    best = experiment.best
-    why = f"its best trial, {best.name}, has no whole checkpoint" if best else "no trial of it has a result"
+    why = "no trial of it has a result"
+    if experiment.best:
+        why = f"its best trial, {experiment.best.name}, has no whole checkpoint"
     raise ConfigError(f"{experiment.name}: {why} yet; to take another trial's, name it: {', '.join(others)}")
 
 
@@ -98,7 +104,9 @@ def _existing(storage_path: Path, name_or_path: str) -> Path:
 def trial_name(checkpoint: Checkpoint) -> str:
     """The name of a checkpoint's trial, or its own if it stands alone."""
     folder = checkpoint.folder
-    return (folder.parent if folder.name.startswith("checkpoint_") else folder).name
+    if folder.name.startswith("checkpoint_"):
+        folder = folder.parent
+    return folder.name
 
 
 def in_words(checkpoint: Checkpoint) -> str:
@@ -157,7 +165,8 @@ def export(checkpoint: Checkpoint, folder: Path) -> int:
     trainable, settings = trainable_of(checkpoint), settings_of(checkpoint)
     arrays, state = load(checkpoint.folder, settings, trainable.learner)
     algorithm = trainable.make_algorithm(settings)
-    if missing := {*algorithm.playing_arrays} - arrays.keys():
+    missing = {*algorithm.playing_arrays} - arrays.keys()
+    if missing:
         raise CheckpointError(f"{checkpoint.folder}: lacks the arrays {sorted(missing)}")
     folder.mkdir(parents=True)
     checkpoints.save(folder, policy_alone(algorithm, arrays), state.model_copy(update={"policy_alone": True}))

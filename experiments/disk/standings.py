@@ -7,7 +7,7 @@ results it is all trials of equal keys (``plan/identity.py``) that went equally 
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,9 +18,9 @@ from experiments.plan.identity import ConfigurationKey
 
 
 class Standing(NamedTuple):
-    """A configuration's place, and what it owes it to."""
+    """A configuration's place in the order, and what it follows from."""
 
-    trials: list[Trial]  # of these seeds, those that went furthest
+    trials: list[Trial]  # those of the configuration's seeds that went furthest
     score: float  # over the seeds; minus infinity without results
     rung: int = 0  # rungs of halving at which it was among those that go on
     at: int | None = None  # where it was compared, in the budget's time_attr; None: each seed at its latest result
@@ -28,19 +28,21 @@ class Standing(NamedTuple):
 
     @property
     def order(self) -> tuple[int, bool, float]:
-        """By this the best standing is the greatest: where all seeds failed a configuration is behind the others."""
-        return self.rung, any(trial.rows and not trial.failed for trial in self.trials), self.score
+        """What standings are compared by, the greatest is the best: one whose seeds all failed is behind the others."""
+        sound = any(not trial.failed for trial in self.judged_by)
+        return self.rung, sound, self.score
 
     @property
     def judged_by(self) -> list[Trial]:
-        """The trials by which it is judged: those with results, and of these none that failed unless all did."""
+        """The trials by which it is judged: those with results, each run once, and none that failed unless all did."""
         played = [trial for trial in self.trials if trial.rows]
-        return [trial for trial in played if not trial.failed] or played
+        sound = [trial for trial in played if not trial.failed]
+        return each_run_once(sound or played)
 
     @property
     def best(self) -> Trial:
         """The best of its trials by the latest result; one that failed is behind the others."""
-        return max(self.trials, key=lambda trial: by_latest([trial]).order)
+        return max(self.trials, key=_latest_order)
 
     @property
     def numbers(self) -> list[int]:
@@ -52,7 +54,26 @@ def by_latest(trials: Sequence[Trial]) -> Standing:
     """The standing of one configuration's trials by their latest results."""
     unscored = Standing([*trials], -math.inf)
     score = over_seeds(trial.last for trial in unscored.judged_by)
-    return unscored if score is None else unscored._replace(score=score)
+    if score is None:
+        return unscored
+    return unscored._replace(score=score)
+
+
+def each_run_once(trials: Iterable[Trial]) -> list[Trial]:
+    """Of each run of a configuration the trial that went furthest: its random seed makes it one run, however copied.
+
+    Two experiments may have it; and in a Tuner of somebody's own, population based training copies trials.
+    """
+    found: dict[Hashable, Trial] = {}
+    for trial in trials:
+        run = trial.seed, trial.forked_at
+        if run not in found or trial.iterations > found[run].iterations:
+            found[run] = trial
+    return list(found.values())
+
+
+def _latest_order(trial: Trial) -> tuple[int, bool, float]:
+    return by_latest([trial]).order
 
 
 def together(trials: Iterable[Trial]) -> list[list[Trial]]:
@@ -64,7 +85,10 @@ def together(trials: Iterable[Trial]) -> list[list[Trial]]:
 
 
 def _of(configurations: Iterable[Sequence[int]], trials: Iterable[Trial]) -> list[list[Trial]]:
-    """The trials of each of the ``configurations``, which are numbers; of each that has any among ``trials``."""
+    """Of each of the ``configurations``, given by its trials' numbers, those of its trials that are among ``trials``.
+
+    A configuration that has no trial among these is left out.
+    """
     by_number = {trial.number: trial for trial in trials}
     found = []
     for numbers in configurations:
@@ -77,17 +101,22 @@ def _of(configurations: Iterable[Sequence[int]], trials: Iterable[Trial]) -> lis
 def standings(trials: Sequence[Trial], spec: ExperimentSpec, decisions: Sequence[Decision]) -> list[Standing]:
     """The configurations that have results, the best first; of equal ones the first."""
     played = [trial for trial in trials if trial.rows]
-    most = max((trial.rung for trial in played), default=0)
-    ended = all(trial.played_out for trial in played if trial.rung == most)
-    if most and not ended:
+    most = 0
+    for trial in played:
+        most = max(most, trial.rung)
+    furthest = [trial for trial in played if trial.rung == most]
+    if most and not all(trial.played_out for trial in furthest):
         found = _at_rung(played, most, decisions[most - 1], spec)
     else:
         found = _at_the_end(played, most)
-    return sorted(found, key=lambda each: each.order, reverse=True)
+    return sorted(found, key=lambda standing: standing.order, reverse=True)
 
 
 def _at_rung(played: Sequence[Trial], most: int, decision: Decision, spec: ExperimentSpec) -> list[Standing]:
-    """Those that went on at the decision, the last one of ``most``, by their scores there; others by their latest."""
+    """The standings of those that went on at the ``decision`` by their scores there, and of others by their latest.
+
+    It is the last one of the ``most`` decisions at which any of them went on.
+    """
     among = len(ranking(decision.scored, spec.configurations))
     found = []
     for seeds in _of(spec.configurations, played):
@@ -100,17 +129,17 @@ def _at_rung(played: Sequence[Trial], most: int, decision: Decision, spec: Exper
 
 
 def _at_the_end(played: Sequence[Trial], most: int) -> list[Standing]:
-    """All by their latest results; those that went on at ``most`` rungs are compared there."""
+    """All standings by their latest results; those that went on at ``most`` rungs were compared with each other."""
     found = [_furthest(seeds) for seeds in together(played)]
-    among = sum(standing.rung == most for standing in found)
+    compared = [standing for standing in found if standing.rung == most]
     for index, standing in enumerate(found):
         if standing.rung == most:
-            found[index] = standing._replace(among=among)
+            found[index] = standing._replace(among=len(compared))
     return found
 
 
 def _furthest(seeds: Sequence[Trial]) -> Standing:
-    """A configuration by those of its seeds that went on at most rungs."""
+    """The standing of a configuration's seeds that went on at most rungs."""
     rung = max(trial.rung for trial in seeds)
     return by_latest([trial for trial in seeds if trial.rung == rung])._replace(rung=rung)
 
@@ -125,13 +154,13 @@ def last_compared(
     """The standings where several configurations were last compared, the best first; empty if they never were.
 
     That is at the end if several came there, the leader of the present standings ``now`` among them, and else at the
-    last rung with several. Whoever failed after that rung stands as it did there. Where trials are ``wanted``, one of
-    these was compared there, too.
+    last rung with several. A configuration that failed after that rung stands as it did there. Where trials are
+    ``wanted``, by number, only comparisons count that one of these was in.
     """
-    came_to_the_end = [each for each in now if each.rung == now[0].rung and each.order[1]]
-    if len(came_to_the_end) > 1 and now[0].at is None and _has_any(came_to_the_end, wanted):
+    at_the_end = _beside_the_leader(now)
+    if len(at_the_end) > 1 and now[0].at is None and _has_any(at_the_end, wanted):
         end = (spec.rungs or [0])[-1]
-        return [each._replace(at=end, among=len(came_to_the_end)) for each in came_to_the_end]
+        return [standing._replace(at=end, among=len(at_the_end)) for standing in at_the_end]
     for decision in reversed(decisions):
         ranked = ranking(decision.scored, spec.configurations)
         if len(ranked) > 1:
@@ -144,6 +173,19 @@ def last_compared(
     return []
 
 
+def _beside_the_leader(now: Sequence[Standing]) -> list[Standing]:
+    """The standings of those that went on at as many rungs as the leader, and did not fail."""
+    found = []
+    for standing in now:
+        rung, sound, _ = standing.order
+        if sound and rung == now[0].rung:
+            found.append(standing)
+    return found
+
+
 def _has_any(standings: Iterable[Standing], wanted: Sequence[int]) -> bool:
-    """Whether one of the trials that are ``wanted`` is among these; True if none is."""
-    return not wanted or any({*wanted} & {*standing.numbers} for standing in standings)
+    """Whether one of the ``wanted`` trials, given by number, is among these; True if none is wanted."""
+    there = set[int]()
+    for standing in standings:
+        there |= {*standing.numbers}
+    return not wanted or not there.isdisjoint(wanted)

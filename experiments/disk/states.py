@@ -34,7 +34,9 @@ def fell(state: str) -> Literal["diverged", "failed"] | None:
     """What ended a trial of this state before its time; None if nothing did."""
     if state == State.DIVERGED:
         return "diverged"
-    return "failed" if state == State.FAILED else None
+    if state == State.FAILED:
+        return "failed"
+    return None
 
 
 class Facts(NamedTuple):
@@ -159,7 +161,7 @@ def facts_of(number: int, rows: Sequence[Mapping[str, Any]], records: Records, t
     spec, last = records.spec, rows[-1] if rows else {}
     decision = dropped(records.decisions, number)
     return Facts(
-        broke=_broke(number, last, traces, decision),
+        broke=not _is_done(rows, spec) and _broke(number, traces, decision),
         over=_over(rows, spec, traces),
         diverged=bool(last.get("diverged")),
         share=spec.budget.share(last),
@@ -171,13 +173,26 @@ def facts_of(number: int, rows: Sequence[Mapping[str, Any]], records: Records, t
     )
 
 
-def _broke(number: int, last: Mapping[str, Any], traces: Traces, dropped: Decision | None) -> bool:
-    """Whether an error ended the trial: ``error.txt`` stays where a trial failed once and then went on.
+def _is_done(rows: Sequence[Mapping[str, Any]], spec: ExperimentSpec) -> bool:
+    """Whether the last row says that the trial is done, and no extension has given it more to do since.
+
+    A row that ends one of the budgets that the trial had before says nothing of the present one, but a trial that
+    diverged stays so.
+    """
+    if not rows or not rows[-1].get("done"):
+        return False
+    if rows[-1].get("diverged") or spec.budget.share(rows[-1]) == 1:
+        return True
+    return not any(earlier.ended(rows) for earlier in spec.earlier_budgets)
+
+
+def _broke(number: int, traces: Traces, dropped: Decision | None) -> bool:
+    """Whether an error ended a trial that is not done: ``error.txt`` stays where it failed once and then went on.
 
     The decision at which it was ``dropped`` says so. One of an older file does not; there a trial that had failed has
     no score, as one whose seeds all diverged, and that one's last row says that it is done.
     """
-    if not traces.error or last.get("done"):
+    if not traces.error:
         return False
     if dropped is None:
         return traces.status in (None, ERROR)
@@ -189,20 +204,15 @@ def _broke(number: int, last: Mapping[str, Any], traces: Traces, dropped: Decisi
 def _over(rows: Sequence[Mapping[str, Any]], spec: ExperimentSpec, traces: Traces) -> bool:
     """Whether a trial has come to an end, and needs nothing more.
 
-    Its last row says that it is done; not if that row ends one of the budgets that it had before it was extended,
-    and not its present one. At the end of its budget a trial saves once more, so its newest checkpoint is that of its
-    last row. A trial that diverged ends anyway. Tune's word counts for a Tuner of somebody's own alone: of our trials
-    Tune calls those "terminated", too, that a time budget ended, with which --resume goes on.
+    At the end of its budget a trial saves once more, so its newest checkpoint is then that of its last row. Tune's word
+    counts for a Tuner of somebody's own alone: of our trials Tune calls those "terminated", too, that a time budget
+    ended, with which --resume goes on.
     """
     if not spec.is_ours:
         return traces.status in (TERMINATED, ERROR)
-    if not rows or not rows[-1].get("done"):
+    if not _is_done(rows, spec):
         return False
-    if spec.budget.share(rows[-1]) == 1:
-        return traces.saved >= rows[-1]["training_iteration"]
-    if rows[-1].get("diverged"):
-        return True
-    return not any(earlier.ended(rows) for earlier in spec.earlier_budgets)
+    return spec.budget.share(rows[-1]) < 1 or traces.saved >= rows[-1]["training_iteration"]
 
 
 class ExperimentState(StrEnum):

@@ -1,6 +1,8 @@
 """A trial as it lies on disk: its settings, its rows, and how it ended."""
 
+import contextlib
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +19,7 @@ from experiments.disk.rows import lines, read_rows
 from experiments.disk.spec import ExperimentSpec
 from experiments.disk.states import Facts, HasState, Records, Traces, facts_of
 from experiments.disk.trial_checkpoints import of_trial
+from experiments.disk.tunes_own import copied_at
 from experiments.plan.identity import ConfigurationKey, completed, decisive, is_baseline
 from experiments.plan.learners import config_class_of
 from trainables.checks import ConfigError, check_settings
@@ -31,7 +34,7 @@ class Trial(HasState):
     folder: Path
     number: int  # its place in the experiment, counted from 0
     config: dict[str, Any]
-    rows: list[dict[str, Any]]  # one per iteration, in order
+    rows: Sequence[dict[str, Any]]  # one per iteration, in order
     records: Records
     traces: Traces
 
@@ -55,15 +58,30 @@ class Trial(HasState):
         """Whether it has the preset's own values of what its sweep varies."""
         return is_baseline(self.config, self.records.spec.baseline)
 
+    def changed(self, planned: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings that the trial has not as ``planned``, each with the value that was planned."""
+        found = {}
+        for name, value in planned.items():
+            if self.config.get(name) != value:
+                found[name] = value
+        return found
+
+    @property
+    def last_row(self) -> Mapping[str, Any]:
+        """The row of its last iteration; empty before the first."""
+        if not self.rows:
+            return {}
+        return self.rows[-1]
+
     @property
     def iterations(self) -> int:
         """Iterations made."""
-        return self.rows[-1]["training_iteration"] if self.rows else 0
+        return int(self.last_row.get("training_iteration", 0))
 
     @property
     def steps(self) -> int:
         """Agent steps made."""
-        return self.rows[-1]["timesteps_total"] if self.rows else 0
+        return int(self.last_row.get("timesteps_total", 0))
 
     @cached_property
     def checkpoints(self) -> Checkpoints:
@@ -71,13 +89,15 @@ class Trial(HasState):
         return of_trial(self.folder)
 
     def began_with(self, checkpoint: Checkpoint) -> bool:
-        """Whether it is the one with which a fork's trial began: its origin's, and nothing that it learned itself."""
+        """Whether a checkpoint is the one with which a fork's trial began: its origin's, before it learned anything."""
         return checkpoint.steps == self.forked_at
 
     @property
     def began(self) -> int:
-        """Agent steps behind it as its rows begin: 0, or of a fork its origin's."""
-        first = self.rows[0] if self.rows else {"timesteps_total": 0}
+        """Agent steps that were made before its rows begin: 0, or of a fork its origin's."""
+        if not self.rows:
+            return 0
+        first = self.rows[0]
         return int(first["timesteps_total"] - first.get("timesteps_this_iter", first["timesteps_total"]))
 
     def curve(self, key: str) -> np.ndarray:
@@ -86,28 +106,28 @@ class Trial(HasState):
 
     @property
     def best(self) -> float:
-        """Its highest score."""
+        """Its highest score; NaN before the first row."""
         return float(self.curve(METRIC).max()) if self.rows else math.nan
 
     @property
     def last(self) -> float:
-        """Its latest score; the lowest that there is if it diverged."""
-        return score_of(self.rows[-1]) if self.rows else math.nan
+        """Its latest score; the lowest that there is if it diverged, NaN before the first row."""
+        return score_of(self.last_row) if self.rows else math.nan
 
     @property
     def scored(self) -> bool:
-        """Whether a game had ended by its last row; before the first its score is the lowest that there is."""
-        return bool(self.rows) and self.rows[-1].get("episodes_total") != 0
+        """Whether a game had ended by its last row; before the first game its score is the lowest that there is."""
+        return bool(self.rows) and self.last_row.get("episodes_total") != 0
 
     @property
     def speed(self) -> float:
-        """Median agent steps per second of an iteration, rollouts and update."""
+        """Median agent steps per second of an iteration, rollouts and update; NaN before the first row."""
         return float(np.median(self.curve("perf/steps_per_s"))) if self.rows else math.nan
 
     @property
     def diverged(self) -> bool:
         """Whether an update gave up on figures that were not finite."""
-        return bool(self.rows and self.rows[-1].get("diverged"))
+        return bool(self.last_row.get("diverged"))
 
     @cached_property
     def facts(self) -> Facts:
@@ -116,17 +136,17 @@ class Trial(HasState):
 
     @property
     def error(self) -> str | None:
-        """The last line of the error that ended it; None unless one did."""
+        """The last line of the error that ended it; None unless an error did."""
         return self.traces.error if self.facts.broke else None
 
     @property
     def dropped(self) -> Decision | None:
-        """The decision of halving at which it was not among those that go on; None if it still is."""
+        """The decision of halving at which it was not among the trials that go on; None if it always was."""
         return dropped(self.records.decisions, self.number)
 
     @property
     def rung(self) -> int:
-        """Rungs of halving at which it was among those that go on."""
+        """Rungs of halving at which it was among the trials that go on."""
         return passed(self.records.decisions, self.number)
 
     @property
@@ -134,8 +154,10 @@ class Trial(HasState):
         """Where a scheduler stopped it, as others were better, in what the budget counts; infinity if none did."""
         if self.dropped:
             return self.dropped.at
-        scheduler = SCHEDULERS[self.records.spec.scheduler]
-        return math.inf if scheduler.joins_seeds or not self.stopped else self.steps  # where it lagged behind
+        alone = not SCHEDULERS[self.records.spec.scheduler].joins_seeds
+        if alone and self.stopped:  # where it lagged behind, whatever other seeds of its settings did
+            return self.steps
+        return math.inf
 
     @cached_property
     def key(self) -> ConfigurationKey:
@@ -148,15 +170,27 @@ class Trial(HasState):
             fresh=spec.confirms is not None,
         )
 
+    @cached_property
+    def copied_at(self) -> int:
+        """The iteration by which Tune's population based training had it copy another trial; 0 if it never did."""
+        if self.records.spec.is_ours:
+            return 0
+        return copied_at(self.folder)
+
     @property
     def forked_at(self) -> int | None:
         """Agent steps at which it left its origin; None from scratch."""
         start = self.records.spec.start(self.number)
-        return start.steps if start else None
+        if start is None:
+            return None
+        return start.steps
 
     def score_at(self, time_attr: str, value: float) -> float:
         """The score in the last row whose ``time_attr`` (iterations, steps) is at most ``value``; NaN without one."""
-        return next((score_of(row) for row in self.rows[::-1] if row[time_attr] <= value), math.nan)
+        for row in reversed(self.rows):
+            if row[time_attr] <= value:
+                return score_of(row)
+        return math.nan
 
 
 def read_trial(folder: Path, number: int, records: Records, status: str | None, running: bool) -> Trial:
@@ -164,21 +198,25 @@ def read_trial(folder: Path, number: int, records: Records, status: str | None, 
     rows = read_rows(folder / RESULTS)
     config = _config(folder, records.spec, number)
     *_, error = ["", *lines(folder / ERROR)]
-    saved = of_trial(folder).iteration if rows and rows[-1].get("done") else 0  # it counts at a trial's end alone
+    saved = 0
+    if rows and rows[-1].get("done"):  # whether a trial has saved decides its state at its end alone
+        saved = of_trial(folder).iteration
     return Trial(folder, number, config, rows, records, Traces(error.strip(), saved, status, running))
 
 
 def _config(folder: Path, spec: ExperimentSpec, number: int) -> dict[str, Any]:
-    """All settings of a trial: what ``params.json`` says, or if it is damaged, or Tune's own, what was planned.
+    """All settings of a trial: what ``params.json`` says; if that file is damaged, or Tune's own, what was planned.
 
-    Empty where it is damaged, and nobody planned the trial. Raises ConfigError for impossible settings.
+    Empty where the file is damaged, and nobody planned the trial. Raises ConfigError for impossible settings.
     """
-    try:
-        config = spec.configs[number] if not spec.is_ours else read_model(folder / PARAMS, Settings)
-    except ConfigError:
-        if number >= len(spec.configs):
-            return {}
+    config: dict[str, Any] | None = None
+    if number < len(spec.configs):
         config = spec.configs[number]
+    if spec.is_ours:
+        with contextlib.suppress(ConfigError):
+            config = read_model(folder / PARAMS, Settings)
+    if config is None:
+        return {}
     try:
         check_settings(config_class_of(spec.learner), config)
     except ConfigError as error:

@@ -1,11 +1,15 @@
 """Experiments that a ``tune.Tuner`` of somebody's own left: what its text files say. Tune's pickles are not opened."""
 
 import contextlib
+import math
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from experiments.ask.budget import METRICS
 from experiments.disk.folders import PARAMS, RESULTS, TUNE_STATES, TUNE_TRIAL, trial_folders
+from experiments.disk.rows import read_rows, tune_accounts
 from trainables.checks import ConfigError
 from trainables.config import Config, PGConfig, TRPOConfig
 from trainables.texts import MAX_JSON_BYTES, parse_json, read_text
@@ -15,31 +19,66 @@ LEARNERS: dict[str, tuple[str, type[Config]]] = {"PongPG": ("pg", PGConfig), "Po
 
 
 def entries(folder: Path) -> dict[str, Any]:
-    """What ``experiment.json`` would say, as far as the trials' files tell.
-
-    Nobody knows its budget: the most iterations that a trial has made stand for it, so that of trials that Tune
-    terminated these are finished, and the others were stopped.
+    """What ``experiment.json`` would say, as far as the trials' files and Tune's accounts tell.
 
     Raises ConfigError if a setting is impossible, or if there are trials of both learners.
     """
-    trials = trial_folders(folder).values()
-    kinds = {match[1] for path in trials if (match := TUNE_TRIAL.fullmatch(path.name))}
+    trials = trial_folders(folder)
+    kinds = {path.name.partition("_")[0] for path in trials.values()}
     if len(kinds) != 1:
         raise ConfigError(f"{folder} has trials of {' and '.join(sorted(kinds)) or 'no Trainable of ours'}")
     learner, config_class = LEARNERS[kinds.pop()]
-    configs = [_config(path, config_class) for path in trials]
-    swept = [name for name in configs[0] if len({repr(config[name]) for config in configs}) > 1]
-    iterations = max(1, *map(_iterations, trials))
-    return {
+    configs = [_config(path, config_class) for path in trials.values()]
+    swept = []
+    for name in configs[0]:
+        values = {repr(config[name]) for config in configs}
+        if len(values) > 1:
+            swept.append(name)
+    return _budget(folder, trials) | {
         "learner": learner,
         "command": [],
-        "iterations": iterations,
         "swept": swept,
         "configs": configs,
         "checkpoint_frequency": 1,
         "interval": 1,
         "origin": {"started": _started(folder)},
     }
+
+
+def _budget(folder: Path, trials: Mapping[str, Path]) -> dict[str, int]:
+    """The budget of the trials: Tune's ``stop`` if it counts iterations or agent steps, and a trial came so far.
+
+    Else nobody knows the budget, since a scheduler or a function ended the trials. The most iterations that a trial has
+    made stand for it: of the trials that Tune terminated these are finished, and the others were stopped.
+    """
+    most = dict.fromkeys(METRICS.values(), 1)
+    for path in trials.values():
+        rows = read_rows(path / RESULTS)
+        for metric in METRICS.values():
+            if rows:
+                most[metric] = max(most[metric], rows[-1][metric])
+    budget: dict[str, int] = {}
+    for account in tune_accounts(folder).values():
+        stop = account.get("stopping_criterion")
+        for unit, metric in METRICS.items():
+            limit = stop.get(metric) if isinstance(stop, dict) else None
+            if isinstance(limit, int | float) and 1 <= limit <= most[metric]:
+                budget[unit] = math.ceil(limit)
+    return budget or {"iterations": most["training_iteration"]}
+
+
+def copied_at(trial: Path) -> int:
+    """The iteration by which a trial had last copied another one, as Tune's population based training notes it.
+
+    Until then its rows and checkpoints are those of two trials, or of a past that it lost. 0 if it never did.
+    """
+    match = TUNE_TRIAL.fullmatch(trial.name)
+    with contextlib.suppress(OSError, ValueError, TypeError, OverflowError):
+        path = trial.parent / f"pbt_policy_{match[2] if match else ''}.txt"
+        *_, last = read_text(path, MAX_JSON_BYTES).splitlines()
+        _, _, its_own, of_the_other, *_ = parse_json(last)
+        return max(int(its_own), int(of_the_other), 0)
+    return 0
 
 
 def _started(folder: Path) -> str:
@@ -59,12 +98,3 @@ def _config(trial: Path, config_class: type[Config]) -> dict[str, Any]:
     except (OSError, ValueError, TypeError, AttributeError) as error:
         reason = str(error) if isinstance(error, ConfigError) else "it is missing or damaged"
         raise ConfigError(f"{trial / PARAMS}: {reason}") from None
-
-
-def _iterations(trial: Path) -> int:
-    """Iterations that a trial has made, by its last row that is whole."""
-    with contextlib.suppress(OSError):
-        for text in reversed(read_text(trial / RESULTS).splitlines()):
-            with contextlib.suppress(ValueError, TypeError, KeyError):
-                return min(max(1, int(parse_json(text)["training_iteration"])), 10**15 - 1)
-    return 1

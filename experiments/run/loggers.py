@@ -56,7 +56,7 @@ class JsonLogger(LoggerCallback):
         if trial in self._files:
             self._files.pop(trial).close()
 
-    def _rewrite(self, trial: Trial, rows: list[dict[str, Any]]) -> None:
+    def _rewrite(self, trial: Trial, rows: Sequence[dict[str, Any]]) -> None:
         """Replace the file by one of whole rows, and go on from its end."""
         self.log_trial_end(trial)
         path = trial_folder(self._experiment, trial) / RESULTS

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from experiments.analysis.configurations import Configuration
 from experiments.analysis.luck import confirmations, verdict
 from experiments.analysis.next_command import next_command
+from experiments.analysis.rank_correlation import shown_order_says
 from experiments.analysis.statistics import mean_interval
 from experiments.ask.budget import duration
 from experiments.disk.experiments import Experiment
@@ -49,6 +50,7 @@ def add_answer(page: Page, experiments: Sequence[Experiment], configurations: Se
     page.add(to_markdown([_figures(best, trials, experiments)]))
     _add_film(page, experiment)
     lines = winner_lines(experiment, code) or _best_lines(best, configurations, experiment)
+    lines.append(shown_order_says(experiments))
     lines.append(time_is_up(experiment))
     lines += [verdict(found, code) for found in _confirmed(experiments)]
     go_on, play = next_command(experiment), play_command(experiment)

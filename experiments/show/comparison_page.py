@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from experiments.analysis.caveats import caveats
 from experiments.analysis.comparison import Comparison, Pair, Side
 from experiments.analysis.statistics import MAX_SEEDS, POWER, Estimate, mean_interval
 from experiments.disk.experiments import Experiment
@@ -50,6 +51,8 @@ def comparison_page(comparison: Comparison, experiments: Sequence[Experiment]) -
     page.add(f"# {' against '.join(map(code, labels))}")
     for pair in comparison.pairs:
         page.add(verdict(pair, comparison.steps, mark=code))
+    for text in caveats(comparison, mark=code):
+        page.add(text)
     page.add(differing(comparison))
     page.add("## Learning curves")
     page.show(curves=curves_figure(comparison), differences=differences_figure(comparison))

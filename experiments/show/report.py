@@ -6,6 +6,7 @@ from typing import NamedTuple
 from experiments.analysis.comparison import Side, arrivals, side
 from experiments.analysis.configurations import Configuration, by_configuration
 from experiments.analysis.luck import confirmations
+from experiments.analysis.rank_correlation import is_luck, order_says
 from experiments.analysis.windows import window_size
 from experiments.disk.experiments import Experiment
 from experiments.disk.trial import Trial
@@ -223,6 +224,9 @@ def _settings(
     page.add_section("Effect of each setting")
     learner, trials = configurations[0].learner, _trials_of(configurations)
     steps, fair, scores = at_first_rung(experiments, trials) or comparable(trials)
+    if is_luck(steps, configurations[0].env_id):
+        page.add(f"{order_says(steps, configurations[0].env_id)} So no effects of settings are drawn.")
+        return
     page.add(
         f"A dot is the mean return of a trial of {title} after {steps:,} agent steps, as far as all"
         " of them came; a bar is the mean over the trials at or around that value."

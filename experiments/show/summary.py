@@ -9,6 +9,7 @@ import numpy as np
 from experiments.analysis.configurations import best_configurations, varied
 from experiments.analysis.luck import Lead, confirmations, lead, lead_over_baseline, verdict
 from experiments.analysis.next_command import confirm_command, plan_command, watch_command
+from experiments.analysis.rank_correlation import shown_order_says
 from experiments.analysis.statistics import mean_interval
 from experiments.ask.budget import duration
 from experiments.ask.command_line import installed, neighbour
@@ -296,6 +297,8 @@ def summarise(experiment: Experiment) -> None:
             say(text)
     if experiment.best:
         _show_best(experiment.best, experiment, named=bool(found))
+    if text := shown_order_says([experiment]):
+        say(text)
     for trial in experiment.trials:
         if trial.failed:
             print(printable(f"Failed: {trial.name}: {trial.error}"), file=sys.stderr)

@@ -9,6 +9,7 @@ from typing import Annotated
 import tyro
 from rich import filesize
 
+from experiments.analysis.caveats import caveats
 from experiments.analysis.comparison import compare
 from experiments.analysis.frame import Frames
 from experiments.analysis.next_command import RESUME, best_command, next_command, next_step, watch_command
@@ -106,6 +107,8 @@ class Compare(Several):
         publish(page, self.out, groups[0][0].folder, "comparison.html")
         for pair in found.pairs:
             line(verdict(pair, found.steps))
+        for text in caveats(found):
+            line(text)
         for side in found.sides:
             if side.configuration.remarks:
                 line(f"{side.label}: of its trials {side.configuration.remarks}.")

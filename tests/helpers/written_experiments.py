@@ -64,6 +64,16 @@ def row(iteration, value, config):
     }
 
 
+def longer(folder, times):
+    """Let each iteration of an experiment have ``times`` as many agent steps."""
+    for path in folder.glob("0*/result.json"):
+        rows = [json.loads(text) for text in path.read_text(encoding="utf-8").splitlines()]
+        for each in rows:
+            each["timesteps_total"] *= times
+            each["timesteps_this_iter"] *= times
+        path.write_text("".join(json.dumps(each) + "\n" for each in rows), encoding="utf-8")
+
+
 def write_checkpoint(trial, learner, iteration, mean_return, evaluated):
     """A checkpoint whose state readers look at; its last evaluation was after the iteration ``evaluated``."""
     folder = trial / f"checkpoint_{iteration:06d}"

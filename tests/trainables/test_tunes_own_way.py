@@ -15,6 +15,9 @@ from ray import tune
 from ray.tune.schedulers import PopulationBasedTraining
 from safetensors.numpy import load_file
 
+from experiments.analysis.contradictions import contradictions
+from experiments.analysis.recorded import recorded
+from experiments.disk.experiments import read_experiment
 from tests.helpers.programs import ROOT, call, refused
 from tests.helpers.trials import untimed
 from trainables import PGConfig, PongPG
@@ -127,6 +130,14 @@ def test_a_trial_that_copied_another_under_tunes_pbt_has_its_arrays_and_new_sett
     begun = PongPG.untrained(PGConfig.from_dict(original.config)).arrays["theta"]
     assert np.abs(copied - begun).max() > 1e-3
     np.testing.assert_allclose(theta(Path(copy.checkpoint.path)), copied, atol=1e-6)
+    experiment = read_experiment(tmp_path / "mine")
+    assert {trial.folder: trial.copied_at for trial in experiment.trials} == {
+        Path(original.path): 0,
+        Path(copy.path): 1,
+    }
+    assert str(experiment.spec.budget) == "2 iterations"
+    assert all(recorded(experiment, trial).wrong == [] for trial in experiment.trials)
+    assert contradictions(experiment) == []
 
 
 @pytest.fixture(scope="module")

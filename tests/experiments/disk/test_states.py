@@ -1,10 +1,13 @@
 """What has become of trials and experiments: the cases in order, and what a state says."""
 
+import json
+
 import pytest
 
 from experiments.disk.decisions import Decision, write_decisions
 from experiments.disk.experiments import read_experiment
 from experiments.disk.states import ExperimentState, Facts, HasState, State, fell, state_of, state_of_experiment
+from experiments.run.ends import TRIALS_ENDED, exit_status
 from tests.helpers.written_experiments import write_experiment
 
 ALL = Facts(
@@ -110,6 +113,23 @@ def test_a_rung_says_which_of_the_trials_that_it_stopped_an_error_had_ended(tmp_
     trial = read_experiment(folder, running=False).trials[0]
     assert (trial.facts.broke, trial.state) == (broke, "failed" if broke else "stopped")
     assert trial.error == ("boom" if broke else None)
+
+
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [(None, "failed"), ("ERROR", "failed"), ("TERMINATED", "interrupted"), ("RUNNING", "interrupted")],
+)
+def test_a_trial_that_failed_before_its_first_row_of_an_extension_has_failed(status, state, tmp_path):
+    """Its last row ends the budget that it had before. An error from which Tune has gone on is past."""
+    record = {"iterations": 4, "extended": [{"iterations": 2}], "ended": "all done"}
+    folder = write_experiment(tmp_path, "extended", "pg", [({}, [-20.0, -19.0], None)], **record)
+    (next(folder.glob("0*")) / "error.txt").write_text("Traceback\nRuntimeError: no luck\n")
+    if status:
+        account = json.dumps({"trial_id": "x_00000", "status": status})
+        (folder / "experiment_state-1.json").write_text(json.dumps({"trial_data": [[account, ""]]}))
+    experiment = read_experiment(folder, running=False)
+    assert experiment.trials[0].state == state
+    assert exit_status(TRIALS_ENDED, experiment, received=None) == (1 if state == "failed" else 0)
 
 
 FINISHED, FAILED, INTERRUPTED = State.FINISHED, State.FAILED, State.INTERRUPTED

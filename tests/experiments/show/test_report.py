@@ -15,7 +15,7 @@ from experiments.disk.spec import ExperimentSpec
 from experiments.show.figures import COLOURS
 from experiments.show.report import report
 from tests.helpers.programs import ROOT
-from tests.helpers.written_experiments import row, table, write_checkpoint, write_experiment
+from tests.helpers.written_experiments import longer, row, table, write_checkpoint, write_experiment
 
 
 def test_the_report_says_what_the_result_files_say(store, run_results, tmp_path):
@@ -57,7 +57,8 @@ def test_environments_are_drawn_apart_and_it_says_what_a_step_is_in_each(tmp_pat
     trials = [
         ({"env_id": i, "seed": seed, "gamma": g}, [-9.0], None) for i in ids for seed in (0, 1) for g in (0.9, 0.8)
     ]
-    page = report([read_experiment(write_experiment(tmp_path, "both", "pg", trials))])
+    longer(write_experiment(tmp_path, "both", "pg", trials), 300)
+    page = report([read_experiment(tmp_path / "both")])
     for words in (
         "`ALE/Pong-v5` (an agent step is 4 frames), `PongNoFrameskip-v4` (an agent step is 1 frame)",
         "### Learner `pg` in `PongNoFrameskip-v4`",
@@ -105,6 +106,8 @@ def test_the_html_stands_alone_and_shows_all_figures_failures_and_the_best_game(
     write_checkpoint(best, "pg", 4, -1.0, evaluated=2)  # without a film
     with (store / "trpo-sweep" / "00000_seed=0" / "result.json").open("a") as file:
         file.write(json.dumps(row(3, -21.0, {"num_workers": 2}) | {"diverged": 1.0, "done": True}) + "\n")
+    for name in ("pg-sweep", "trpo-sweep"):
+        longer(store / name, 200)
     run_results("report", "pg-sweep", "trpo-sweep", "killed", "--out", "all.html")
     html = (tmp_path / "all.html").read_text(encoding="utf-8")
     assert len(html) < 10e6

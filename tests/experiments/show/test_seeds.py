@@ -53,7 +53,11 @@ def test_a_seed_that_failed_is_left_out_of_the_mean_and_said_to_be(tmp_path):
     experiment = read_experiment(write_experiment(tmp_path, "failed", "pg", trials, **RECORD))
     assert experiment.leader.numbers == [0, 1]
     first, second = configuration_table(best_configurations(experiment, 2), ["lucky", "steady"])
-    assert (first["random seeds"], first["mean of last"], first["95% interval of mean"]) == ("0 (1 without)", "5.0", "")
+    assert (first["random seeds"], first["mean of last"], first["95% interval of mean"]) == (
+        "0 (1 without results)",
+        "5.0",
+        "",
+    )
     assert (second["random seeds"], second["steps"]) == ("0, 1", "2,000")
 
 

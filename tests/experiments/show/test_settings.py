@@ -9,7 +9,7 @@ from experiments.disk.decisions import Decision, write_decisions
 from experiments.disk.experiments import read_experiment
 from experiments.show.report import report
 from experiments.show.settings import at_first_rung, comparable, marginal_means
-from tests.helpers.written_experiments import write_experiment
+from tests.helpers.written_experiments import longer, write_experiment
 
 
 def test_effects_compare_trials_at_equal_steps(tmp_path):
@@ -79,8 +79,10 @@ def test_a_trial_that_diverged_late_is_compared_where_the_others_are(tmp_path):
 
 
 def test_a_report_shows_the_effect_of_each_setting_but_not_of_what_changes_speed_only(tmp_path):
-    page = report([read_experiment(sweep(tmp_path, 9))])
-    assert "after 2,000 agent steps" in page.text
+    folder = sweep(tmp_path, 9)
+    longer(folder, 100)
+    page = report([read_experiment(folder)])
+    assert "after 200,000 agent steps" in page.text
     effects = "".join(picture.decode() for name, picture in page.pictures.items() if name.startswith("pg_effects"))
     assert "<!-- gamma -->" in effects
     assert "num_workers" not in effects
@@ -97,6 +99,7 @@ def sweep(tmp_path, trials, **record):
 
 def test_settings_that_no_axis_can_hold_end_no_report(tmp_path):
     folder = sweep(tmp_path, 24)
+    longer(folder, 100)
     for i, path in enumerate(sorted(folder.glob("0*/params.json"))):
         strange = {"extra": (-1) ** i * 1e308, "wide": 10.0 ** (25 * i - 300)}
         path.write_text(json.dumps(json.loads(path.read_text()) | strange))
