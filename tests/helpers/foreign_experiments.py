@@ -118,6 +118,7 @@ _hooks: list = []
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 PATHS = {"os.rename": 2, "os.symlink": 2, "os.link": 2, "os.mkdir": 1, "os.remove": 1, "os.rmdir": 1, "os.truncate": 1}
 """Events of changes on disk, and how many of their first arguments are paths."""
+STARTING = {"os.system", "os.exec", "subprocess.Popen", "socket.connect"}
 CACHES = {"__pycache__", ".cache", ".config"}
 """Where Python, numba and matplotlib keep what is theirs."""
 
@@ -127,10 +128,7 @@ def _hook(event, args):
     if not _watched:
         return
     folder = _watched[-1]
-    written = args[: PATHS.get(event, 0)]
-    if event == "open" and isinstance(args[2], int) and args[2] & WRITING and not isinstance(args[0], int):
-        written = args[:1]
-    for path in map(os.fsdecode, written):
+    for path in map(os.fsdecode, _written(event, args)):
         real = Path(os.path.realpath(os.path.dirname(os.path.abspath(path)))) / os.path.basename(path)
         if not (real.is_relative_to(folder) or path == os.devnull or CACHES.intersection(real.parts)):
             _found.append(f"wrote {path}")
@@ -138,8 +136,17 @@ def _hook(event, args):
         _found.append(f"ran {args[0].co_filename}")
     if event == "import" and args[0].startswith("evil"):
         _found.append(f"imported {args[0]}")
-    if event in ("os.system", "os.exec", "subprocess.Popen", "socket.connect") and args[0] not in ("git", "uname"):
+    if event in STARTING and args[0] not in ("git", "uname"):
         _found.append(f"{event} {args}")
+
+
+def _written(event, args):
+    """The paths that an event changes on disk."""
+    if event == "open":
+        path, _, flags = args
+        writes = isinstance(flags, int) and flags & WRITING
+        return [path] if writes and not isinstance(path, int) else []
+    return args[: PATHS.get(event, 0)]
 
 
 @contextlib.contextmanager
