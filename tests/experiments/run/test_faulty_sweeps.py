@@ -3,19 +3,17 @@
 import contextlib
 import json
 import os
-import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
 import ray
-from ray import tune
 
-from experiments.plan.learners import PG, TRPO
+from experiments.plan.learners import PG
 from tests.helpers.programs import descendants
 from tests.helpers.small_experiments import fit, small_spec
-from tests.helpers.trials import CARTPOLE, arrays_of, assert_same, untimed, wait_until
-from trainables.config import PGConfig, TRPOConfig
+from tests.helpers.trials import CARTPOLE, arrays_of, wait_until
+from trainables.config import PGConfig
 from trainables.trainable import PongTRPO
 
 pytestmark = [pytest.mark.slow, pytest.mark.ray]
@@ -68,32 +66,6 @@ def test_a_trial_that_diverges_ends_and_asha_stops_the_others_as_it_should(ray_c
     assert {1, 4} <= {*iterations[:1], *iterations[2:]}, "some were stopped, some not"
     for array in arrays_of(results[1].checkpoint.path).values():
         assert np.isfinite(array).all()
-
-
-class KillOnce(tune.Callback):
-    """Kills the process of a trial when its third result comes in."""
-
-    killed = False
-
-    def on_trial_result(self, iteration, trials, trial, result, **info):
-        if result["training_iteration"] == 3 and not self.killed:
-            self.killed = True
-            os.kill(result["pid"], signal.SIGKILL)
-
-
-def test_a_trial_whose_process_is_killed_continues_from_its_checkpoint(ray_cluster, tmp_path):
-    spec = small_spec("trpo", [TRPOConfig(**CARTPOLE)], iterations=5, checkpoint_frequency=1)
-    undisturbed = fit(TRPO, tmp_path / "undisturbed", spec)[0]
-    killed = fit(TRPO, tmp_path / "killed", spec, KillOnce())[0]
-    assert killed.error is None
-    by_iteration = {row["training_iteration"]: untimed(row) for row in rows(undisturbed.path)}
-    iterations = []
-    for row in rows(killed.path):
-        iterations.append(row["training_iteration"])
-        assert untimed(row) == by_iteration[row["training_iteration"]]
-    assert iterations == [1, 2, 3, 4, 5], "no gap, and none twice"
-    assert len({row["pid"] for row in rows(killed.path)}) == 2
-    assert_same(*(arrays_of(trial.checkpoint.path) for trial in (killed, undisturbed)))
 
 
 def held():
