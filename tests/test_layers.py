@@ -9,6 +9,13 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("experiments", "trainables", "search_spaces")
+
+
+def files_of(package):
+    """The names of a package's files, from the checkout on."""
+    return [path.relative_to(ROOT).as_posix() for path in (ROOT / package).rglob("*.py")]
+
+
 LIBRARIES = {
     *("ray", "numba", "gymnasium", "ale_py", "tyro", "rich", "tensorboardX", "threadpoolctl", "matplotlib", "PIL"),
     *("pandas", "yaml"),
@@ -27,7 +34,7 @@ ROOMS = {
     "benchmarks": ("ask plan disk analysis show run", " ".join(LIBRARIES - {"numba"})),
     "subcommands": ("ask plan disk analysis show run", "tyro rich"),
 }
-RULES = {f"experiments/{room}/": f"trainables {room} {below} {others}" for room, (below, others) in ROOMS.items()} | {
+RULES = {
     # every other folder or file, the longest that fits: what it may import; a part of trainables/ has its name alone
     "experiments/": f"trainables search_spaces {' '.join(ROOMS)} tyro rich threadpoolctl",
     "search_spaces/": "search_spaces",
@@ -44,6 +51,8 @@ RULES = {f"experiments/{room}/": f"trainables {room} {below} {others}" for room,
     "trainables/learning/": "learning",
     "trainables/learning/kernels.py": "numba",
 }
+for room, (below, others) in ROOMS.items():
+    RULES[f"experiments/{room}/"] = f"trainables {room} {below} {others}"
 ITSELF = {
     # a file that imports the package as a whole: it sends it to a cluster's nodes
     "experiments/run/ray_session.py": "experiments",
@@ -53,24 +62,39 @@ HEAVY = ("ray", "numba", "matplotlib", "pandas")
 
 LATE = {
     # files with imports within functions: one's own learners, Tune's domains, frames, Ray, figures, what plays
-    *(f"experiments/plan/{name}.py" for name in ("learners", "ranges")),
-    *(f"experiments/disk/{name}.py" for name in ("saved_policies", "trial_checkpoints")),
+    *("experiments/plan/learners.py", "experiments/plan/ranges.py"),
+    *("experiments/disk/saved_policies.py", "experiments/disk/trial_checkpoints.py"),
     *("experiments/analysis/frame.py", "experiments/read/__init__.py"),
-    *(f"experiments/run/{name}.py" for name in ("ray_internals", "ray_session", "preconditions", "sweep_program")),
-    *(f"experiments/{name}.py" for name in ("subcommands/look", "subcommands/verify", "train", "watch")),
+    *("experiments/run/ray_internals.py", "experiments/run/ray_session.py"),
+    *("experiments/run/preconditions.py", "experiments/run/sweep_program.py"),
+    *("experiments/subcommands/look.py", "experiments/subcommands/verify.py"),
+    *("experiments/train.py", "experiments/watch.py"),
 }
-SOURCES = sorted(path.relative_to(ROOT).as_posix() for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+SOURCES = sorted(path for package in PACKAGES for path in files_of(package))
 
 
-def imports(path, at_start=False):
-    """What of ours, and which fenced libraries, a file imports, or as it is loaded; a relative import as it stands."""
-    names, tree = set(), ast.parse((ROOT / path).read_text("utf-8"))
-    for node in tree.body if at_start else ast.walk(tree):
+def parsed(path):
+    return ast.parse((ROOT / path).read_text("utf-8"))
+
+
+def imports(nodes):
+    """What of ours, and which fenced libraries, is imported there; a relative import as it stands."""
+    names = set()
+    for node in nodes:
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             names |= {f"{'.' * node.level}{node.module}.{alias.name}" for alias in node.names}
     return {name for name in names if name.split(".")[0] in {"", *PACKAGES, *LIBRARIES}}
+
+
+def all_imports(path):
+    return imports(ast.walk(parsed(path)))
+
+
+def imports_at_start(path):
+    """What a file imports as it is loaded."""
+    return imports(parsed(path).body)
 
 
 def allowed(path):
@@ -85,7 +109,7 @@ def test_imports_point_down():
     wrong = {}
     for path in SOURCES:
         may = tuple(name + "." for name in allowed(path))
-        strangers = {name for name in imports(path) if not (name + ".").startswith(may)} - {ITSELF.get(path)}
+        strangers = {name for name in all_imports(path) if not (name + ".").startswith(may)} - {ITSELF.get(path)}
         if strangers:
             wrong[path] = sorted(strangers)
     assert not wrong
@@ -97,7 +121,7 @@ def loaded(program):
     while new:
         path = new.pop()
         found.add(path)
-        for name in imports(path, at_start=True):
+        for name in imports_at_start(path):
             for module in itertools.accumulate(name.split("."), "{}/{}".format):
                 new |= {f"{module}.py", f"{module}/__init__.py"} & {*SOURCES} - found
     return found
@@ -107,15 +131,19 @@ def loaded(program):
 def test_no_program_begins_with_a_heavy_library(program):
     files = loaded(f"experiments/{program}")
     assert "trainables/checks.py" in files
-    heavy = {path: {name for name in imports(path, at_start=True) if name.split(".")[0] in HEAVY} for path in files}
-    assert not {path: names for path, names in heavy.items() if names}
+    for path in files:
+        libraries = {name.split(".")[0] for name in imports_at_start(path)}
+        assert not libraries & {*HEAVY}, path
 
 
 def imports_late(path):
     """Whether a function of a file imports."""
-    nodes = [*ast.walk(ast.parse((ROOT / path).read_text("utf-8")))]
-    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
-    return any(isinstance(node, ast.Import | ast.ImportFrom) for each in functions for node in ast.walk(each))
+    for function in ast.walk(parsed(path)):
+        if isinstance(function, ast.FunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Import | ast.ImportFrom):
+                    return True
+    return False
 
 
 def test_imports_stand_first_but_in_the_files_that_load_something_late():
@@ -123,11 +151,12 @@ def test_imports_stand_first_but_in_the_files_that_load_something_late():
 
 
 def test_every_rule_has_its_place():
-    assert not [place for place in [*RULES, *ITSELF] if not (ROOT / place).exists()]
+    for place in [*RULES, *ITSELF]:
+        assert (ROOT / place).exists(), place
     assert len(SOURCES) > 20
 
 
 def test_no_test_imports_a_test():
     line = re.compile(r"^(?:from|import) tests\.(?!helpers\b).*$", re.MULTILINE)
-    found = {path.name: line.findall(path.read_text("utf-8")) for path in (ROOT / "tests").rglob("*.py")}
-    assert not {name: lines for name, lines in found.items() if lines}
+    for path in files_of("tests"):
+        assert not line.findall((ROOT / path).read_text("utf-8")), path

@@ -1,6 +1,7 @@
-"""What is held of all of the product's source text, whatever a file is about."""
+"""What is held of all source text, whatever a file is about."""
 
 import ast
+import functools
 from collections import Counter
 from pathlib import Path
 
@@ -8,6 +9,11 @@ ROOT = Path(__file__).parents[1]
 PRODUCT = [path for room in ("experiments", "search_spaces", "trainables") for path in (ROOT / room).rglob("*.py")]
 ENCODING = {"read_text": 0, "write_text": 1, "open": 2}
 """Where each method of a path takes the encoding, if it comes without its name."""
+
+
+@functools.cache
+def parsed(path):
+    return ast.parse(path.read_text("utf-8"))
 
 
 def opens_bytes_or_no_file(call):
@@ -28,20 +34,22 @@ def has_no_encoding(call):
 
 
 def test_texts_on_disk_have_a_named_encoding():
-    wrong = [
-        f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}"
-        for path in PRODUCT
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if has_no_encoding(node)
-    ]
-    assert not wrong
+    for path in PRODUCT:
+        for node in ast.walk(parsed(path)):
+            assert not has_no_encoding(node), f"{path}:{node.lineno}: {ast.unparse(node)}"
 
 
-FILE, FUNCTION, BRANCHES = 400, 60, 12
-"""Lines that a file, and a function, has at most; and ways through a function that each have to be thought of."""
+FILE, FUNCTION, BRANCHES, DENSITY = 400, 60, 12, 7
+"""Lines that a file of the product, and any function, has at most; ways through a function that each have to be
+thought of; and dense expressions of a room, in 100 lines."""
 
 ONE_EACH = (ast.If, ast.For, ast.While, ast.ExceptHandler, ast.match_case, ast.IfExp, ast.comprehension)
 """What makes one more branch. (Each further operand of ``and`` and ``or`` does, too.)"""
+
+DENSE = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.NamedExpr, ast.IfExp, ast.Lambda)
+"""Expressions that are read from the inside to the outside."""
+
+ALL = [*PRODUCT, *(ROOT / "docs").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
 
 
 def lines(path):
@@ -49,9 +57,8 @@ def lines(path):
 
 
 def functions(path):
-    """Each function of a file, by its name."""
-    nodes = ast.walk(ast.parse(path.read_text("utf-8")))
-    return {node.name: node for node in nodes if isinstance(node, ast.FunctionDef)}
+    """The functions of a file, also those within others."""
+    return [node for node in ast.walk(parsed(path)) if isinstance(node, ast.FunctionDef)]
 
 
 def length(function):
@@ -68,14 +75,36 @@ def branches(function):
     return found
 
 
-def test_files_and_functions_have_a_size_that_reads_well_and_names_of_their_own():
-    files = {path.relative_to(ROOT).as_posix(): path for path in PRODUCT if path.name != "__init__.py"}
-    wrong: dict = {name: lines(path) for name, path in files.items() if lines(path) > FILE}
-    for name, path in files.items():
-        for function, node in functions(path).items():
-            if length(node) > FUNCTION or branches(node) > BRANCHES:
-                wrong[name, function] = length(node), branches(node)
-    wrong |= {name: count for name, count in Counter(path.name for path in files.values()).items() if count > 1}
+def dense(tree):
+    return len([node for node in ast.walk(tree) if isinstance(node, DENSE)])
+
+
+def test_files_of_the_product_have_a_size_that_reads_well_and_names_of_their_own():
+    files = [path for path in PRODUCT if path.name != "__init__.py"]
+    assert not [path for path in files if lines(path) > FILE]
+    assert [name for name, count in Counter(path.name for path in files).items() if count > 1] == []
+
+
+def test_functions_have_a_size_that_reads_well_and_few_branches_in_tests_too():
+    wrong = []
+    for path in ALL:
+        for function in functions(path):
+            if length(function) > FUNCTION or branches(function) > BRANCHES:
+                wrong.append((str(path.relative_to(ROOT)), function.name, length(function), branches(function)))
+    assert not wrong
+
+
+def test_no_room_is_written_more_densely_than_can_be_read_from_left_to_right():
+    """A room is a folder, without those within it."""
+    lines_of, dense_of = Counter(), Counter()
+    for path in ALL:
+        room = str(path.parent.relative_to(ROOT))
+        lines_of[room] += lines(path)
+        dense_of[room] += dense(parsed(path))
+    wrong = {}
+    for room in lines_of:
+        if 100 * dense_of[room] > DENSITY * lines_of[room]:
+            wrong[room] = f"{dense_of[room]} in {lines_of[room]} lines"
     assert not wrong
 
 
@@ -94,3 +123,12 @@ def f(x):
 """
     (function,) = ast.parse(text).body
     assert branches(function) == 1 + 3 + 3 + 2 + 3
+
+
+def test_dense_is_what_is_read_from_the_inside_to_the_outside():
+    text = """
+[a for a in x], {a for a in x}, {a: a for a in x}, (a for a in x)
+(a := 1), (1 if a else 2), (lambda: a)
+[1, 2], a and b, f(a)
+"""
+    assert dense(ast.parse(text)) == 4 + 3

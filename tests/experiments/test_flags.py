@@ -64,20 +64,28 @@ REFUSED = {
 }
 
 
+NEEDED = [
+    # flags, of which each needs one of the next ones beside it, or else what stands last is added
+    ("extend", "iterations timesteps", "--timesteps 60000"),
+    ("grid", "sweep space", "--sweep eval_games=3,4"),  # the preset's space has ranges
+    ("resume_or_start", "name", "--name other"),
+    ("rmsprop_decay", "optimiser", "--optimiser rmsprop"),
+    ("games_per_update", "slots fork", "--slots 0"),  # it is of whole games, as the next ones are
+    ("block_size method", "slots fork games_per_update", "--slots 0 --games-per-update 4"),
+]
+
+
 def words(examples, *names):
-    flags = [["--" + name.replace("_", "-"), examples[name]] for name in names]
-    if "extend" in names and not {"iterations", "timesteps"} & {*names}:
-        flags.append(["--timesteps", "60000"])  # it is nothing without one of them
-    if "grid" in names and not {"sweep", "space"} & {*names}:
-        flags.append(["--sweep", "eval_games=3,4"])  # the preset's space has ranges
-    if "resume_or_start" in names and "name" not in names:
-        flags.append(["--name", "other"])
-    if "rmsprop_decay" in names and "optimiser" not in names:
-        flags.append(["--optimiser", "rmsprop"])
-    if {"games_per_update", "block_size", "method"} & {*names} and not {"slots", "fork"} & {*names}:
-        flags.append(["--slots", "0"])  # they play whole games
-        flags += [["--games-per-update", "4"]] * ("games_per_update" not in names)
-    return [word for flag in flags for word in flag if word is not None]
+    """A command line with the examples of these flags, and with what they need beside them."""
+    found = []
+    for name in names:
+        found.append("--" + name.replace("_", "-"))
+        if examples[name] is not None:
+            found.append(examples[name])
+    for needing, one_of, others in NEEDED:
+        if {*needing.split()} & {*names} and not {*one_of.split()} & {*names}:
+            found += others.split()
+    return found
 
 
 def is_refused(pair, *, of_sweep):

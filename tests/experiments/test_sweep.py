@@ -69,31 +69,42 @@ def test_tunes_own_reader_of_experiments_finds_the_best_of_ours(smoke):
 def test_tensorboards_own_reader_finds_curves_over_steps_hyperparameters_and_pictures(smoke):
     for trial in trial_folders(smoke[0] / "results" / "smoke"):
         events = assert_tensorboard_shows(trial)
-        steps = [row["timesteps_total"] for row in rows(trial)]
-        for name in events.Tags()["scalars"]:
-            evaluated = name.startswith(("eval/", "intervals/"))
-            assert [event.step for event in events.Scalars(name)] == (steps[:1] if evaluated else steps), name
-        for name in ("running_reward", "policy/entropy", "eval/return_greedy_mean"):
-            assert events.Scalars(tag(name))[0].value == pytest.approx(rows(trial)[0][name])
-        charted = [chart[1] for charts in LAYOUT.values() for chart in charts.values()]
-        missing = {name.rstrip("$") for names in charted for name in names} - set(events.Tags()["scalars"])
-        assert missing <= {"policy/kl"}, "TRPO alone has it"
-        hparams = hyperparameters(trial)
-        config = json.loads((trial / "params.json").read_text())
-        for name in (
-            "num_workers",
-            "cpus_per_worker",
-            "placement",
-            "game_timeout_s",
-            "eval_interval",
-            "eval_games",
-            "seed",
-        ):
-            del config[name]
-        assert {*hparams} == {*config}, "what others do is not swept"
-        for name, value in config.items():
-            shown = hparams[name]
-            assert value == (shown.string_value if isinstance(value, str) else type(value)(shown.number_value)), name
+        check_curves(events, rows(trial))
+        check_hyperparameters(trial)
+
+
+def check_curves(events, played):
+    """Every metric has a point at each row's steps, one of an evaluation at the first; and what is charted is there."""
+    steps = [row["timesteps_total"] for row in played]
+    there = events.Tags()["scalars"]
+    for name in there:
+        points = [event.step for event in events.Scalars(name)]
+        if name.startswith(("eval/", "intervals/")):
+            assert points == steps[:1], name
+        else:
+            assert points == steps, name
+    for name in ("running_reward", "policy/entropy", "eval/return_greedy_mean"):
+        assert events.Scalars(tag(name))[0].value == pytest.approx(played[0][name])
+    for charts in LAYOUT.values():
+        for _, names in charts.values():
+            missing = {name.rstrip("$") for name in names} - {*there}
+            assert missing <= {"policy/kl"}, "TRPO alone has it"
+
+
+NEVER_SWEPT = ["num_workers", "cpus_per_worker", "placement", "game_timeout_s", "eval_interval", "eval_games", "seed"]
+
+
+def check_hyperparameters(trial):
+    config = json.loads((trial / "params.json").read_text())
+    for name in NEVER_SWEPT:
+        del config[name]
+    hparams = hyperparameters(trial)
+    assert {*hparams} == {*config}
+    for name, value in config.items():
+        if isinstance(value, str):
+            assert hparams[name].string_value == value
+        else:
+            assert type(value)(hparams[name].number_value) == value
 
 
 def test_tensorboards_table_of_hyperparameters_begins_with_what_differs_and_the_returns(smoke):
@@ -101,9 +112,8 @@ def test_tensorboards_table_of_hyperparameters_begins_with_what_differs_and_the_
     board = Context(TBContext(data_provider=MultiplexerDataProvider(runs, "")))
     request = RequestContext()
     shown = board.experiment_from_metadata(request, "", True, board.hparams_metadata(request, ""), [])
-    first, second = (
-        json.loads((each / "params.json").read_text()) for each in trial_folders(smoke[0] / "results/smoke")
-    )
+    trials = trial_folders(smoke[0] / "results" / "smoke")
+    first, second = (json.loads((trial / "params.json").read_text()) for trial in trials)
     different = {name for name in first if first[name] != second[name]} - {"seed"}
     assert different, "the drawn trial is not the baseline"
     assert {info.name for info in shown.hparam_infos[: len(different)]} == different

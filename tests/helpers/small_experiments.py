@@ -21,6 +21,7 @@ from experiments.run.draft import Draft
 from experiments.run.session import Session
 from experiments.run.tuner import make_tuner
 from tests.helpers.trials import CARTPOLE, arrays_of, assert_same, untimed
+from tests.helpers.written_experiments import rows
 from trainables import checkpoints
 from trainables.config import TRPOConfig
 
@@ -81,10 +82,6 @@ def flags(storage_path, **changes):
 
 def trial_folders(experiment):
     return sorted(path for path in Path(experiment).iterdir() if path.is_dir() and path.name[:5].isdigit())
-
-
-def rows(trial):
-    return [json.loads(line) for line in (Path(trial) / "result.json").read_text().splitlines()]
 
 
 def iterations(trial):

@@ -26,18 +26,33 @@ def write_experiment(storage, name, learner, trials, planned=None, **record):
         trial = folder / f"{index:05d}_seed={config['seed']}"
         trial.mkdir()
         (trial / "params.json").write_text(json.dumps(config), encoding="utf-8")
-        rows = [row(i, value, config) for i, value in enumerate(returns, 1)]
+        played = [row(i, value, config) for i, value in enumerate(returns, 1)]
         if ending is None:
-            rows[-1]["done"] = True
-        text = "".join(json.dumps(r) + "\n" for r in rows)
+            played[-1]["done"] = True
+        write_rows(trial, played)
         if ending == "cut":
-            text += json.dumps(row(len(rows) + 1, 21, config))[:150]
+            with (trial / "result.json").open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row(len(played) + 1, 21, config))[:150])
         elif ending not in (None, "running"):
             (trial / "error.txt").write_text(
                 f"Traceback (most recent call last):\n  File\n{ending}\n", encoding="utf-8"
             )
-        (trial / "result.json").write_text(text, encoding="utf-8")
     return folder
+
+
+def rows(trial):
+    """What ``result.json`` in a trial's folder holds."""
+    return [json.loads(line) for line in (trial / "result.json").read_text(encoding="utf-8").splitlines()]
+
+
+def write_rows(trial, played):
+    lines = [json.dumps(row) + "\n" for row in played]
+    (trial / "result.json").write_text("".join(lines), encoding="utf-8")
+
+
+def change_rows(trial, **entries):
+    """Give all rows of a trial other entries."""
+    write_rows(trial, [row | entries for row in rows(trial)])
 
 
 def forked_from(name, *starts):

@@ -10,25 +10,36 @@ from experiments.disk.fork_history import past_of
 from tests.helpers.written_experiments import forget, forked_from, write_experiment
 
 
+def written(storage, name, *trials, **record):
+    """An experiment of ``pg`` with trials of (settings, returns, ending)."""
+    return read_experiment(write_experiment(storage, name, "pg", [*trials], **record))
+
+
+def seeds_of(configurations):
+    return [sorted(configuration.seeds) for configuration in configurations]
+
+
 def test_seeds_with_other_numbers_of_workers_belong_to_the_same_configuration(tmp_path):
     """Parallelism changes no result; a learning rate does."""
-    runs = [{"seed": 0, "num_workers": 1}, {"seed": 1, "num_workers": 2}, {"seed": 2, "learning_rate": 0.5}]
-    folders = [write_experiment(tmp_path, f"run{n}", "pg", [(run, [-20, n], None)]) for n, run in enumerate(runs)]
-    found = by_configuration([read_experiment(folder) for folder in folders])
-    assert [sorted(configuration.seeds) for configuration in found] == [[2], [0, 1]]
+    experiments = [
+        written(tmp_path, "one", ({"seed": 0, "num_workers": 1}, [-20, 0], None)),
+        written(tmp_path, "two", ({"seed": 1, "num_workers": 2}, [-20, 1], None)),
+        written(tmp_path, "fast", ({"seed": 2, "learning_rate": 0.5}, [-20, 2], None)),
+    ]
+    assert seeds_of(by_configuration(experiments)) == [[2], [0, 1]]
 
 
 def test_of_two_runs_with_the_same_seed_the_longer_one_counts(tmp_path):
-    folders = [write_experiment(tmp_path, f"run{n}", "pg", [({}, [-20] * n, None)]) for n in (2, 3, 1)]
-    (found,) = by_configuration([read_experiment(folder) for folder in folders])
+    experiments = [written(tmp_path, f"run{length}", ({}, [-20] * length, None)) for length in (2, 3, 1)]
+    (found,) = by_configuration(experiments)
     assert [trial.iterations for trial in found.trials] == [3]
 
 
 def written_fork(storage, name, trials, origin, starts, **record):
     """A fork: ``trials`` are the settings of each, ``starts`` (settings, iteration) of the runs that they left."""
     record |= {"fork_of": forked_from(origin, *starts).model_dump()}
-    written = [(settings, [-20.0] * 5, None) for settings in trials]
-    return read_experiment(write_experiment(storage, name, "pg", written, **record))
+    played = [(settings, [-20.0] * 5, None) for settings in trials]
+    return written(storage, name, *played, **record)
 
 
 def fork_of_a_fork(storage, name, fork, **record):
@@ -36,38 +47,39 @@ def fork_of_a_fork(storage, name, fork, **record):
     origin = forked_from(fork.name, *[(trial.config, 3) for trial in fork.trials]).model_dump()
     for number, start in enumerate(origin["starts"]):
         start["past"] = past_of(fork.spec, number)
-    written = [(trial.config, [-20.0] * 6, None) for trial in fork.trials]
-    return read_experiment(write_experiment(storage, name, "pg", written, **record | {"fork_of": origin}))
+    played = [(trial.config, [-20.0] * 6, None) for trial in fork.trials]
+    return written(storage, name, *played, **record | {"fork_of": origin})
 
 
 def origins(experiments):
     """Of each configuration the experiments of its trials, by label."""
-    found = by_configuration(experiments)
-    return sorted((c.label(()), sorted(trial.folder.parent.name for trial in c.trials)) for c in found)
+    found = []
+    for configuration in by_configuration(experiments):
+        names = [trial.folder.parent.name for trial in configuration.trials]
+        found.append((configuration.label(()), sorted(names)))
+    return sorted(found)
 
 
 def test_a_fork_is_another_configuration_than_its_settings_from_scratch_or_from_elsewhere(tmp_path):
     """Also with the same seed: neither run takes the other's place. Two seeds of a fork of one run are two seeds."""
     slow, fast = {"gamma": 0.9}, {"gamma": 0.8}
-    forks = {
-        "fork": [(slow, 2)],
-        "again": [(slow, 2)],
-        "later": [(slow, 3)],
-        "other": [(fast, 2)],
-        "both": [(slow, 2), (slow | {"seed": 1}, 3)],
-    }
-    experiments = [read_experiment(write_experiment(tmp_path, "scratch", "pg", [(slow, [-20] * 4, None)]))]
-    for name, starts in forks.items():
-        trials = [slow | {"seed": n + (name == "again")} for n in range(len(starts))]
-        record = {"configuration_of": [0] * len(starts)}
-        experiments.append(written_fork(tmp_path, name, trials, "org", starts, **record))
-    found = by_configuration(experiments)
-    labels = {c.label(()): [trial.folder.parent.name for trial in c.trials] for c in found}
-    assert len(found) == 5
-    assert labels["pg"] == ["scratch"]
-    assert labels["pg (forked from org at 2,000 to 3,000 steps)"] == ["both", "both"]
-    assert labels["pg (forked from org at 3,000 steps)"] == ["later"]
-    assert {tuple(trial.folder.parent.name for trial in c.trials) for c in found} >= {("fork", "again"), ("other",)}
+    first, second = slow | {"seed": 0}, slow | {"seed": 1}
+    one, both = {"configuration_of": [0]}, {"configuration_of": [0, 0]}
+    experiments = [
+        written(tmp_path, "scratch", (slow, [-20] * 4, None)),
+        written_fork(tmp_path, "fork", [first], "org", [(slow, 2)], **one),
+        written_fork(tmp_path, "again", [second], "org", [(slow, 2)], **one),
+        written_fork(tmp_path, "later", [first], "org", [(slow, 3)], **one),
+        written_fork(tmp_path, "other", [first], "org", [(fast, 2)], **one),
+        written_fork(tmp_path, "both", [first, second], "org", [(slow, 2), (second, 3)], **both),
+    ]
+    assert origins(experiments) == [
+        ("pg", ["scratch"]),
+        ("pg (forked from org at 2,000 steps)", ["again", "fork"]),
+        ("pg (forked from org at 2,000 steps)", ["other"]),
+        ("pg (forked from org at 2,000 to 3,000 steps)", ["both", "both"]),
+        ("pg (forked from org at 3,000 steps)", ["later"]),
+    ]
 
 
 def test_forks_of_two_experiments_are_two_configurations_whatever_seeds_they_have(tmp_path):
@@ -77,10 +89,10 @@ def test_forks_of_two_experiments_are_two_configurations_whatever_seeds_they_hav
             written_fork(tmp_path / name, "f1", [{"seed": first}], "o1", [({"seed": 1}, 2)]),
             written_fork(tmp_path / name, "f2", [{"seed": second}], "o2", [({"seed": 2}, 2)]),
         ]
-        expected = [
-            (f"pg (forked from {origin} at 2,000 steps)", [fork]) for origin, fork in (("o1", "f1"), ("o2", "f2"))
+        assert origins(forks) == [
+            ("pg (forked from o1 at 2,000 steps)", ["f1"]),
+            ("pg (forked from o2 at 2,000 steps)", ["f2"]),
         ]
-        assert origins(forks) == expected
 
 
 def test_forks_of_one_run_are_one_configuration_wherever_its_copies_lie_and_whatever_they_are_called(tmp_path):
@@ -96,8 +108,9 @@ def test_forks_of_one_run_are_one_configuration_wherever_its_copies_lie_and_what
 @pytest.mark.parametrize("named", [True, False])
 def test_seeds_that_were_forked_together_are_one_configuration(named, tmp_path):
     """Also where no record names them, since they drew the same settings; and a fork of the fork."""
-    trials, record = [{"seed": 1}, {"seed": 2}], {"configuration_of": [0, 0]} if named else {}
-    fork = written_fork(tmp_path, "fork", trials, "org", [(settings, 2) for settings in trials], **record)
+    record = {"configuration_of": [0, 0]} if named else {}
+    first, second = {"seed": 1}, {"seed": 2}
+    fork = written_fork(tmp_path, "fork", [first, second], "org", [(first, 2), (second, 2)], **record)
     later = fork_of_a_fork(tmp_path, "later", fork, **record)
     at = "pg (forked from {} at {} steps)"
     assert origins([fork, later]) == [
@@ -108,12 +121,16 @@ def test_seeds_that_were_forked_together_are_one_configuration(named, tmp_path):
 
 def test_a_fork_of_a_fork_has_that_one_as_its_origin_and_is_told_from_one_with_another_past(tmp_path):
     """Forks that left one run at other steps have the same settings and seeds, and are not the same origin."""
-    early, late = (written_fork(tmp_path, f"at{n}", [{"seed": 1}], "org", [({"seed": 1}, n)]) for n in (1, 2))
-    later = [fork_of_a_fork(tmp_path, f"of_{name}", fork) for name, fork in (("early", early), ("late", late))]
+    config = {"seed": 1}
+    early = written_fork(tmp_path, "at1", [config], "org", [(config, 1)])
+    late = written_fork(tmp_path, "at2", [config], "org", [(config, 2)])
+    of_early, of_late = fork_of_a_fork(tmp_path, "of_early", early), fork_of_a_fork(tmp_path, "of_late", late)
+    assert origins([of_early, of_late]) == [
+        ("pg (forked from at1 at 3,000 steps)", ["of_early"]),
+        ("pg (forked from at2 at 3,000 steps)", ["of_late"]),
+    ]
     again = fork_of_a_fork(tmp_path, "again", early)
-    at = "pg (forked from {} at 3,000 steps)"
-    assert origins(later) == [(at.format("at1"), ["of_early"]), (at.format("at2"), ["of_late"])]
-    assert len(origins([later[0], again])) == 1, "the same run"
+    assert len(origins([of_early, again])) == 1, "the same run"
 
 
 def test_trials_that_drew_the_same_settings_and_were_given_one_seed_are_told_apart_by_their_origins(tmp_path):
@@ -124,20 +141,20 @@ def test_trials_that_drew_the_same_settings_and_were_given_one_seed_are_told_apa
 @pytest.mark.parametrize("forked", [False, True])
 def test_a_setting_that_a_record_lacks_has_its_default_so_a_new_one_splits_no_older_runs(forked, tmp_path):
     record = {"fork_of": forked_from("org", ({"clip": 0.1}, 1)).model_dump()} if forked else {}
-    folders = [
-        write_experiment(tmp_path, f"run{seed}", "pg", [({"seed": seed}, [-20.0] * 3, None)], **record)
-        for seed in (0, 1)
-    ]
-    other = write_experiment(tmp_path, "other", "pg", [({"entropy_bonus": 0.5}, [-20.0] * 3, None)], **record)
-    forget(folders[1], "entropy_bonus", "eval_games")
-    experiments = [read_experiment(folder) for folder in (*folders, other)]
-    assert experiments[1].trials[0].config == experiments[0].trials[0].config | {"seed": 1}
-    found = by_configuration(experiments)
-    assert sorted(sorted(configuration.seeds) for configuration in found) == [[0], [0, 1]]
+    now = written(tmp_path, "now", ({"seed": 0}, [-20.0] * 3, None), **record)
+    older = written(tmp_path, "older", ({"seed": 1}, [-20.0] * 3, None), **record)
+    other = written(tmp_path, "other", ({"entropy_bonus": 0.5}, [-20.0] * 3, None), **record)
+    forget(older.folder, "entropy_bonus", "eval_games")
+    older = read_experiment(older.folder)
+    assert older.trials[0].config == now.trials[0].config | {"seed": 1}
+    found = by_configuration([now, older, other])
+    assert sorted(seeds_of(found)) == [[0], [0, 1]]
     assert varied(found) == ["entropy_bonus"]
-    assert [{c.label(varied(found)).split(" ")[0] for c in found}] == [{"entropy_bonus=0.03", "entropy_bonus=0.5"}]
-    sides = compare([experiments[:2], experiments[2:]], window=1000).sides
-    assert [[curve.seed for curve in side.curves] for side in sides] == [[0, 1], [0]]
+    labels = [configuration.label(["entropy_bonus"]) for configuration in found]
+    assert sorted(label.split(" ")[0] for label in labels) == ["entropy_bonus=0.03", "entropy_bonus=0.5"]
+    one, another = compare([[now, older], [other]], window=1000).sides
+    assert [curve.seed for curve in one.curves] == [0, 1]
+    assert [curve.seed for curve in another.curves] == [0]
 
 
 def test_a_configuration_is_judged_by_the_trials_that_halving_kept_longest(tmp_path):
@@ -186,9 +203,7 @@ def test_a_configuration_that_only_failed_ranks_behind_others(tmp_path):
 
 
 def test_settings_that_only_some_configurations_have_are_varied(tmp_path):
-    learners = [
-        by_configuration([read_experiment(write_experiment(tmp_path, learner, learner, [({}, [-20], None)]))])[0]
-        for learner in ("pg", "trpo")
-    ]
-    assert {"clip", "max_kl"} <= {*varied(learners)}
-    assert {*varied(learners)} == {*varied(learners[::-1])}
+    folders = [write_experiment(tmp_path, learner, learner, [({}, [-20], None)]) for learner in ("pg", "trpo")]
+    found = by_configuration([read_experiment(folder) for folder in folders])
+    assert {"clip", "max_kl"} <= {*varied(found)}
+    assert {*varied(found)} == {*varied(found[::-1])}

@@ -11,14 +11,21 @@ from experiments.disk.experiments import read_experiment
 from tests.helpers.small_experiments import trial_folders
 from tests.helpers.written_experiments import forked_from, write_experiment, write_policies
 
-PLAYED = {f"eval/return_sampled_{key}": x for key, x in (("mean", -16.0), ("ci95_low", -17.0), ("ci95_high", -15.0))}
+PLAYED = {
+    "eval/return_sampled_mean": -16.0,
+    "eval/return_sampled_ci95_low": -17.0,
+    "eval/return_sampled_ci95_high": -15.0,
+}
 
 
 @pytest.fixture(scope="module")
 def halved(tmp_path_factory):
     """Three trials, of which the second went on after two iterations, to the fourth, and won."""
-    curves = [[-20, -19], [-20, -18, -17, -16], [-21, -20]]
-    trials = [({"seed": i}, curve, None if i == 1 else "running") for i, curve in enumerate(curves)]
+    trials = [
+        ({"seed": 0}, [-20, -19], "running"),
+        ({"seed": 1}, [-20, -18, -17, -16], None),
+        ({"seed": 2}, [-21, -20], "running"),
+    ]
     record = {"iterations": 4, "rungs": [2, 4], "scheduler": "halving", "ended": "all done"}
     folder = write_experiment(tmp_path_factory.mktemp("storage"), "halved", "pg", trials, **record)
     write_decisions(folder, [Decision(at=2, scores=[-19.0, -18.0, -20.0], kept=[1], rule=RULE)])
@@ -28,6 +35,7 @@ def halved(tmp_path_factory):
 
 
 def change(path, edit):
+    """Let ``edit`` change what a file of JSON holds."""
     content = json.loads(path.read_text(encoding="utf-8"))
     edit(content)
     path.write_text(json.dumps(content), encoding="utf-8")
@@ -40,52 +48,93 @@ def change_rows(trial, edit):
     (trial / "result.json").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def update(path, **entries):
+    change(path, lambda content: content.update(entries))
+
+
+def replace_in_row(trial, index, old, new):
+    """Replace a text in one of a trial's rows."""
+
+    def edit(lines):
+        assert old in lines[index]
+        lines[index] = lines[index].replace(old, new)
+
+    change_rows(trial, edit)
+
+
 def decide(**entries):
-    return lambda folder, trials: change(folder / "rungs.json", lambda rungs: rungs[0].update(entries))
+    """The damage of other entries in the decision."""
+
+    def damage(folder, trials):
+        change(folder / "rungs.json", lambda rungs: rungs[0].update(entries))
+
+    return damage
 
 
 def win(**entries):
-    return lambda folder, trials: change(folder / "winner.json", lambda games: games[0].update(entries))
+    """The damage of other entries in what the winner played."""
+
+    def damage(folder, trials):
+        change(folder / "winner.json", lambda games: games[0].update(entries))
+
+    return damage
+
+
+def delete_a_trial(folder, trials):
+    shutil.rmtree(trials[2])
+
+
+def add_a_trial(folder, trials):
+    shutil.copytree(trials[2], folder / "00003_seed=3")
+
+
+def delete_a_row(folder, trials):
+    change_rows(trials[1], lambda lines: lines.pop(2))
+
+
+def delete_the_last_rows(folder, trials):
+    change_rows(trials[1], lambda lines: lines.__delitem__(slice(2, 4)))
+
+
+def repeat_a_row(folder, trials):
+    change_rows(trials[1], lambda lines: lines.append(lines[2].replace("-17", "-1")))
+
+
+def change_a_counter(folder, trials):
+    replace_in_row(trials[0], -1, ": 2000,", ": 9000,")
+
+
+def let_it_diverge_at_a_rung(folder, trials):
+    replace_in_row(trials[1], 1, '"done"', '"diverged": 1, "done"')
+
+
+def change_a_planned_setting(folder, trials):
+    change(folder / "experiment.json", lambda spec: spec["configs"][0].update(learning_rate=0.5))
+
+
+def change_a_seed(folder, trials):
+    update(trials[0] / "params.json", seed=7)
 
 
 OTHER_TRIALS = "rungs.json has scores of other trials than experiment.json"
 DAMAGES = {
-    "a trial is deleted": (
-        lambda folder, trials: shutil.rmtree(trials[2]),
-        "trial 00002 has no folder, and it has played",
-    ),
-    "a trial is added": (
-        lambda folder, trials: shutil.copytree(trials[2], folder / "00003_seed=3"),
-        "00003_seed=3 is no trial of experiment.json",
-    ),
-    "a row is deleted": (
-        lambda folder, trials: change_rows(trials[1], lambda rows: rows.pop(2)),
-        "00001_seed=1: result.json lacks iterations 3 to 3",
-    ),
-    "the last rows are deleted": (
-        lambda folder, trials: change_rows(trials[1], lambda rows: rows.__delitem__(slice(2, 4))),
-        "00001_seed=1: result.json lacks iterations 3 to 4",
-    ),
+    "a trial is deleted": (delete_a_trial, "trial 00002 has no folder, and it has played"),
+    "a trial is added": (add_a_trial, "00003_seed=3 is no trial of experiment.json"),
+    "a row is deleted": (delete_a_row, "00001_seed=1: result.json lacks iterations 3 to 3"),
+    "the last rows are deleted": (delete_the_last_rows, "00001_seed=1: result.json lacks iterations 3 to 4"),
     "a row stands there twice": (
-        lambda folder, trials: change_rows(trials[1], lambda rows: rows.append(rows[2].replace("-17", "-1"))),
+        repeat_a_row,
         "00001_seed=1: result.json has 1 lines that repeat an iteration, or are no row",
     ),
     "a counter is changed": (
-        lambda folder, trials: change_rows(
-            trials[0], lambda rows: rows.append(rows.pop().replace(": 2000,", ": 9000,"))
-        ),
+        change_a_counter,
         "00000_seed=0: iteration 2 has timesteps_total=9000, which does not add up",
     ),
     "a planned setting is changed": (
-        lambda folder, trials: change(
-            folder / "experiment.json", lambda spec: spec["configs"][0].update(learning_rate=0.5)
-        ),
+        change_a_planned_setting,
         "00000_seed=0: params.json has learning_rate=0.0025, planned is learning_rate=0.5",
     ),
-    "a seed is changed": (
-        lambda folder, trials: change(trials[0] / "params.json", lambda config: config.update(seed=7)),
-        "00000_seed=0: params.json has seed=7, planned is seed=0",
-    ),
+    "a seed is changed": (change_a_seed, "00000_seed=0: params.json has seed=7, planned is seed=0"),
     "a score at a rung is changed": (
         decide(scores=[-19.0, -17.5, -20.0]),
         "00001_seed=1: rungs.json has a score of -17.5 at 2, result.json -18.0",
@@ -95,9 +144,7 @@ DAMAGES = {
         "00000_seed=0: rungs.json has a score of None at 2, result.json -19.0",
     ),
     "a trial's row at a rung diverged": (
-        lambda folder, trials: change_rows(
-            trials[1], lambda rows: rows.insert(1, rows.pop(1).replace('"done"', '"diverged": 1, "done"'))
-        ),
+        let_it_diverge_at_a_rung,
         "00001_seed=1: rungs.json has a score of -18.0 at 2, result.json -21.0",
     ),
     "another trial went on": (
@@ -147,5 +194,5 @@ def test_decisions_by_another_rule_are_no_contradiction_and_said_to_be_unchecked
     folder = tmp_path / "altered"
     found = found_after(decide(kept=[0], rule=rule), halved, folder)
     noted = [f"rungs.json has decisions {said}, and the present one is {RULE!r}"]
-    assert [text for text in found if text.startswith("rungs.json")] == []
+    assert not any(text.startswith("rungs.json") for text in found)
     assert unchecked(read_experiment(folder, running=False)) == noted

@@ -12,7 +12,7 @@ import pytest
 from experiments import read
 from experiments.show.outputs import to_bytes
 from tests.helpers.trials import CARTPOLE, serial
-from tests.helpers.written_experiments import write_experiment
+from tests.helpers.written_experiments import change_rows, rows, write_experiment, write_rows
 from trainables.checks import ConfigError
 from trainables.trainable import PongTRPO
 
@@ -47,7 +47,7 @@ def test_every_column_is_explained(first):
     """Of a real trial's rows too: the page names each, or its family."""
     result = serial(PongTRPO)(config=CARTPOLE).train()
     row = {name: value for name, value in result.items() if name != "config"}
-    (next(first.glob("00000*")) / "result.json").write_text(json.dumps(row) + "\n")
+    write_rows(next(first.glob("00000*")), [row])
     frames = read.experiment(first)
     spans = set(re.findall(r"`([^`\n]+)`", PAGE.partition("## Columns")[2]))
     for frame in (frames.trials(), frames.rows(), frames.windows(1000)):
@@ -70,8 +70,8 @@ def test_frames_say_what_the_files_say(first):
     np.testing.assert_allclose(windows["return_mean"], [value for _, returns, _ in TRIALS for value in returns])
     np.testing.assert_allclose(windows["games"], 2)
     assert windows["time_total_s"].tolist() == [2, 4, 6] * 4
-    path = next(first.glob("00000*")) / "result.json"
-    path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
+    trial = next(first.glob("00000*"))
+    write_rows(trial, rows(trial)[1:])
     assert read.experiment(first).trials()["timesteps_before"].tolist() == [1000, 0, 0, 0], "as of a fork"
 
 
@@ -83,8 +83,10 @@ def test_a_file_has_every_digit(first, kind):
     content = io.BytesIO(to_bytes(frame, kind))
     if kind == "csv":
         again = pd.read_csv(content)
+    elif kind == "json":
+        again = pd.DataFrame(json.load(content))
     else:
-        again = pd.DataFrame(json.load(content)) if kind == "json" else pd.read_parquet(content)
+        again = pd.read_parquet(content)
     pd.testing.assert_frame_equal(again, frame, check_exact=True)
 
 
@@ -99,11 +101,11 @@ def test_missing_values_and_experiments_of_two_learners(first, tmp_path):
 
 
 def test_what_no_program_of_ours_writes_stays_out_or_becomes_text(first):
-    path = next(first.glob("00000*")) / "result.json"
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    rows[0] |= {"huge": 10**30, "deep": {"a": [1]}, "text": "=cmd()", "mixed": np.inf}
-    rows[1] |= {"mixed": True, "huge": 0.5}
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    trial = next(first.glob("00000*"))
+    played = rows(trial)
+    played[0] |= {"huge": 10**30, "deep": {"a": [1]}, "text": "=cmd()", "mixed": np.inf}
+    played[1] |= {"mixed": True, "huge": 0.5}
+    write_rows(trial, played)
     frame = read.experiment(first).rows()
     assert frame["huge"].tolist()[:2] == [1e30, 0.5]
     assert frame["mixed"].tolist()[:2] == [np.inf, 1.0]
@@ -111,7 +113,7 @@ def test_what_no_program_of_ours_writes_stays_out_or_becomes_text(first):
     assert json.loads(to_bytes(frame, "json"))[0]["mixed"] is None, "JSON has no notation for what is infinite"
     assert "inf" in to_bytes(frame, "csv").decode()
     assert to_bytes(frame, "parquet")
-    path.write_text("".join(json.dumps(row | {f"x{i}": 1 for i in range(2000)}) + "\n" for row in rows))
+    change_rows(trial, **{f"x{number}": 1 for number in range(2000)})
     with pytest.raises(ConfigError, match="metrics and settings: accepted are up to 1,000"):
         read.experiment(first).rows()
 

@@ -42,11 +42,13 @@ def elsewhere(mirrored):
 def test_rows_that_could_not_be_sent_count_until_another_machine_goes_on_whatever_the_clocks_say(mirrored, bucket):
     (here,), (there,) = mirrored.glob("*/result.json"), bucket.glob("*/*/result.json")
     here.write_text("not sent")
+    (mirrored / "rungs.json").write_text("not sent")
     os.utime(here, (0, 0))
     Remote.of(mirrored).fetch()
     assert here.read_text() == "not sent"
     assert Remote.of(mirrored).settle()
     assert there.read_text() == "not sent"
+    assert (bucket / "x" / "rungs.json").read_text() == "not sent"
     (other,) = elsewhere(mirrored).glob("*/result.json")
     assert other.read_text() == "not sent"
     there.write_text("of the other machine")
@@ -142,10 +144,3 @@ def test_a_fetch_that_fails_leaves_what_is_here_and_the_next_one_makes_it_whole(
     shutil.rmtree(checkpoint)
     Remote.of(mirrored).fetch()
     assert not (here / checkpoint.name).exists(), "it is there no longer"
-
-
-def test_decisions_that_did_not_come_home_are_sent_at_the_end(mirrored, bucket):
-    for name in ("rungs.json", "winner.gif"):
-        (mirrored / name).write_text(name)
-    assert Remote.of(mirrored).settle()
-    assert all((bucket / "x" / name).read_text() == name for name in ("rungs.json", "winner.gif"))

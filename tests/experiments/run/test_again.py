@@ -16,7 +16,7 @@ from experiments.run.again import WantedGame, draw, replay, verify
 from experiments.run.continuation import continuation
 from tests.helpers.small_experiments import drafted, fit, flags, rows, small_spec, trial_folders
 from tests.helpers.trials import CARTPOLE, SEGMENTS, arrays_of
-from tests.helpers.written_experiments import forked_from
+from tests.helpers.written_experiments import forked_from, write_rows
 from trainables import checkpoints
 from trainables.checks import ConfigError
 from trainables.config import PGConfig, TRPOConfig
@@ -74,13 +74,17 @@ def change_record(folder, **changes):
     (folder / "experiment.json").write_text(json.dumps(record | changes), encoding="utf-8")
 
 
+def files_of(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def test_an_experiment_that_nobody_touched_is_the_same_on_more_workers_and_stays_as_it_is(folder, capsys):
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    before = files_of(folder)
     same, said = verified(folder, capsys, num_workers=2)
     assert same
     assert "Playing 12 of 12 iterations again" in said
     assert "The same, bit for bit: 12 rows, and the arrays of 10 checkpoints" in said
-    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    assert files_of(folder) == before
 
 
 def test_arrays_that_cannot_be_compared_are_named_before_anything_is_played(folder, capsys):
@@ -104,7 +108,7 @@ def test_the_last_bit_of_a_number_in_a_row_is_compared(folder, capsys):
     altered = rows(trial)
     true = altered[4]["policy/entropy"]
     altered[4]["policy/entropy"] = other = float(np.nextafter(true, 1))
-    (trial / "result.json").write_text("".join(json.dumps(row) + "\n" for row in altered), encoding="utf-8")
+    write_rows(trial, altered)
     same, said = verified(folder, capsys)
     assert not same
     assert f"Different: {trial.name}, iteration 5, policy/entropy: recorded {other!r}, recomputed {true!r}" in said
@@ -162,7 +166,8 @@ def test_a_damaged_checkpoint_is_a_difference_and_one_that_was_cut_off_is_none(f
     assert same, "a kill leaves such a one"
     assert "Not verified: " in said
     assert "no checkpoint, or half of one" in said
-    text = (place := checkpoint(folder, 0, 1) / "state.json").read_text(encoding="utf-8")
+    place = checkpoint(folder, 0, 1) / "state.json"
+    text = place.read_text(encoding="utf-8")
     place.write_text(text.replace('"iteration": 2', '"iteration": 3'), encoding="utf-8")
     same, said = verified(folder, capsys)
     assert not same
@@ -174,7 +179,8 @@ def test_a_trial_that_diverged_is_the_same_and_is_not_to_be_extended(ray_cluster
     diverging = PGConfig(**SEGMENTS, hidden_size=5, num_workers=1, eval_interval=0, learning_rate=1e30)
     spec = small_spec("pg", [diverging], checkpoint_frequency=1, iterations=4)
     status, folder = lifecycle.start(drafted(PG, spec, flags(tmp_path, name="diverged")))
-    (trial,) = (experiment := read_experiment(folder)).trials
+    experiment = read_experiment(folder)
+    (trial,) = experiment.trials
     assert (status, trial.state, experiment.state) == (0, "diverged", "finished")
     out = capsys.readouterr().out
     assert "Nothing to extend: its trials diverged or were stopped early, and stay so" in out
@@ -203,18 +209,24 @@ def test_a_fork_begins_at_its_first_checkpoint_and_without_rows_nothing_is_playe
 
 def test_stretches_are_drawn_by_seed_and_cut_where_the_iterations_end(tmp_path):
     lengths = [5, 1, 3, 4]
-    all_of_them = [
-        Stretch(None, None, 1, length, tmp_path, [{"training_iteration": index} for index in range(1, length + 1)])
-        for length in lengths
-    ]
+    all_of_them = []
+    for length in lengths:
+        numbered = [{"training_iteration": number} for number in range(1, length + 1)]
+        all_of_them.append(Stretch(None, None, 1, length, tmp_path, numbered))
     assert draw(all_of_them, 0, 0) == all_of_them
-    drawn = [draw(all_of_them, 6, seed) for seed in range(20)]
-    assert drawn == [draw(all_of_them, 6, seed) for seed in range(20)]
-    assert all(sum(len(stretch.rows) for stretch in some) == 6 for some in drawn)
-    assert len({tuple(len(stretch.rows) for stretch in some) for some in drawn}) > 3
-    cut = [stretch for some in drawn for stretch in some if len(stretch.rows) not in lengths]
+    seen, cut = set(), 0
+    for seed in range(20):
+        drawn = draw(all_of_them, 6, seed)
+        assert drawn == draw(all_of_them, 6, seed)
+        drawn_lengths = [len(stretch.rows) for stretch in drawn]
+        assert sum(drawn_lengths) == 6
+        seen.add(tuple(drawn_lengths))
+        for stretch in drawn:
+            if len(stretch.rows) not in lengths:
+                cut += 1
+                assert not stretch.end
     assert cut
-    assert not any(stretch.end for stretch in cut)
+    assert len(seen) > 3
 
 
 def replayed(folder, iteration=2, game=None, slot=None, since=9, num_workers=1):
@@ -240,8 +252,9 @@ def test_segments_are_the_same_and_their_games_are_those_of_the_rows(pong, capsy
 
 
 def assert_those_of(row, games):
-    assert np.mean([game.summary.episode_return for game, _ in games]) == row["episode_reward_batch_mean"]
-    assert np.mean([game.summary.length for game, _ in games]) == row["episode_len_mean"]
+    summaries = [game.summary for game, _ in games]
+    assert np.mean([summary.episode_return for summary in summaries]) == row["episode_reward_batch_mean"]
+    assert np.mean([summary.length for summary in summaries]) == row["episode_len_mean"]
 
 
 @pytest.mark.slow
@@ -249,9 +262,12 @@ def test_all_games_of_an_iteration_are_those_of_its_row_and_one_in_play_goes_on_
     row = rows(trial_folders(pong)[0])[1]
     games = [replayed(pong, game=game, since=1) for game in range(row["episodes_this_iter"])]
     assert_those_of(row, games)
-    begun = [screens(replayed(pong, iteration=1, slot=slot)[1]) for slot in range(SEGMENTS["slots"])]
-    whole = screens(games[0][1])
-    assert any(np.array_equal(some, whole[: len(some)]) for some in begun)
+    whole, found = screens(games[0][1]), 0
+    for slot in range(SEGMENTS["slots"]):
+        _, film = replayed(pong, iteration=1, slot=slot)
+        begun = screens(film)
+        found += np.array_equal(begun, whole[: len(begun)])
+    assert found
 
 
 @pytest.mark.slow
@@ -276,8 +292,9 @@ def test_games_without_a_console_and_of_rows_that_differ_are_refused(folder):
     with pytest.raises(ConfigError, match="it has no slots"):
         replayed(folder, slot=0)
     experiment = read_experiment(folder, running=False)
-    altered = [row | {"policy/kl": 0.5} if row["training_iteration"] == 2 else row for row in experiment.trials[0].rows]
-    trial = dataclasses.replace(experiment.trials[0], rows=altered)
+    trial = dataclasses.replace(experiment.trials[0], rows=[row.copy() for row in experiment.trials[0].rows])
+    (second,) = (row for row in trial.rows if row["training_iteration"] == 2)
+    second["policy/kl"] = 0.5
     with pytest.raises(ConfigError, match="iteration 2 is not what was recorded, and so no game after it: policy/kl"):
         replay(recorded(experiment, trial), WantedGame(2, 0, None, 2), 1)
 

@@ -42,7 +42,8 @@ def test_two_drivers_on_three_nodes_get_what_one_machine_gets(cluster, undisturb
         assert_same(last_arrays(trial)[1], last_arrays(undisturbed)[1])
         for row in rows(trial):
             assert 0 < row["perf/bytes_between_nodes"] < row["perf/bytes_received"]
-    assert all(row["perf/bytes_between_nodes"] == 0 for row in rows(undisturbed))
+    for row in rows(undisturbed):
+        assert row["perf/bytes_between_nodes"] == 0
     wait_until(lambda: cpus(cluster) == 6, "CPUs are still held", seconds=60)
 
 
@@ -92,7 +93,9 @@ def test_the_nodes_share_the_drivers_code_and_nothing_else(cluster, tmp_path):
     done = subprocess.run(look, cwd=tmp_path / "here", capture_output=True, text=True, timeout=60, check=True)
     files = json.loads(done.stdout.splitlines()[0])
     assert len(files) > 40
-    assert all("py_modules_files" in file and file.endswith(".py") for file in files)
+    for file in files:
+        assert "py_modules_files" in file
+        assert file.endswith(".py")
 
 
 PLAY = """
@@ -189,7 +192,8 @@ def test_a_node_that_dies_in_mid_iteration_costs_no_trial_and_changes_no_bit(
     assert program.poll() is None, (tmp_path / "log0").read_text()
     (trial,) = trial_folders(folder)
     (learner,) = processes(cluster, "PongPG").values()
-    playing = wait_until(lambda: len(found := players(cluster)) == workers and found, "workers are not playing")
+    wait_until(lambda: len(players(cluster)) == workers, "workers are not playing")
+    playing = players(cluster)
     assert Counter(playing) == dict.fromkeys(cluster.worker_nodes, workers // 3), "spread"
     dead = learner if victim == "learner" else next(node for node in playing if node != learner)
     cluster.remove_node(dead, allow_graceful=False)

@@ -31,11 +31,11 @@ TABLE = {
 
 @pytest.mark.parametrize("name", TABLE)
 def test_each_end_has_one_word_in_the_record_and_the_exit_statuses_of_the_manual(name, tmp_path):
-    end, received = getattr(ends, name), TERM if name.startswith("SIGNAL") else None
-    well, failed = (
-        read_experiment(write_experiment(tmp_path, word, "pg", [({}, [-20], ending)]), running=False)
-        for word, ending in (("well", None), ("failed", FAILED))
-    )
+    end, received = getattr(ends, name), None
+    if name.startswith("SIGNAL"):
+        received = TERM
+    well = read_experiment(write_experiment(tmp_path, "well", "pg", [({}, [-20], None)]), running=False)
+    failed = read_experiment(write_experiment(tmp_path, "failed", "pg", [({}, [-20], FAILED)]), running=False)
     well.spec.but(ended=end.ended).write(well.folder)
     word = ExperimentSpec.read(well.folder).ended
     statuses = exit_status(end, well, received), exit_status(end, failed, received)

@@ -3,19 +3,17 @@
 import contextlib
 import json
 import os
-import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
 import ray
-from ray import tune
 
-from experiments.plan.learners import PG, TRPO
+from experiments.plan.learners import PG
 from tests.helpers.programs import descendants
 from tests.helpers.small_experiments import fit, small_spec
-from tests.helpers.trials import CARTPOLE, arrays_of, assert_same, untimed, wait_until
-from trainables.config import PGConfig, TRPOConfig
+from tests.helpers.trials import CARTPOLE, arrays_of, wait_until
+from trainables.config import PGConfig
 from trainables.trainable import PongTRPO
 
 pytestmark = [pytest.mark.slow, pytest.mark.ray]
@@ -61,40 +59,13 @@ def test_a_trial_that_diverges_ends_and_asha_stops_the_others_as_it_should(ray_c
     trials = [rows(results[index].path) for index in range(len(rates))]
     assert [row["diverged"] for row in trials[1]] == [1]
     assert trials[1][0]["episode_score"] == -21
-    assert all(row["diverged"] == 0 for index, trial in enumerate(trials) if index != 1 for row in trial)
+    for trial in [trials[0], *trials[2:]]:
+        assert {row["diverged"] for row in trial} == {0}
     iterations = [len(trial) for trial in trials]
     assert iterations == list(expected_iterations(trials, (1, 3), 3, 4))
     assert {1, 4} <= {*iterations[:1], *iterations[2:]}, "some were stopped, some not"
-    arrays = arrays_of(results[1].checkpoint.path)
-    assert all(np.isfinite(arrays[name]).all() for name in arrays)
-
-
-class KillOnce(tune.Callback):
-    """Kills the process of a trial when its third result comes in."""
-
-    killed = False
-
-    def on_trial_result(self, iteration, trials, trial, result, **info):
-        if result["training_iteration"] == 3 and not self.killed:
-            self.killed = True
-            os.kill(result["pid"], signal.SIGKILL)
-
-
-def test_a_trial_whose_process_is_killed_continues_from_its_checkpoint(ray_cluster, tmp_path):
-    spec = small_spec("trpo", [TRPOConfig(**CARTPOLE)], iterations=5, checkpoint_frequency=1)
-    undisturbed, killed = (
-        fit(TRPO, tmp_path / name, spec, *callbacks)[0]
-        for name, callbacks in (("undisturbed", []), ("killed", [KillOnce()]))
-    )
-    assert killed.error is None
-    by_iteration = {row["training_iteration"]: untimed(row) for row in rows(undisturbed.path)}
-    iterations = []
-    for row in rows(killed.path):
-        iterations.append(row["training_iteration"])
-        assert untimed(row) == by_iteration[row["training_iteration"]]
-    assert iterations == [1, 2, 3, 4, 5], "no gap, and none twice"
-    assert len({row["pid"] for row in rows(killed.path)}) == 2
-    assert_same(*(arrays_of(trial.checkpoint.path) for trial in (killed, undisturbed)))
+    for array in arrays_of(results[1].checkpoint.path).values():
+        assert np.isfinite(array).all()
 
 
 def held():

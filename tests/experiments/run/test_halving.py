@@ -50,19 +50,35 @@ def halved(ray_cluster, tmp_path_factory):
     return folder
 
 
+def reached(folder):
+    """The last iteration of each trial."""
+    return [iterations(trial)[-1] for trial in trial_folders(folder)]
+
+
+def states(folder):
+    return [trial.state for trial in read_experiment(folder, running=False).trials]
+
+
+def of_each(count, others, winner, its):
+    """A list with one value of the winner, and another one of all other trials."""
+    values = [others] * count
+    values[winner] = its
+    return values
+
+
 def test_one_of_three_goes_on_and_the_others_are_stopped(halved):
     (decision,) = read_decisions(halved)
     (winner,) = decision.kept
     scores = [rows(trial)[1]["episode_score"] for trial in trial_folders(halved)]
     assert (decision.at, decision.scores, decision.rule) == (2, scores, RULE)
     assert scores[winner] == max(scores)
-    for trial in read_experiment(halved).trials:
+    assert contradictions(read_experiment(halved, running=False)) == []
+    assert reached(halved) == of_each(3, 2, winner, 4)
+    assert states(halved) == of_each(3, "stopped", winner, "finished")
+    experiment = read_experiment(halved)
+    for trial in experiment.trials:
         there = next(each for each in trial.checkpoints.usable if each.iteration == 2)
         assert decision.spread_of(trial.number) == spread(there.state.episodes.scored_returns)
-    assert contradictions(read_experiment(halved, running=False)) == []
-    assert [iterations(trial)[-1] for trial in trial_folders(halved)] == [4 if i == winner else 2 for i in range(3)]
-    experiment = read_experiment(halved)
-    assert [trial.state for trial in experiment.trials] == ["finished" if i == winner else "stopped" for i in range(3)]
     assert experiment.all_ended
     assert experiment.best is experiment.trials[winner]
     for trial in trial_folders(halved):
@@ -72,10 +88,13 @@ def test_one_of_three_goes_on_and_the_others_are_stopped(halved):
 def test_cores_that_nobody_asks_for_are_lent(halved):
     """There are four."""
     (decision,) = read_decisions(halved)
-    workers = [[row["perf/workers"] for row in rows(trial)] for trial in trial_folders(halved)]
-    assert sorted(sum(found[:2], 0) for found in workers) == [2, 2, 4], workers
-    assert workers[decision.kept[0]][2:] == [3, 3], "as many as it can use"
-    assert all(json.loads((trial / "params.json").read_text())["num_workers"] == 1 for trial in trial_folders(halved))
+    before_the_rung = []
+    for number, trial in enumerate(trial_folders(halved)):
+        workers = [row["perf/workers"] for row in rows(trial)]
+        before_the_rung.append(sum(workers[:2]))
+        assert workers[2:] == ([3, 3] if number in decision.kept else []), "as many as it can use"
+        assert json.loads((trial / "params.json").read_text())["num_workers"] == 1
+    assert sorted(before_the_rung) == [2, 2, 4]
 
 
 class KillOnce(tune.Callback):
@@ -103,7 +122,10 @@ def test_the_winner_depends_neither_on_how_many_trials_run_at_once_nor_on_what_b
 
 
 def processes(folder):
-    return {row["pid"] for trial in trial_folders(folder) for row in rows(trial)}
+    found = set()
+    for trial in trial_folders(folder):
+        found |= {row["pid"] for row in rows(trial)}
+    return found
 
 
 @pytest.mark.slow
@@ -150,10 +172,9 @@ def test_where_time_is_too_short_for_two_the_best_plays_until_it_is_up_and_a_res
     assert words in capsys.readouterr().out
     experiment = read_experiment(folder, running=False)
     assert contradictions(experiment) == []
-    states = [trial.state for trial in experiment.trials]
-    assert states == ["time is up" if i == winner else "stopped" for i in range(6)]
-    played = [iterations(trial)[-1] for trial in trial_folders(folder)]
-    assert played == [max(5, played[winner]) if i == winner else 2 for i in range(6)]
+    assert states(folder) == of_each(6, "stopped", winner, "time is up")
+    played = reached(folder)
+    assert played == of_each(6, 2, winner, max(5, played[winner]))
     assert last_arrays(trial_folders(folder)[winner])[0] == played[winner], "what it reached is saved"
     assert time_is_up(experiment).endswith(": 1 trial of 6 has more to play; --resume goes on.")
 
@@ -162,7 +183,7 @@ def test_where_time_is_too_short_for_two_the_best_plays_until_it_is_up_and_a_res
     assert lifecycle.go_on(continuation(TRPO, flags(tmp_path, resume="short"))) == 0
     first, alone = read_decisions(folder)
     assert (first, alone.kept, alone.left_out) == (decision, [winner], [])
-    assert [iterations(trial)[-1] for trial in trial_folders(folder)] == [15 if i == winner else 2 for i in range(6)]
+    assert reached(folder) == of_each(6, 2, winner, 15)
     assert ExperimentSpec.read(folder).ended == "all done"
     output = capsys.readouterr().out
     assert f"For lack of time {next_best:05d} did not go on at 2 iterations." in output
@@ -177,7 +198,7 @@ def test_who_went_to_the_end_goes_further_and_nobody_else(ray_cluster, tmp_path)
     (decision,) = read_decisions(folder)
     assert lifecycle.go_on(continuation(TRPO, flags(tmp_path, extend="three"), Budget(6))) == 0
     (winner,) = decision.kept
-    assert [iterations(trial)[-1] for trial in trial_folders(folder)] == [6 if i == winner else 2 for i in range(3)]
+    assert reached(folder) == of_each(3, 2, winner, 6)
     assert ExperimentSpec.read(folder).rungs == [2, 6]
 
 
@@ -190,7 +211,7 @@ def test_a_trial_that_diverges_is_the_worst_and_blocks_nobody(ray_cluster, tmp_p
     fit(PG, tmp_path / "diverged", small_spec("pg", configs, **record))
     experiment = read_experiment(tmp_path / "diverged")
     (decision,) = experiment.decisions
-    assert [trial.state for trial in experiment.trials] == ["diverged", "finished", "diverged"]
+    assert states(tmp_path / "diverged") == ["diverged", "finished", "diverged"]
     assert [decision.scores[0], decision.scores[2]] == [None, -21.0], "a seed beside others counts as the worst"
     assert decision.kept == [1, 2]
     assert experiment.all_ended

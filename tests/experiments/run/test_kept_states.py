@@ -10,7 +10,7 @@ from experiments.disk.restored import plays_on, restore
 from experiments.disk.spec import ExperimentSpec
 from experiments.plan.learners import TRPO
 from experiments.run.tune_trials import state_now
-from tests.helpers.small_experiments import InterruptAt, fit, trial_folders
+from tests.helpers.small_experiments import fit, trial_folders
 from tests.helpers.trials import CARTPOLE
 from tests.helpers.written_experiments import write_experiment, write_policies
 
@@ -67,11 +67,3 @@ def test_a_trial_that_failed_is_tried_again_by_a_resume_and_then_has_not_failed(
     (trial,) = read_experiment(folder, running=False).trials
     assert (trial.state, trial.iterations, trial.error) == ("finished", 2, None)
     assert (trial.folder / "error.txt").is_file(), "which stays"
-
-
-def test_what_an_interrupted_program_leaves_goes_on_whatever_tune_calls_it(ray_cluster, tmp_path):
-    folder = write_experiment(tmp_path, "sweep", "trpo", [(SETTINGS, [], "running")], iterations=4)
-    spec = ExperimentSpec.read(folder)
-    fit(TRPO, folder, spec, InterruptAt(2))
-    assert [trial.state for trial in read_experiment(folder, running=False).trials] == ["interrupted"]
-    assert plays_on(restore(folder, spec), spec)

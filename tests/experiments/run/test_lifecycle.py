@@ -3,7 +3,6 @@
 TRPO on CartPole plays in milliseconds.
 """
 
-import json
 import shutil
 import signal
 
@@ -15,7 +14,7 @@ from experiments.disk.experiments import read_experiment
 from experiments.disk.folders import RECORD, TUNE_STATES
 from experiments.disk.lock import exclusive
 from experiments.disk.mirror import Remote
-from experiments.disk.restored import describe, plays_on, restore
+from experiments.disk.restored import plays_on, restore
 from experiments.disk.spec import ExperimentSpec, Limits
 from experiments.plan.learners import PG, TRPO
 from experiments.plan.resources import ClusterResources
@@ -174,42 +173,6 @@ def test_an_interrupted_experiment_ends_as_if_it_had_never_been(damage, interrup
     lifecycle.go_on(continuation(TRPO, flags(tmp_path / "nowhere", resume=str(folder))))
     assert_as_undisturbed(folder, undisturbed)
     assert not (interrupted / "executed").exists()
-
-
-def test_a_damaged_checkpoint_and_lost_rows_are_named(interrupted):
-    trial = trial_folders(interrupted)[0]
-    *_, before, newest = sorted(trial.glob("checkpoint_*"))  # the best one, and the latest
-    results = trial / "result.json"
-    results.write_bytes(results.read_bytes()[: results.stat().st_size // 3])
-    kept = len(restore(interrupted, SIX_ITERATIONS)["00000"].trial.rows)
-    assert kept < 3
-    text = "\n".join(describe(restore(interrupted, SIX_ITERATIONS)))
-    assert f"{trial.name}: result.json lacks iterations {kept + 1} to 3" in text
-    assert f"{trial.name}: goes on after iteration 4" in text
-    arrays = newest / "arrays.safetensors"
-    arrays.write_bytes(arrays.read_bytes()[:-1])
-    text = "\n".join(describe(restore(interrupted, SIX_ITERATIONS)))
-    assert f"{trial.name}: not used: {newest}: arrays.safetensors is damaged" in text
-    assert f"{trial.name}: goes on after iteration {load_state(before).iteration}" in text
-
-
-def cut_the_record(folder):
-    (folder / RECORD).write_text('{"learner": "trpo"')
-
-
-def change_a_setting(folder):
-    params = trial_folders(folder)[0] / "params.json"
-    params.write_text(json.dumps(json.loads(params.read_text()) | {"gamma": 0.5}))
-
-
-@pytest.mark.parametrize(
-    ("damage", "complaint"),
-    [(cut_the_record, r"experiment\.json is damaged"), (change_a_setting, r"gamma=0\.5 for 0\.98")],
-)
-def test_what_does_not_fit_together_is_refused_by_name(damage, complaint, interrupted):
-    damage(interrupted)
-    with pytest.raises(ConfigError, match=complaint):
-        lifecycle.go_on(continuation(TRPO, flags(interrupted.parent, resume=interrupted.name)))
 
 
 def test_a_second_program_is_refused(interrupted):

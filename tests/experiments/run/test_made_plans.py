@@ -3,6 +3,7 @@
 ``FUZZ_MINUTES=10 pytest`` with this file makes new ones for ten minutes.
 """
 
+import itertools
 import math
 import shlex
 
@@ -38,7 +39,13 @@ def flags(rng):
     words += ["--seeds", str(rng.choice([1, 1, 2, 3])), "--sweep", "gamma=0.98,0.99,0.995"]
     words += rng.choice([[], ["--sweep", "num_workers=1,2,4,64"]]) + rng.choice([[], ["--sweep", "slots=1..16"]])
     words += rng.choice([["--timesteps", str(rng.randint(1, 60_000))], ["--iterations", str(rng.randint(1, 40))]])
-    return words + (["--iterations", str(rng.randint(1, 9))] if "--timesteps" in words and rng.random() < 0.3 else [])
+    if "--timesteps" in words and rng.random() < 0.3:
+        words += ["--iterations", str(rng.randint(1, 9))]
+    return words
+
+
+def steps_of_an_iteration(config):
+    return config["slots"] * config["segment_length"] * config["updates_per_iteration"]
 
 
 def waits(spec, config, rung, steps=0, iterations=0):
@@ -46,29 +53,45 @@ def waits(spec, config, rung, steps=0, iterations=0):
     while steps < (spec.timesteps or math.inf) and iterations < (spec.iterations or math.inf):
         if (steps if spec.timesteps else iterations) >= rung:
             break
-        steps += config["slots"] * config["segment_length"] * config["updates_per_iteration"]
+        steps += steps_of_an_iteration(config)
         iterations += 1
     return iterations
 
 
+def all_wait(spec, rung):
+    return [waits(spec, config, rung) for config in spec.configs]
+
+
 def check(rng, monkeypatch):
-    words, (one, other) = flags(rng), rng.sample([1, 2, 3, 8, 64], 2)
-    draft, again = (planned(words, cpus, monkeypatch) for cpus in (one, other))
-    spec = draft.spec
+    words, (cpus, other_cpus) = flags(rng), rng.sample([1, 2, 3, 8, 64], 2)
+    draft, elsewhere = planned(words, cpus, monkeypatch), planned(words, other_cpus, monkeypatch)
     if "--num-samples" in words:
-        assert trials_of(spec) == trials_of(again.spec), "cores decide no trial"
-    assert len({*trials_of(spec)}) == len(spec.configs)
-    repeated = planned(shlex.split(plan_command(spec))[2:], other, monkeypatch)
-    assert trials_of(repeated.spec) == trials_of(spec)
-    assert (repeated.spec.rungs, repeated.spec.budget) == (spec.rungs, spec.budget)
-    ends = [[waits(spec, config, rung) for config in spec.configs] for rung in spec.rungs]
-    assert all(ends[i] != ends[i + 1] for i in range(len(ends) - 1)), "at each rung somebody waits with more to play"
+        assert trials_of(draft.spec) == trials_of(elsewhere.spec), "cores decide no trial"
+    assert len({*trials_of(draft.spec)}) == len(draft.spec.configs)
+    again = planned(shlex.split(plan_command(draft.spec))[2:], other_cpus, monkeypatch).spec
+    assert trials_of(again) == trials_of(draft.spec)
+    assert (again.rungs, again.budget) == (draft.spec.rungs, draft.spec.budget)
+    check_rungs(draft.spec)
+    check_rounds(draft)
+
+
+def check_rungs(spec):
+    """At each rung somebody waits with more to play; one that is left out is where all wait as at the next one."""
+    for rung, following in itertools.pairwise(spec.rungs):
+        assert all_wait(spec, rung) != all_wait(spec, following)
     asked = rungs(len(spec.configurations), spec.budget.limits[spec.budget.time_attr])
     for rung in {*asked} - {*spec.rungs}:
-        next_one = min(kept for kept in spec.rungs if kept > rung)
-        assert [waits(spec, c, rung) for c in spec.configs] == [waits(spec, c, next_one) for c in spec.configs]
-    lengths = [c["slots"] * c["segment_length"] * c["updates_per_iteration"] for c in spec.configs]
-    played = [n * (length if spec.timesteps else 1) for n, length in zip(ends[-1], lengths, strict=True)]
+        following = min(kept for kept in spec.rungs if kept > rung)
+        assert all_wait(spec, rung) == all_wait(spec, following)
+
+
+def check_rounds(draft):
+    """Each ends at its rung, and the last one where the last trial has played to its end."""
+    spec = draft.spec
+    played = []
+    for config in spec.configs:
+        iterations = waits(spec, config, spec.rungs[-1])
+        played.append(iterations * steps_of_an_iteration(config) if spec.timesteps else iterations)
     assert [each.end for each in draft.rounds] == [*spec.rungs[:-1], min(spec.rungs[-1], max(played))]
     assert draft.rounds[0].trials == len(spec.configs)
 
@@ -76,28 +99,24 @@ def check(rng, monkeypatch):
 def check_fork(rng, monkeypatch, storage):
     """Trials start where their own checkpoint stands, and the time of a round is that of what they play in it."""
     count, cpus = rng.randint(2, 9), rng.choice([1, 2, 8])
-    trials = [
-        ({"seed": seed, "slots": 1, "segment_length": 100, "num_workers": 1, "hidden_size": 5}, [-20] * 9, None)
-        for seed in range(count)
-    ]
+    settings = {"slots": 1, "segment_length": 100, "num_workers": 1, "hidden_size": 5}
+    trials = [(settings | {"seed": seed}, [-20] * 9, None) for seed in range(count)]
     for trial in trial_folders(write_experiment(storage, "org", "pg", trials)):
         write_policies(trial, "pg", {rng.randint(1, 9): -20})
     words = ["--fork", "org", "--storage-path", str(storage), "--timesteps", str(rng.randint(10, 60) * 1000)]
     draft = planned(words, cpus, monkeypatch)
     spec = draft.spec
     starts = [trial.checkpoints.best.steps for trial in draft.origin]
-    length = math.prod(spec.configs[0][name] for name in ("slots", "segment_length", "updates_per_iteration"))
     capacity = Capacity.of(PG, draft.configs[0], ClusterResources((cpus,)))
-    for index, each in enumerate(draft.rounds):
-        before = spec.rungs[index - 1] if index else 0
-        ends = [
-            [waits(spec, config, rung, start) for config, start in zip(spec.configs, starts, strict=True)]
-            for rung in (before, each.end)
-        ]
-        mean = sum(length * (last - first) for first, last in zip(*ends, strict=True)) / count
-        (alone,) = capacity.rounds(each.trials, [0, mean])
+    before = 0
+    for each in draft.rounds:
+        iterations = 0
+        for config, start in zip(spec.configs, starts, strict=True):
+            iterations += waits(spec, config, each.end, start) - waits(spec, config, before, start)
+        (alone,) = capacity.rounds(each.trials, [0, steps_of_an_iteration(spec.configs[0]) * iterations / count])
         assert each.seconds == pytest.approx(alone.seconds)
         assert each.end > max(starts), "nobody waits at once"
+        before = each.end
 
 
 @pytest.mark.usefixtures("four_cpus", "one_parser")

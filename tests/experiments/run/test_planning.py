@@ -105,42 +105,47 @@ def notes(monkeypatch, tmp_path):
     def noted(*words):
         status, printed, complaint = call("sweep_pong.py", *words, "--dry-run", "--storage-path", tmp_path)
         assert (status, complaint) == (0, "")
-        return [line.removeprefix("Note: ") for line in printed.splitlines() if line.startswith("Note: ")]
+        return re.findall("^Note: (.*)$", printed, re.MULTILINE)
 
     return noted
 
 
+def about(words, notes):
+    """The notes in which some words stand."""
+    return [note for note in notes if words in note]
+
+
 def test_each_choice_that_was_named_gets_a_trial_or_the_plan_says_which_do_not_and_what_time_they_need(notes):
     sweep = ("--sweep", "hidden_size=50,100", "--set", "num_workers=1")
-    (left,) = [note for note in notes(*sweep, "--time-budget-s", 60) if note.startswith("No trial has")]
+    (left,) = about("No trial has", notes(*sweep, "--time-budget-s", 60))
     assert left.startswith("No trial has hidden_size=")
     assert "1 configuration cannot have all" in left
     needed = int(left.rpartition(" ")[2].rstrip("."))
-    assert not [note for note in notes(*sweep, "--time-budget-s", needed) if note.startswith("No trial has")]
+    assert not about("No trial has", notes(*sweep, "--time-budget-s", needed))
 
 
 def test_a_single_trial_has_the_presets_settings_and_the_plan_says_so(notes):
-    (said,) = [note for note in notes("--time-budget-s", 60) if "single" in note]
+    (said,) = about("single", notes("--time-budget-s", 60))
     assert said.startswith("A single trial has the settings of default: nothing is swept.")
     needed = int(said.rpartition(" ")[2].rstrip("."))
-    assert not [note for note in notes("--time-budget-s", needed) if "single" in note]
-    (said,) = [note for note in notes("--num-samples", 1, "--scheduler", "fifo") if "single" in note]
+    assert not about("single", notes("--time-budget-s", needed))
+    (said,) = about("single", notes("--num-samples", 1, "--scheduler", "fifo"))
     assert said.endswith("Three take --num-samples 3."), "no time decides how many there are"
 
 
 @pytest.mark.parametrize("scheduler", ["halving", "fifo"])
 def test_where_the_number_of_trials_was_given_another_number_is_proposed_and_it_is_enough(notes, scheduler):
     sweep = ("--sweep", "hidden_size=10,20,30,40,50", "--scheduler", scheduler)
-    (left,) = [note for note in notes(*sweep, "--num-samples", 3) if note.startswith("No trial has")]
+    (left,) = about("No trial has", notes(*sweep, "--num-samples", 3))
     words = left.rpartition(" takes ")[2].rstrip(".").split()
     assert words[0] == "--num-samples"
-    assert not [note for note in notes(*sweep, *words) if note.startswith("No trial has")]
+    assert not about("No trial has", notes(*sweep, *words))
 
 
 def test_a_comparison_that_is_too_early_to_tell_is_said_to_be(notes):
-    (early,) = [note for note in notes("--num-samples", 6, "--timesteps", 250_000) if "luck" in note]
+    (early,) = about("luck", notes("--num-samples", 6, "--timesteps", 250_000))
     assert early.startswith("Trials are compared at 19,231 and 76,923 agent steps.")
-    assert not [note for note in notes("--num-samples", 6, "--timesteps", 4_000_000) if "luck" in note]
+    assert not about("luck", notes("--num-samples", 6, "--timesteps", 4_000_000))
 
 
 OTHER_WAYS = {"Continuation", "RestoredTrial", "ForkOf", "ExperimentSpec"}
@@ -162,10 +167,9 @@ def test_the_way_to_a_plan_holds_the_concepts_that_the_architecture_names_and_th
 
 
 def test_a_draft_is_what_an_experiments_specification_is_made_of_and_nothing_else():
-    calls = {
-        path.name
-        for path in (ROOT / "experiments").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "ExperimentSpec"
-    }
-    assert calls == {"draft.py"}
+    making = set()
+    for path in (ROOT / "experiments").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "ExperimentSpec":
+                making.add(path.name)
+    assert making == {"draft.py"}

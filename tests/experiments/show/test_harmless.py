@@ -90,17 +90,6 @@ def test_a_pages_own_text_brings_no_html_and_no_links_either():
     assert not re.search("<(img|script|a)", html)
 
 
-def test_a_learners_name_is_no_path_of_a_figure(tmp_path, run_results):
-    folder = write_experiment(tmp_path / "store", "first", "pg", [({"gamma": g}, [-20, -19], None) for g in (0.9, 0.8)])
-    record = json.loads((folder / RECORD).read_text())
-    (folder / RECORD).write_text(json.dumps(record | {"learner": "../../escaped"}))
-    before = sorted(tmp_path.rglob("*"))
-    status, _, complaint = run_results("report", "first", "--storage-path", tmp_path / "store")
-    assert status == 2
-    assert "unknown learner '../../escaped'. Known: pg, trpo" in complaint
-    assert sorted(tmp_path.rglob("*")) == before
-
-
 def test_control_sequences_do_not_reach_the_terminal(tmp_path, run_results, monkeypatch):
     monkeypatch.chdir(tmp_path)
     clipboard = "\x1b]52;c;aGk=\x07"
