@@ -10,7 +10,7 @@ from experiments.ask.flags import RunFlags
 from experiments.disk.experiments import read_experiment
 from experiments.disk.lock import exclusive
 from experiments.disk.spec import ExperimentSpec
-from experiments.plan.learners import PG, Learner
+from experiments.plan.learners import PG, Learner, Pace
 from experiments.plan.resources import ClusterResources
 from experiments.run.confirmation import beside, fresh_seeds
 from tests.helpers.programs import ROOT, SWEEPS, begin, call, refused, run
@@ -144,7 +144,7 @@ def test_a_confirmation_has_of_its_sweep_what_is_named_and_nothing_else(tmp_path
 def storage(tmp_path, monkeypatch):
     """Sweeps called "ended", of three configurations of which two have results, "open" and "empty"."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(Learner, "seconds", lambda *of: 60.0)  # no games are played
+    monkeypatch.setattr(Learner, "pace", lambda *of: Pace(1e-4))  # no games are played
     trials = [({"gamma": gamma}, [score], "running") for gamma, score in ((0.9, -20), (0.8, -19))]
     for name, ended in (("ended", "time budget"), ("open", "interrupted")):
         write_experiment(tmp_path / "results", name, "pg", trials, planned=3, iterations=4, ended=ended)
