@@ -24,7 +24,7 @@ import trainables
 from experiments.ask.storage import locate
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources, local_cpus
-from experiments.run.ray_internals import OwnPath, on_loopback, require_internals
+from experiments.run.ray_internals import OwnPath, on_loopback, own_signals, require_internals
 from trainables.checks import ConfigError
 from trainables.processor import KERNELS
 from trainables.surroundings import SOCKETS_FOLDER, address_space, private_folder, require_room_for_ray
@@ -82,7 +82,7 @@ def start_local(cpus: int, **options: Any) -> None:
     # Processes that are started now never get these signals, which a terminal or a batch system sends to all of them.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP, signal.SIGUSR1})
     try:
-        with on_loopback(**environment):
+        with on_loopback(**environment), own_signals():
             # Without "local" Ray would join a cluster that runs on this machine.
             ray.init(
                 address="local",
@@ -122,7 +122,8 @@ def attach(address: str, **options: Any) -> None:
         except (OSError, ValueError) as error:
             raise ConfigError(f"--address {address}: nobody answers there ({error})") from None
     try:
-        ray.init(address=address, runtime_env=CODE, job_config=OwnPath(), **options)
+        with own_signals():
+            ray.init(address=address, runtime_env=CODE, job_config=OwnPath(), **options)
     except (ConnectionError, RuntimeError, ValueError, RayError) as error:
         text = str(error)
         reason = " ".join(text.split()) if "Version mismatch" in text else text.splitlines()[0]
