@@ -1,11 +1,14 @@
 """The Ray that a program runs on: one of its own, started here, or a cluster that runs already."""
 
+import contextlib
 import logging
 import os
 import secrets
+import shutil
 import signal
 import socket
 import sys
+import time
 import uuid
 import warnings
 from collections.abc import Callable
@@ -41,6 +44,9 @@ digest, which they compare, and its kernels of BLAS, which a process reads as it
 PROBE_TIMEOUT_S = 120.0
 """For an answer of every node. The first on a node waits for the code, and may meet busy cores."""
 
+KEEP_SESSIONS_S = 86_400.0
+"""Time for which the logs of a Ray that has ended stay."""
+
 
 def start_ray(address: str | None, verbose: bool) -> ClusterResources:
     """Start Ray here, or attach to a running cluster, unless this program has one already; return its nodes."""
@@ -75,6 +81,8 @@ def start_local(cpus: int, **options: Any) -> None:
     the surroundings do not allow it.
     """
     require_room_for_ray()
+    folder = Path(f"{private_folder(SOCKETS_FOLDER)}/ray")  # Ray opens it for all, in a folder that is not
+    _remove_old_sessions(folder)
     _guard_token()
     if limit := address_space():
         options["object_store_memory"] = limit // 10  # which each process maps
@@ -89,11 +97,29 @@ def start_local(cpus: int, **options: Any) -> None:
                 num_cpus=cpus,
                 include_dashboard=False,
                 job_config=OwnPath(),
-                _temp_dir=f"{private_folder(SOCKETS_FOLDER)}/ray",  # Ray opens it for all, in a folder that is not
+                _temp_dir=str(folder),
                 **options,
             )
+    except Exception as error:  # of many kinds, Ray's own is a plain Exception
+        reason, *_ = [*str(error).strip().splitlines(), type(error).__name__]
+        raise ConfigError(
+            f"Ray does not start here: {reason} On a machine that is busy, or whose disk is slow, try again later; what"
+            f" its servers said is in {folder}/session_latest/logs"
+        ) from None
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _remove_old_sessions(folder: Path) -> None:
+    """Remove what Rays of this user's programs that have ended left behind: 0.3 to 4 MB each, which Ray never removes.
+
+    A raylet writes into its log each minute.
+    """
+    for session in folder.glob("session_2*"):
+        log = session / "logs" / "raylet.out"
+        with contextlib.suppress(OSError):  # another program removes it, too
+            if time.time() - (log if log.exists() else session).stat().st_mtime > KEEP_SESSIONS_S:
+                shutil.rmtree(session)
 
 
 def _guard_token() -> None:
