@@ -159,11 +159,15 @@ class Trial(HasState):
         return next((score_of(row) for row in self.rows[::-1] if row[time_attr] <= value), math.nan)
 
 
+NO_CAUSE = "The actor never ran"
+"""A line that Ray's errors of an actor may end with, below the one that says what killed it."""
+
+
 def read_trial(folder: Path, number: int, records: Records, status: str | None, running: bool) -> Trial:
     """A trial of an experiment. ``status`` is what Tune called it last. Raises ConfigError for impossible settings."""
     rows = read_rows(folder / RESULTS)
     config = _config(folder, records.spec, number)
-    *_, error = ["", *lines(folder / ERROR)]
+    *_, error = ["", *(line for line in lines(folder / ERROR) if NO_CAUSE not in line)]
     saved = of_trial(folder).iteration if rows and rows[-1].get("done") else 0  # it counts at a trial's end alone
     return Trial(folder, number, config, rows, records, Traces(error.strip(), saved, status, running))
 

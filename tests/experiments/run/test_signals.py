@@ -130,12 +130,16 @@ def test_a_signal_while_ray_starts_ends_the_program_and_leaves_no_experiment(tmp
 @pytest.mark.slow
 def test_an_experiment_whose_output_nobody_reads_any_more_saves_and_says_how_to_go_on(tmp_path):
     words = command(TRAIN, "trpo", *ENDLESS, "--name", "unread")
+    (tmp_path / "log").touch()
     with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        wait_until(lambda: rows_in(tmp_path / "results" / "unread") >= 3, "no results", seconds=120)
-        process.stdout.close()
-        process.send_signal(signal.SIGINT)
-        said = process.stderr.read()
-    assert process.returncode == 130
+        try:
+            wait_for_rows(tmp_path / "results" / "unread", 3, process, tmp_path)
+            process.stdout.close()
+            process.send_signal(signal.SIGINT)
+            said = process.stderr.read()
+            assert process.wait(60) == 130
+        finally:
+            process.kill()
     assert said.rstrip().endswith("train.py trpo --resume results/unread")
     assert "Trials did not complete" not in said
     (trial,) = trial_folders(tmp_path / "results" / "unread")
