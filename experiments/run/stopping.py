@@ -18,7 +18,7 @@ from experiments.run.ends import UNFINISHED
 from experiments.run.ray_internals import own_ray_ended
 from experiments.run.rounds import playing
 
-WATCH_INTERVAL_S = 0.2
+WATCH_INTERVAL_S = 0.1
 """Seconds between looks whether Ray is still there: less than it takes Ray to print the last lines of its logs."""
 
 RAY_ENDS_S = 5.0
@@ -93,6 +93,7 @@ class RayWatch:
     def _watch(self) -> None:
         while not self._released.wait(WATCH_INTERVAL_S):
             if own_ray_ended():
+                time.sleep(WATCH_INTERVAL_S)  # The signal that ended it may be on its way to this process, too.
                 self._end()
 
     def _end(self) -> None:
