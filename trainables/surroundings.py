@@ -7,6 +7,7 @@ and a long ``TMPDIR``. A program works there all the same, or ends with one line
 import functools
 import os
 import resource
+import socket
 import stat
 import tempfile
 from pathlib import Path
@@ -19,6 +20,11 @@ SOCKETS_FOLDER = 39
 ADDRESS_SPACE = 4_000_000_000
 """Bytes that a process must be able to map: Ray's own map up to 2 GB, and a trial its arrays as well."""
 
+THREADS = 400
+"""Threads that a user must be able to have: Ray's servers have 165, a program 40, a trial 30 and each worker 25."""
+
+SHARED_MEMORY = "/dev/shm"
+
 
 @functools.cache
 def private_folder(longest: int = 4096) -> Path | None:
@@ -28,7 +34,7 @@ def private_folder(longest: int = 4096) -> Path | None:
     write anybody may have made a folder of our name: then ours has one that nobody can guess.
     """
     chosen = map(os.environ.get, ("RAY_TMPDIR", "TMPDIR"))
-    for place in filter(None, (*chosen, "/tmp", "/var/tmp", "/dev/shm")):
+    for place in filter(None, (*chosen, "/tmp", "/var/tmp", SHARED_MEMORY)):
         folder = Path(place, f"pong-{os.getuid()}")
         try:
             if len(os.fsencode(folder)) + len("-12345678") > longest:
@@ -83,3 +89,20 @@ def require_room_for_ray() -> None:
             f"a process may map less than {ADDRESS_SPACE / 1e9:.0f} GB here (ulimit -v), which Ray's need: raise the"
             " limit, or ask the batch system for more memory"
         )
+    if not os.access(SHARED_MEMORY, os.W_OK | os.X_OK):
+        raise ConfigError(
+            f"{SHARED_MEMORY} cannot be written, which Ray's processes share: mount it as tmpfs with mode 1777"
+        )
+    threads, _ = resource.getrlimit(resource.RLIMIT_NPROC)
+    if os.getuid() and threads != resource.RLIM_INFINITY and threads < THREADS:  # root has no such limit
+        raise ConfigError(
+            f"a user may have {threads} processes and threads here (ulimit -u), and Ray needs {THREADS}: raise the"
+            " limit"
+        )
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            socket.create_connection(server.getsockname(), timeout=5).close()
+    except OSError as error:
+        raise ConfigError(
+            f"nothing can be reached at 127.0.0.1 ({error}), where Ray's processes meet: ip link set lo up"
+        ) from None

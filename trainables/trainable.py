@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from trainables import checkpoints, saved
 from trainables.algorithms import make_algorithm
 from trainables.algorithms.algorithm import Algorithm, Progress
+from trainables.checks import ConfigError
 from trainables.config import Config, PGConfig, TRPOConfig
 from trainables.experience import Observer, Rollout
 from trainables.metrics import EpisodeStats, Played, diverged_metrics, pause, perf_metrics
@@ -66,9 +67,14 @@ class PongTrainable(tune.Trainable):
             self.pool = RolloutPool(make_worker, self.num_workers, settings.cpus_per_worker, settings.game_timeout_s)
 
     def reset_config(self, new_config: dict[str, Any]) -> bool:
-        """Become another trial in the same processes. If that fails, end: an error would end that trial for good."""
+        """Become another trial in the same processes. If that fails, end: an error would end that trial for good.
+
+        Raises ConfigError for bad settings, as ``setup`` does: they are as bad in any other process.
+        """
         try:
             self.setup(new_config)
+        except ConfigError:
+            raise
         except Exception:
             ray.actor.exit_actor()
         return True

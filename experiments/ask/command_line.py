@@ -20,6 +20,8 @@ import tyro
 
 from experiments.ask.help_text import held, in_groups, wrapped
 from experiments.ask.notations import REGISTRY, plain
+from experiments.ask.signals import SIGNALLED, SIGNALS, end_at_once, handle_all
+from experiments.ask.streams import open_streams
 from trainables.checkpoints import CheckpointError
 from trainables.checks import OTHERS_WORDS, ConfigError, unknown
 from trainables.surroundings import require_a_current_folder
@@ -30,8 +32,11 @@ from trainables.texts import printable
 def clean_exit() -> Iterator[None]:
     """Decorates a ``main``: ConfigError and CheckpointError become one line on stderr and status 2.
 
-    Ctrl-C ends the program with 130, and a reader that has gone (``--help | head``) with 141, both without a word.
+    Ctrl-C ends the program with 130, and a reader that has gone (``--help | head``) with 141, both without a word;
+    other signals with one.
     """
+    open_streams()
+    handle_all(end_at_once, [number for number in SIGNALS if number != signal.SIGINT])
     try:
         try:
             os.environ["MPLBACKEND"] = "agg"  # figures go into files, also where a notebook's window is set
@@ -42,12 +47,12 @@ def clean_exit() -> Iterator[None]:
             fail(as_typed(str(error)))
         except KeyboardInterrupt:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing interrupts what Ray does as it ends
-            sys.exit(128 + signal.SIGINT)
+            sys.exit(SIGNALLED + signal.SIGINT)
         finally:
             sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more as it ends
-        sys.exit(128 + signal.SIGPIPE)
+        sys.exit(SIGNALLED + signal.SIGPIPE)
 
 
 def parse(arguments: Any, description: str | None = None, settings: Collection[str] = (), **options: Any) -> Any:

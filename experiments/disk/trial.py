@@ -193,11 +193,18 @@ class Trial(HasState):
         return math.nan
 
 
+NO_CAUSE = "The actor never ran"
+"""A line that Ray's errors of an actor may end with, below the one that says what killed it."""
+
+
 def read_trial(folder: Path, number: int, records: Records, status: str | None, running: bool) -> Trial:
     """A trial of an experiment. ``status`` is what Tune called it last. Raises ConfigError for impossible settings."""
     rows = read_rows(folder / RESULTS)
     config = _config(folder, records.spec, number)
-    *_, error = ["", *lines(folder / ERROR)]
+    error = ""
+    for line in lines(folder / ERROR):
+        if NO_CAUSE not in line:
+            error = line
     saved = 0
     if rows and rows[-1].get("done"):  # whether a trial has saved decides its state at its end alone
         saved = of_trial(folder).iteration

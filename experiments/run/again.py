@@ -26,6 +26,7 @@ from experiments.disk.trial_checkpoints import load, parameters
 from experiments.plan.learners import learner_named
 from experiments.plan.resources import local_cpus
 from experiments.run.ray_session import ship, start_local
+from experiments.run.stopping import RayWatch, StopSignals
 from experiments.show.text import line
 from trainables.checkpoints import CheckpointError
 from trainables.checks import ConfigError
@@ -287,7 +288,8 @@ def player(learner: str, num_workers: int) -> Iterator[Callable[[Stretch], PongT
         start_local(max(local_cpus(), num_workers), log_to_driver=False, logging_level=logging.ERROR)
     ship(known)
     try:
-        yield begin
+        with RayWatch(StopSignals()):
+            yield begin
     except RuntimeError as error:
         raise ConfigError(" ".join(str(error).split())) from None
     finally:

@@ -1,5 +1,6 @@
 """What hears of trials beside loggers: flushing to disk, a bucket's mirror, a full disk, callbacks of a user's own."""
 
+import os
 import shutil
 import sys
 import time
@@ -22,6 +23,9 @@ from trainables.checks import ConfigError
 from trainables.files import flush, flush_folder
 
 LOOK_EVERY_S = 5.0
+
+RESERVE_FILES = 100
+"""Files for which there is room (inodes), below which nothing is written any more: a checkpoint of some trials."""
 
 
 class Flush(tune.Callback):
@@ -84,18 +88,28 @@ class DiskGuard(tune.Callback):
         """Return once there is room, or once the experiment is to stop. Trials wait after their present iteration."""
         if time.monotonic() - self._looked < LOOK_EVERY_S:
             return
+        self.wait()
+        self._looked = time.monotonic()
+
+    def wait(self) -> None:
+        """Return once there is room, or once a signal has come."""
         waited = False
-        while (free := shutil.disk_usage(self.folder).free) < RESERVE_BYTES and not self._signals.received:
+        while not self._signals.received and (lack := self._lack()):
             if not waited:
-                self._say(
-                    f"The disk of {self.folder} is nearly full ({free / 2**20:.0f} MB free): the experiment waits until"
-                    f" there are {RESERVE_BYTES / 2**20:.0f} MB. Nothing is lost; Ctrl-C ends it."
-                )
+                self._say(f"The disk of {self.folder} is nearly full ({lack}). Nothing is lost; Ctrl-C ends it.")
             waited = True
             time.sleep(1)
         if waited and not self._signals.received:
             self._say("There is room again: going on.")
-        self._looked = time.monotonic()
+
+    def _lack(self) -> str:
+        """What the disk has too little of; empty where it has room."""
+        free, disk = shutil.disk_usage(self.folder).free, os.statvfs(self.folder)
+        if free < RESERVE_BYTES:
+            return f"{free / 2**20:.0f} MB free: the experiment waits until there are {RESERVE_BYTES / 2**20:.0f} MB"
+        if disk.f_files and disk.f_favail < RESERVE_FILES:
+            return f"room for {disk.f_favail} files: the experiment waits until there is for {RESERVE_FILES}"
+        return ""
 
     def _say(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
@@ -121,11 +135,16 @@ def _made(typed: str) -> tune.Callback:
 
 
 class Guarded(tune.Callback):
-    """Left out from its first error on: training does not end with a service that is out of reach."""
+    """Left out from its first error on: training does not end with a service that is out of reach.
+
+    It hears of each started trial's end. Where a signal ends the experiment Tune would not say so, and a callback that
+    waits for its trials, as that of Weights and Biases does, would wait for longer than a batch system does.
+    """
 
     def __init__(self, typed: str, callback: tune.Callback) -> None:
         self._typed, self._callback = typed, callback
         self._failed = False
+        self._started: set[Trial] = set()
 
     def __getstate__(self) -> dict[str, Any]:
         """Nothing: Tune pickles callbacks into a file that nobody reads here."""
@@ -150,8 +169,9 @@ class Guarded(tune.Callback):
     def on_step_end(self, *args: Any, **info: Any) -> None:
         self._pass_on(self._callback.on_step_end, *args, **info)
 
-    def on_trial_start(self, *args: Any, **info: Any) -> None:
-        self._pass_on(self._callback.on_trial_start, *args, **info)
+    def on_trial_start(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
+        self._started.add(trial)
+        self._pass_on(self._callback.on_trial_start, iteration, trials, trial, **info)
 
     def on_trial_restore(self, *args: Any, **info: Any) -> None:
         self._pass_on(self._callback.on_trial_restore, *args, **info)
@@ -162,17 +182,21 @@ class Guarded(tune.Callback):
     def on_trial_result(self, *args: Any, **info: Any) -> None:
         self._pass_on(self._callback.on_trial_result, *args, **info)
 
-    def on_trial_complete(self, *args: Any, **info: Any) -> None:
-        self._pass_on(self._callback.on_trial_complete, *args, **info)
+    def on_trial_complete(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
+        self._started.discard(trial)
+        self._pass_on(self._callback.on_trial_complete, iteration, trials, trial, **info)
 
     def on_trial_recover(self, *args: Any, **info: Any) -> None:
         self._pass_on(self._callback.on_trial_recover, *args, **info)
 
-    def on_trial_error(self, *args: Any, **info: Any) -> None:
-        self._pass_on(self._callback.on_trial_error, *args, **info)
+    def on_trial_error(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
+        self._started.discard(trial)
+        self._pass_on(self._callback.on_trial_error, iteration, trials, trial, **info)
 
     def on_checkpoint(self, *args: Any, **info: Any) -> None:
         self._pass_on(self._callback.on_checkpoint, *args, **info)
 
-    def on_experiment_end(self, *args: Any, **info: Any) -> None:
-        self._pass_on(self._callback.on_experiment_end, *args, **info)
+    def on_experiment_end(self, trials: list[Trial], **info: Any) -> None:
+        for trial in [trial for trial in trials if trial in self._started]:
+            self.on_trial_complete(0, trials, trial)
+        self._pass_on(self._callback.on_experiment_end, trials, **info)

@@ -5,13 +5,16 @@ A further way to end is one row here, and one case in ``end_of_error`` or ``end_
 
 from typing import NamedTuple
 
+from experiments.ask.signals import SIGNALLED
 from experiments.disk.experiments import Experiment
 from experiments.disk.spec import ALL_DONE, GAVE_UP, INTERRUPTED, TIME_BUDGET, ExperimentSpec
-from experiments.run.stopping import SIGNALLED
 from trainables.versions import OtherSourcesError
 
 UNFINISHED = 3
-"""Exit status of an experiment that ended before its trials did, or that could not be sent to where it lives."""
+"""Exit status of an experiment that ended before its trials did, or that could not be sent to where it lives.
+
+A program whose Ray has ended ends with it at once, by way of ``stopping.RayWatch``, and writes nothing down.
+"""
 
 TUNES_ERROR = "Ray Tune gave up: {error}"
 
@@ -77,7 +80,7 @@ def unsent(end: End) -> End:
 def exit_status(end: End, experiment: Experiment, received: int | None) -> int:
     """The program's exit status."""
     if received:
-        return end.status + received
+        return SIGNALLED + received
     if end.status == 0 and any(trial.failed for trial in experiment.trials):
         return 1
     return end.status

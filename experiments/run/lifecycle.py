@@ -8,6 +8,7 @@ from pathlib import Path
 from experiments.analysis.next_command import next_command, next_step
 from experiments.ask.command_line import installed
 from experiments.ask.schedulers import SCHEDULERS
+from experiments.ask.streams import go_on_unread
 from experiments.disk.experiments import Experiment, read_experiment
 from experiments.disk.folders import RECORD, display
 from experiments.disk.lock import exclusive
@@ -30,7 +31,6 @@ from experiments.run.session import Session
 from experiments.run.tuner import fit
 from experiments.show.summary import show_confirmation, summarise
 from trainables.checks import ConfigError
-from trainables.surroundings import require_room_for_ray
 from trainables.texts import printable
 
 STAY_SO = "its trials diverged or were stopped early, and stay so; --fork starts anew from their best checkpoints"
@@ -41,6 +41,7 @@ def perform(asked: Draft | Continuation, smoke_test_since: float | None = None) 
 
     A smoke test says when its program began, in seconds of ``time.monotonic``.
     """
+    go_on_unread()
     if isinstance(asked, Draft):
         status, folder = start(asked)
     else:
@@ -57,11 +58,9 @@ def start(draft: Draft) -> tuple[int, Path]:
     """
     learner, run, spec = draft.learner, draft.run, draft.spec
     require_internals()
-    if not run.address:
-        require_room_for_ray()
     callbacks = made(run.callback)
+    start_ray(run.address, run.verbose)  # before there is a folder: where Ray cannot start nothing is left behind
     if run.uri or run.address:
-        start_ray(run.address, run.verbose)
         require_shared(run.uri or str(run.folder.absolute()))
     folder = create(run.folder, run.name, spec.with_source(learner.source))
     spec = ExperimentSpec.read(folder)  # which says where it comes from, too
@@ -75,8 +74,6 @@ def start(draft: Draft) -> tuple[int, Path]:
         if home := Remote.of(folder):
             home.push_folder(folder, folder)
             home.publish()
-        if not run.address:
-            start_ray(None, run.verbose)
         return _run(Session.begin(learner, folder, spec, run, callbacks, draft.seconds)), folder
 
 

@@ -23,7 +23,16 @@ from trainables.files import replace_text
 from trainables.metrics import METRIC
 
 
-class JsonLogger(LoggerCallback):
+class OpenWhilePlaying(LoggerCallback):
+    """Closes the file of a trial that waits: a sweep may have more trials than a process may have open files."""
+
+    def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
+        for trial in trials:
+            if trial.status == Trial.PAUSED:
+                self.log_trial_end(trial)
+
+
+class JsonLogger(OpenWhilePlaying):
     """Writes a trial's rows straight into its folder, each before the checkpoint that follows it.
 
     Ray's own logger writes elsewhere and copies now and then, so that after a kill checkpoints can lack their rows. A
@@ -145,7 +154,7 @@ def next_writer(folder: Path, purge_step: int) -> SummaryWriter:
     return writer
 
 
-class TensorBoard(LoggerCallback):
+class TensorBoard(OpenWhilePlaying):
     """Writes scalars against environment steps, each trial's settings when it starts, and pictures.
 
     Ray's own logger writes hyperparameters only when a trial ends, and only those that were swept. Here are those that

@@ -6,6 +6,7 @@ Through these names Tune and its schedulers are told what a trial had before thi
 import importlib
 import inspect
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
@@ -47,8 +48,9 @@ def _used() -> Iterator[tuple[Any, Sequence[str]]]:
     inspect.signature(storage).bind_partial(storage_filesystem=None, current_checkpoint_index=0)  # become attributes
     yield importlib.import_module("ray._private.ray_constants"), ["ENABLE_RAY_CLUSTER", "ENABLE_RAY_CLUSTERS_ENV_VAR"]
     yield importlib.import_module("ray._private.worker"), ["_global_node"]
+    yield importlib.import_module("ray._private.utils"), ["set_sigterm_handler"]
     yield JobConfig, ["_runtime_env_has_working_dir"]
-    yield importlib.import_module("ray._private.node"), ["Node.dead_processes"]
+    yield importlib.import_module("ray._private.node"), ["Node.dead_processes", "Node.raylet_socket_name"]
 
 
 @contextmanager
@@ -83,18 +85,41 @@ class OwnPath(JobConfig):
         return True
 
 
+@contextmanager
+def own_signals() -> Iterator[None]:
+    """Have a Ray that is started within leave SIGTERM to this program: Ray's own handlers lose it, or end with 1."""
+    from ray._private import utils
+
+    before = utils.set_sigterm_handler
+    utils.set_sigterm_handler = lambda handler: None
+    try:
+        yield
+    finally:
+        utils.set_sigterm_handler = before
+
+
 def own_ray_ended() -> bool:
-    """Whether a server of the Ray that this program started has ended. Of a cluster's servers it knows nothing."""
+    """Whether a server of the Ray that this program started has ended, or its folder has gone, with the sockets in it.
+
+    Of a cluster's servers it knows nothing.
+    """
     from ray._private import ray_constants, worker
 
     servers = {ray_constants.PROCESS_TYPE_GCS_SERVER, ray_constants.PROCESS_TYPE_RAYLET}
     node: Any = worker._global_node
-    return node is not None and any(kind in servers for kind, _ in node.dead_processes())
+    if node is None:
+        return False
+    dead = any(kind in servers for kind, _ in node.dead_processes())
+    return dead or not os.path.exists(node.raylet_socket_name)
 
 
 def takes_over(tune_controller: Any, trial: Trial) -> bool:
     """Whether a trial is about to take over the process of another one."""
     return trial in tune_controller._resetting_trials
+
+
+LACKS_MEMORY = "due to the node running low on memory"
+"""What the text of an error says where Ray's memory monitor ended a process, be it a trial's or a worker's."""
 
 
 class ErrorText(Callback):
@@ -104,11 +129,20 @@ class ErrorText(Callback):
     """
 
     def on_trial_recover(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
-        """Raise OtherSourcesError where a worker did: all trials that begin from now on would fail, one by one."""
-        *_, last = ["", *lines(Path(trial.error_file))]  # earlier ones may be of an earlier program
-        _, other_sources, text = last.rpartition(f"{OtherSourcesError.__name__}: ")
+        """Raise what ends the whole experiment, since its surroundings and not this trial's settings are the reason.
+
+        That is OtherSourcesError where a worker raised it, and RuntimeError where Ray ended a process for lack of
+        memory: all trials would fail, one by one.
+        """
+        text = "\n".join(lines(Path(trial.error_file)))
+        newest = re.split(r"^Failure # ", text, flags=re.MULTILINE)[-1]  # earlier ones may be of an earlier program
+        _, other_sources, versions = newest.rpartition(f"{OtherSourcesError.__name__}: ")
         if other_sources:
-            raise OtherSourcesError(text)
+            raise OtherSourcesError(versions)
+        if LACKS_MEMORY in newest:
+            raise RuntimeError(f"this machine's memory is nearly full, and Ray ended a process of {trial} to free some")
+
+    on_trial_error = on_trial_recover
 
     def on_experiment_end(self, trials: list[Trial], **info: Any) -> None:
         for trial in trials:

@@ -1,11 +1,14 @@
 """The Ray that a program runs on: one of its own, started here, or a cluster that runs already."""
 
+import contextlib
 import logging
 import os
 import secrets
+import shutil
 import signal
 import socket
 import sys
+import time
 import uuid
 import warnings
 from collections.abc import Callable
@@ -24,7 +27,7 @@ import trainables
 from experiments.ask.storage import locate
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources, local_cpus
-from experiments.run.ray_internals import OwnPath, on_loopback, require_internals
+from experiments.run.ray_internals import OwnPath, on_loopback, own_signals, require_internals
 from trainables.checks import ConfigError
 from trainables.processor import KERNELS
 from trainables.surroundings import SOCKETS_FOLDER, address_space, private_folder, require_room_for_ray
@@ -40,6 +43,9 @@ digest, which they compare, and its kernels of BLAS, which a process reads as it
 
 PROBE_TIMEOUT_S = 120.0
 """For an answer of every node. The first on a node waits for the code, and may meet busy cores."""
+
+KEEP_SESSIONS_S = 86_400.0
+"""Time for which the logs of a Ray that has ended stay."""
 
 
 def start_ray(address: str | None, verbose: bool) -> ClusterResources:
@@ -77,6 +83,8 @@ def start_local(cpus: int, **options: Any) -> None:
     the surroundings do not allow it.
     """
     require_room_for_ray()
+    folder = Path(f"{private_folder(SOCKETS_FOLDER)}/ray")  # Ray opens it for all, in a folder that is not
+    _remove_old_sessions(folder)
     _guard_token()
     if limit := address_space():
         options["object_store_memory"] = limit // 10  # which each process maps
@@ -84,18 +92,36 @@ def start_local(cpus: int, **options: Any) -> None:
     # Processes that are started now never get these signals, which a terminal or a batch system sends to all of them.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP, signal.SIGUSR1})
     try:
-        with on_loopback(**environment):
+        with on_loopback(**environment), own_signals():
             # Without "local" Ray would join a cluster that runs on this machine.
             ray.init(
                 address="local",
                 num_cpus=cpus,
                 include_dashboard=False,
                 job_config=OwnPath(),
-                _temp_dir=f"{private_folder(SOCKETS_FOLDER)}/ray",  # Ray opens it for all, in a folder that is not
+                _temp_dir=str(folder),
                 **options,
             )
+    except Exception as error:  # of many kinds, Ray's own is a plain Exception
+        reason, *_ = [*str(error).strip().splitlines(), type(error).__name__]
+        raise ConfigError(
+            f"Ray does not start here: {reason} On a machine that is busy, or whose disk is slow, try again later; what"
+            f" its servers said is in {folder}/session_latest/logs"
+        ) from None
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _remove_old_sessions(folder: Path) -> None:
+    """Remove what Rays of this user's programs that have ended left behind: 0.3 to 4 MB each, which Ray never removes.
+
+    A raylet writes into its log each minute.
+    """
+    for session in folder.glob("session_2*"):
+        log = session / "logs" / "raylet.out"
+        with contextlib.suppress(OSError):  # another program removes it, too
+            if time.time() - (log if log.exists() else session).stat().st_mtime > KEEP_SESSIONS_S:
+                shutil.rmtree(session)
 
 
 def _guard_token() -> None:
@@ -124,7 +150,8 @@ def attach(address: str, **options: Any) -> None:
         except (OSError, ValueError) as error:
             raise ConfigError(f"--address {address}: nobody answers there ({error})") from None
     try:
-        ray.init(address=address, runtime_env=CODE, job_config=OwnPath(), **options)
+        with own_signals():
+            ray.init(address=address, runtime_env=CODE, job_config=OwnPath(), **options)
     except (ConnectionError, RuntimeError, ValueError, RayError) as error:
         text = str(error)
         reason = " ".join(text.split()) if "Version mismatch" in text else text.splitlines()[0]

@@ -1,9 +1,9 @@
 """How an experiment stops before its trials end, by a signal or its time budget: at checkpoints, so that nothing that
 has a row is played again."""
 
+import logging
 import os
 import signal
-import sys
 import threading
 import time
 from types import FrameType
@@ -13,105 +13,98 @@ from ray import tune
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import TrialScheduler
 
+from experiments.ask.signals import SIGNALLED, end_at_once, handle_all, say
+from experiments.run.ends import UNFINISHED
 from experiments.run.ray_internals import own_ray_ended
 from experiments.run.rounds import playing
 
-WATCH_INTERVAL_S = 0.5
-"""Seconds between looks whether Ray is still there to save with."""
+WATCH_INTERVAL_S = 0.1
+"""Seconds between looks whether Ray is still there: less than it takes Ray to print the last lines of its logs."""
 
 RAY_ENDS_S = 5.0
 """Seconds in which Ray's processes end that were sent a signal."""
-
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
-"""Ctrl-C, the end that a batch system sets, a terminal that is closed, and the warning before such an end."""
-
-SIGNALLED = 128
-"""What shells add to a signal's number: the exit status of a program that the signal ended."""
-
-
-def handle_all(handler: Any) -> None:
-    """Have ``handler`` called for all of them, but for SIGHUP under ``nohup``."""
-    for number in SIGNALS:
-        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, handler)
 
 
 class StopSignals(tune.Callback):
     """The first signal is ``received``, and the experiment then ends in good order; a second one ends it at once.
 
-    Where Ray's processes were sent the signal too, as `timeout` and batch systems do, nothing can be saved. The program
-    then ends at once, where Tune would wait for a minute, and ``resume``, a command, goes on from the last checkpoints.
+    ``resume`` is the command that goes on from the last checkpoints.
     """
 
     received: signal.Signals | None = None
 
     def __init__(self, resume: str = "") -> None:
-        self._resume, self._released = resume, threading.Event()
+        self.resume = resume
+
+    def keep(self) -> None:
+        """Keep a signal from now on, also while Tune has not begun: it then ends as it begins."""
+        handle_all(self._handle)
 
     def setup(self, stop: Any = None, num_samples: Any = None, total_num_samples: Any = None, **info: Any) -> None:
         """Put ourselves before Tune's handler, which is in place by now."""
-        self._released.clear()
         self._tunes_handler = signal.getsignal(signal.SIGINT)
-        handle_all(self._handle)
+        self.keep()
 
     def release(self) -> None:
         """Until another experiment runs, a signal ends the program, with the same status: there is nothing to save."""
-        self._released.set()
-        handle_all(_exit)
+        handle_all(end_at_once)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.received:
-            _say("Stopped at once.")
+            say("Stopped at once.")
             os._exit(SIGNALLED + number)
         self.received = signal.Signals(number)
-        _say(f"{self.received.name}: saving as iterations end. Once more, and it ends at once.")
-        threading.Thread(target=self._watch_ray, daemon=True).start()
+        say(f"{self.received.name}: saving as iterations end. Once more, and it ends at once.")
 
-    def end_experiment(self) -> None:
-        """Have Tune end the experiment, as its own handler of SIGINT does."""
-        assert callable(self._tunes_handler)
-        self._tunes_handler(signal.SIGINT, None)
-        signal.signal(signal.SIGINT, self._handle)  # Tune's handler has put back the one before it
-
-    def _watch_ray(self) -> None:
-        while not self._released.wait(WATCH_INTERVAL_S):
-            self._end_without_ray()
-
-    def end_if_ray_ends(self) -> None:
-        """After an error of Tune's: end the program if a signal came, and Ray's processes end, too.
-
-        The error can come a moment before they are gone. To wait for them at the program's end takes Ray a minute.
-        """
-        deadline = time.monotonic() + RAY_ENDS_S
-        while self.received and time.monotonic() < deadline:
-            self._end_without_ray()
+    def sleep(self, seconds: float) -> None:
+        """Wait for so long, or until a signal comes."""
+        deadline = time.monotonic() + seconds
+        while not self.received and time.monotonic() < deadline:
             time.sleep(WATCH_INTERVAL_S)
 
-    def _end_without_ray(self) -> None:
-        """End the program if Ray's processes have ended."""
-        if self.received and own_ray_ended():
-            _say("Ray was ended, too: nothing more can be saved.")
-            print(f"Resume:  {self._resume}", flush=True)
-            os._exit(SIGNALLED + self.received)
+    def end_experiment(self) -> None:
+        """Have Tune end the experiment, as its own handler of SIGINT does, but without an error for paused trials."""
+        assert callable(self._tunes_handler)
+        logging.getLogger("ray.tune.tune").setLevel(logging.CRITICAL)
+        self._tunes_handler(signal.SIGINT, None)
+        self.keep()  # Tune's handler has put back the one before it
 
     def __getstate__(self) -> dict[str, Any]:
         """Nothing: Tune pickles callbacks, and its own handler cannot be."""
         return {}
 
 
-def _exit(number: int, frame: FrameType | None) -> None:
-    _say(f"{signal.Signals(number).name}: stopped.")
-    os._exit(SIGNALLED + number)  # whatever runs now, be it Ray's own end: its processes see that this one has gone
+class RayWatch:
+    """Ends the program once the Ray that it started has ended: killed, sent a signal, or without its folder.
 
+    Nothing can be played or saved then, and calls of Ray that are under way wait for a minute, or for ever. So this is
+    a thread, and the program ends in the midst of what it does. ``signals`` say which command goes on, if one does.
+    """
 
-def _say(text: str) -> None:
-    """Print a line. Where the terminal has gone, as it has with SIGHUP, this and all that follows goes nowhere."""
-    try:
-        sys.stdout.flush()
-        print(f"\n{text}", file=sys.stderr, flush=True)
-    except OSError:
-        for stream in (sys.stdout, sys.stderr):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    def __init__(self, signals: StopSignals) -> None:
+        self._signals, self._released = signals, threading.Event()
+
+    def __enter__(self) -> None:
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def __exit__(self, *error: object) -> None:
+        self._released.set()
+
+    def _watch(self) -> None:
+        while not self._released.wait(WATCH_INTERVAL_S):
+            if own_ray_ended():
+                time.sleep(WATCH_INTERVAL_S)  # The signal that ended it may be on its way to this process, too.
+                self._end()
+
+    def _end(self) -> None:
+        received = self._signals.received
+        if received:
+            say("Ray was ended, too: nothing more can be saved.")
+        else:
+            say("Ray has ended: one of its servers was killed, or its temporary folder was removed.")
+        if self._signals.resume:
+            print(f"Resume:  {self._signals.resume}", flush=True)
+        os._exit(SIGNALLED + received if received else UNFINISHED)
 
 
 class Stop:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -23,12 +24,13 @@ from experiments.run.ray_internals import ErrorText
 from experiments.run.ray_session import ship
 from experiments.run.rounds import Rounds
 from experiments.run.session import Session
-from experiments.run.stopping import Stop, stoppable
+from experiments.run.stopping import RAY_ENDS_S, RayWatch, Stop, stoppable
 from experiments.run.tune_trials import PlannedTrials, TrialName
 from trainables.metrics import METRIC, MODE
 
-RESTARTS = 3
-"""Times that an experiment goes on by itself after Tune gave up, as it does when Ray's memory monitor kills a trial."""
+RESTART_AFTER_S = (1.0, 10.0, 60.0)
+"""Seconds before each time that an experiment goes on by itself after Tune gave up, as it does when the disk or the
+memory is full: by then others may have given back what they took."""
 
 MAX_FAILURES = 3
 """Times that a trial goes on from its last checkpoint after an error: a killed actor does no lasting harm."""
@@ -36,7 +38,10 @@ MAX_FAILURES = 3
 
 def fit(session: Session) -> tuple[End, Experiment]:
     """Have Tune run the experiment; return why it ended, and what then lies on disk, which is sent home first."""
-    gave_up = _run_tune(session)
+    session.signals.keep()
+    with RayWatch(session.signals):
+        gave_up = _run_tune(session)
+    session.signals.release()
     home = Remote.of(session.folder)
     sent = not home or home.settle()  # before anything is read: Tune writes errors at home
     experiment = read_experiment(session.folder, running=False)  # this program holds the lock, but runs it no longer
@@ -52,9 +57,11 @@ def _run_tune(session: Session) -> End | None:
     Returns how it gave up each time, or once for good; None if it came to an end, or was out of time.
     """
     gave_up = _try(session)
-    for _ in range(RESTARTS):
+    for seconds in RESTART_AFTER_S:
         if gave_up is None or not gave_up.restarts:
             break
+        session.signals.sleep(seconds)
+        DiskGuard(session.folder, session.signals).wait()
         if session.seconds_left <= 0:
             return None
         print("Going on from the last checkpoints.", file=sys.stderr, flush=True)
@@ -67,8 +74,9 @@ def _try(session: Session) -> End | None:
     try:
         fit_once(session)
         return None
-    except (RuntimeError, tune.TuneError, ray.exceptions.RayError) as error:
-        session.signals.end_if_ray_ends()
+    except (OSError, RuntimeError, tune.TuneError, ray.exceptions.RayError) as error:
+        if session.signals.received:
+            time.sleep(RAY_ENDS_S)  # The error can come before Ray's processes end, which then ends this program.
         gave_up = end_of_error(error, session.signals.received)
         reason = str(error).strip().splitlines()[-1:] or [type(error).__name__]
         print(gave_up.error.format(error=reason[0]), file=sys.stderr, flush=True)
@@ -89,7 +97,6 @@ def fit_once(session: Session) -> None:
         make_tuner(dataclasses.replace(session, callbacks=callbacks), restored, Stop(signals, session.deadline)).fit()
     finally:
         view.on_experiment_end([])  # which Tune leaves out where it gives up
-        signals.release()
 
 
 def make_tuner(session: Session, restored: Mapping[str, RestoredTrial], stop: Stop | None = None) -> tune.Tuner:

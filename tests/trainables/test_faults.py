@@ -55,6 +55,7 @@ def test_workers_without_a_bundle_are_an_error_at_once(ray_cluster, tmp_path):
 
     (error,) = run(Stingy, CARTPOLE | {"cpus_per_worker": 2.0}, tmp_path).errors
     assert "num_workers=1 with cpus_per_worker=2 does not fit: what the trial reserved holds 0" in str(error)
+    assert "wanted are bundles of 2 CPUs, one a worker, beside the trial's own" in str(error)
     assert_all_cpus_are_back()
 
 

@@ -30,21 +30,46 @@ print(found := private_folder(), oct(found.stat().st_mode)[-3:], found == folder
 @pytest.mark.parametrize(
     ("shell", "words", "complaint"),
     [
-        ("mkdir gone; cd gone; rmdir ../gone;", LIST, "the current folder was deleted: go to one that is there (cd)"),
         (
-            "ulimit -v 3000000;",
+            "mkdir gone; cd gone; rmdir ../gone; exec",
+            LIST,
+            "the current folder was deleted: go to one that is there (cd)",
+        ),
+        (
+            "ulimit -v 3000000; exec",
             [sys.executable, "-c", STARTS],
             "a process may map less than 4 GB here (ulimit -v), which Ray's need: raise the limit",
+        ),
+        pytest.param(
+            "mount -t tmpfs -o ro none /dev/shm; exec",
+            [sys.executable, "-c", STARTS],
+            "/dev/shm cannot be written, which Ray's processes share: mount it as tmpfs with mode 1777",
+            marks=needs_root,
+        ),
+        pytest.param(
+            "exec unshare --net ",
+            [sys.executable, "-c", STARTS],
+            "nothing can be reached at 127.0.0.1 ([Errno 101] Network is unreachable), where Ray's processes meet",
+            marks=needs_root,
         ),
     ],
 )
 def test_surroundings_in_which_nothing_can_run_are_named_in_one_line(shell, words, complaint, tmp_path):
-    ask = ["bash", "-c", f'{shell} exec "$@"', "bash", *words]
+    ask = ["unshare", "--mount", "--propagation", "private"] if "mount" in shell else []
+    ask += ["bash", "-c", f'{shell} "$@"', "bash", *words]
     given = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(ask, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False, env=given)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert complaint in done.stderr
     assert not [*tmp_path.iterdir()]
+
+
+@needs_root
+def test_a_user_who_may_have_too_few_threads_for_ray_is_told_so_in_one_line(tmp_path):
+    words = ["bash", "-c", 'ulimit -u 150; exec "$@"', "bash", sys.executable, "-c", STARTS]
+    status, _, complaint = answer(words, tmp_path, PYTHONPATH=str(ROOT))
+    assert (status, complaint.count("\n")) == (2, 1), complaint
+    assert "a user may have 150 processes and threads here (ulimit -u), and Ray needs 400: raise the limit" in complaint
 
 
 @needs_root

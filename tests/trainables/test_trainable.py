@@ -139,6 +139,12 @@ def test_bad_settings_are_refused_by_the_trainable_too():
         serial(PongTRPO)(config=CARTPOLE | {"env_id": "Pendulum-v1"})
 
 
+def test_bad_settings_are_refused_with_the_same_words_where_a_trial_takes_over_processes():
+    trial = PongPG.untrained(PongPG.config_class.from_dict({}))
+    with pytest.raises(ConfigError, match=r"gamma=1\.5"):
+        trial.reset_config({"gamma": 1.5})
+
+
 def test_time_in_which_a_trial_is_halted_is_not_time_of_training():
     """As by Ctrl-Z: a process of its own is stopped here, and what it counts then is taken from a trial's time."""
     code = "import time; from trainables.sampling.process import Halts; h = Halts(0.05, 0.5); print('up', flush=True);"

@@ -243,6 +243,13 @@ def _require_cpus(num_workers: int, cpus_per_worker: float) -> None:
     room = sum(workers_that_fit(cpus, cpus_per_worker) for cpus in rooms)
     if room < num_workers:
         where = "what the trial reserved" if group else "the cluster"
+        wanted = ""
+        if group:
+            wanted = (
+                f"; wanted are bundles of {cpus_per_worker:g} CPUs, one a worker, beside the trial's own, as"
+                " default_resource_request asks for them: leave out tune.with_resources"
+            )
         raise RuntimeError(
-            f"num_workers={num_workers} with cpus_per_worker={cpus_per_worker:g} does not fit: {where} holds {room}"
+            f"num_workers={num_workers} with cpus_per_worker={cpus_per_worker:g} does not fit: {where} holds"
+            f" {room}{wanted}"
         )

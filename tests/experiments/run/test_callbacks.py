@@ -1,9 +1,12 @@
 """Callbacks of the user's own, what is on disk itself before older checkpoints go, and a disk that is nearly full."""
 
+import contextlib
+import inspect
 import json
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from ray import tune
@@ -11,8 +14,9 @@ from ray.train._internal import checkpoint_manager
 
 from experiments.plan.learners import TRPO
 from experiments.run import callbacks
-from experiments.run.callbacks import DiskGuard, Guarded, made
+from experiments.run.callbacks import RESERVE_FILES, DiskGuard, Guarded, made
 from experiments.run.preconditions import RESERVE_BYTES
+from experiments.run.ray_internals import ErrorText
 from experiments.run.stopping import StopSignals
 from tests.helpers.programs import done
 from tests.helpers.small_experiments import SIX_ITERATIONS, fit, iterations, trial_folders
@@ -74,7 +78,8 @@ def test_every_hook_of_tune_reaches_it():
             return lambda *_: heard.append(name)
 
     for hook in hooks:
-        getattr(Guarded("it", Hears()), hook)()
+        names = inspect.signature(getattr(Guarded, hook)).parameters.keys() - {"self", "args", "info"}
+        getattr(Guarded("it", Hears()), hook)(**{name: [] if name == "trials" else 1 for name in names})
     assert {*heard} == hooks
     assert hooks <= {*vars(Guarded)}
 
@@ -86,6 +91,46 @@ def test_a_callback_that_fails_is_left_out_from_then_on(folder, capsys):
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 1
     assert said[0].startswith("--callback heard_of:Broken is left out from here on: on_trial_result fails with OSError")
+
+
+def test_a_callback_hears_once_of_the_end_of_each_trial_that_began_also_where_a_signal_ends_the_experiment():
+    heard = []
+
+    class Hears(tune.Callback):
+        def on_trial_complete(self, iteration, trials, trial, **info):
+            heard.append(trial)
+
+        def on_experiment_end(self, trials, **info):
+            heard.append("end")
+
+    guarded, trials = Guarded("it", Hears()), ["ended", "paused", "never began"]
+    for trial in trials[:2]:
+        guarded.on_trial_start(iteration=1, trials=trials, trial=trial)
+    guarded.on_trial_complete(iteration=2, trials=trials, trial="ended")
+    guarded.on_experiment_end(trials=trials)
+    assert heard == ["ended", "paused", "end"]
+
+
+OOM = "3 worker(s) were killed due to the node running low on memory. Memory on the node was 23 GB used / 24 GB\nAdvice"
+
+
+@pytest.mark.parametrize(
+    ("failures", "ends"),
+    [
+        (["a bug", OOM], True),
+        (["a bug", f"RuntimeError: worker 1 failed 3 times, at last because it died: {OOM}"], True),
+        ([OOM, "a bug"], False),
+    ],
+)
+def test_a_trial_whose_process_ray_ends_for_lack_of_memory_ends_the_experiment_and_fails_by_nothing_of_its_own(
+    failures, ends, tmp_path
+):
+    text = "".join(f"Failure # {number} (occurred at noon)\n{failure}\n" for number, failure in enumerate(failures, 1))
+    (tmp_path / "error.txt").write_text(text)
+    trial = SimpleNamespace(error_file=tmp_path / "error.txt")
+    for hook in (ErrorText().on_trial_recover, ErrorText().on_trial_error):
+        with pytest.raises(RuntimeError, match="memory is nearly full") if ends else contextlib.nullcontext():
+            hook(iteration=1, trials=[], trial=trial)
 
 
 @pytest.mark.slow
@@ -141,7 +186,7 @@ def test_a_checkpoint_is_deleted_only_once_the_newer_one_and_its_rows_are_on_dis
 
 @pytest.mark.parametrize(
     ("free", "signal", "said"),
-    [([RESERVE_BYTES - 1, 0, RESERVE_BYTES], None, ["is nearly full", "There is room again"]), ([0], 15, [])],
+    [([RESERVE_BYTES - 1, 0, RESERVE_BYTES], None, ["is nearly full", "There is room again"]), ([], 15, [])],
 )
 def test_an_experiment_waits_while_the_disk_is_nearly_full_until_there_is_room_or_a_signal(
     free, signal, said, tmp_path, monkeypatch, capsys
@@ -156,3 +201,13 @@ def test_an_experiment_waits_while_the_disk_is_nearly_full_until_there_is_room_o
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == len(said)
     assert all(text in line for text, line in zip(said, lines, strict=True))
+
+
+def test_an_experiment_waits_while_the_disk_has_room_for_too_few_files(tmp_path, monkeypatch, capsys):
+    disk, free = os.statvfs(tmp_path), [0, RESERVE_FILES]
+    monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_files=disk.f_files or 1, f_favail=free.pop(0)))
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=RESERVE_BYTES))
+    monkeypatch.setattr(callbacks.time, "sleep", lambda seconds: None)
+    DiskGuard(tmp_path, StopSignals()).on_step_begin(iteration=1, trials=[])
+    assert free == []
+    assert "room for 0 files" in capsys.readouterr().err

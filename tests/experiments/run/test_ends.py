@@ -8,7 +8,7 @@ from experiments.ask.flags import RunFlags
 from experiments.disk.experiments import read_experiment
 from experiments.disk.spec import ExperimentSpec
 from experiments.plan.learners import PG
-from experiments.run import ends, lifecycle, tuner
+from experiments.run import ends, lifecycle, stopping, tuner
 from experiments.run.ends import End, exit_status, unsent
 from experiments.run.session import Session
 from tests.helpers.written_experiments import write_experiment
@@ -59,6 +59,8 @@ def run(folder, monkeypatch, received=None, error=None):
             raise error
 
     monkeypatch.setattr(tuner, "fit_once", fit_once)
+    monkeypatch.setattr(stopping.StopSignals, "sleep", lambda signals, seconds: None)
+    monkeypatch.setattr(tuner, "RAY_ENDS_S", 0.0)
     session = Session.begin(PG, folder, ExperimentSpec.read(folder), RunFlags(), [])
     return lifecycle._run(session), len(began)
 
@@ -66,11 +68,12 @@ def run(folder, monkeypatch, received=None, error=None):
 @pytest.mark.parametrize(
     ("received", "error", "begins", "ended", "status"),
     [
-        (None, RuntimeError("no memory"), 1 + tuner.RESTARTS, "gave up", 3),
+        (None, RuntimeError("no memory"), 1 + len(tuner.RESTART_AFTER_S), "gave up", 3),
+        (None, OSError("no room"), 1 + len(tuner.RESTART_AFTER_S), "gave up", 3),
         (None, OtherSourcesError("a node has edited code"), 1, "gave up", 3),
         (signal.SIGTERM, RuntimeError("no Ray"), 1, "interrupted", 143),
     ],
-    ids=["restarts", "edited code", "signal"],
+    ids=["restarts", "full disk", "edited code", "signal"],
 )
 def test_an_error_of_tunes_is_printed_in_place_of_the_summary_and_a_restart_only_follows_where_it_can_help(
     received, error, begins, ended, status, tmp_path, monkeypatch, capsys

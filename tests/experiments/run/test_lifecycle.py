@@ -23,6 +23,7 @@ from experiments.run.continuation import continuation
 from experiments.run.forks import changed, forked
 from experiments.run.loggers import JsonLogger
 from experiments.run.session import Session
+from experiments.run.stopping import StopSignals
 from experiments.show.origins import origin
 from tests.helpers.small_experiments import (
     SIX_ITERATIONS,
@@ -69,6 +70,7 @@ def test_restarts_share_the_time_budget(begun, clock, monkeypatch, capsys):
         raise RuntimeError("Caught unexpected exception")
 
     monkeypatch.setattr(tuner, "fit_once", give_up)
+    monkeypatch.setattr(StopSignals, "sleep", lambda signals, seconds: None)
     lifecycle._run(Session.begin(PG, folder, spec, RunFlags(), []))
     assert given == [100, 60, 20]
     assert ExperimentSpec.read(folder).ended == "time budget"

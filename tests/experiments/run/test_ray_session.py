@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 
 import pytest
 import ray
@@ -60,6 +61,30 @@ def test_what_the_environment_says_of_tokens_is_left_alone(token, monkeypatch, n
     monkeypatch.setenv(name, value)
     start_local(1)
     assert (os.environ[name], os.environ.get("RAY_AUTH_TOKEN", value)) == (value, value)
+
+
+def test_a_ray_that_does_not_start_is_answered_in_one_line(token, monkeypatch):
+    def too_slow(**options):
+        raise Exception("The current node timed out during startup.\nMore")
+
+    monkeypatch.setattr(ray, "init", too_slow)
+    with pytest.raises(
+        ConfigError, match=r"Ray does not start here: The current .* startup\. On .*, try again"
+    ) as error:
+        start_local(1)
+    assert "\n" not in str(error.value)
+
+
+def test_sessions_of_rays_that_ended_a_day_ago_go_and_those_that_still_write_logs_stay(tmp_path):
+    for name, age in (("session_2026_1", 90_000), ("session_2026_2", 600)):
+        log = tmp_path / name / "logs" / "raylet.out"
+        log.parent.mkdir(parents=True)
+        log.touch()
+        for path in (log, tmp_path / name):
+            os.utime(path, times=(time.time() - age,) * 2)
+    os.utime(tmp_path / "session_2026_2", times=(0, 0))  # began long ago
+    ray_session._remove_old_sessions(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["session_2026_2"]
 
 
 def test_a_node_that_does_not_answer_leaves_no_file_behind(tmp_path, monkeypatch):

@@ -1,17 +1,21 @@
 """SIGINT and SIGTERM end a program in good order; a running sweep is in TensorBoard."""
 
+import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from experiments.ask.signals import SIGNALS
 from experiments.disk.spec import INTERRUPTED, ExperimentSpec
-from experiments.run.stopping import SIGNALS, StopSignals
-from tests.helpers.programs import ROOT, SWEEPS, TRAIN, begin
+from experiments.run.stopping import RayWatch, StopSignals
+from tests.helpers.programs import ROOT, SWEEPS, TRAIN, begin, command, descendants
 from tests.helpers.small_experiments import assert_tensorboard_shows, iterations, last_arrays, trial_folders
 from tests.helpers.trials import wait_until
 
@@ -71,6 +75,67 @@ def test_a_signal_to_ray_as_well_as_a_batch_system_sends_it_ends_the_program_at_
     log = (tmp_path / "log").read_text()
     assert "Ray was ended, too: nothing more can be saved." in log
     assert log.endswith("train.py trpo --resume results/stopped\n")
+
+
+def server(process, name):
+    """The process number of a server of the Ray that a program started, and its words; None before it has started."""
+    for pid in descendants(process.pid):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+            if words[0].endswith(f"/{name}"):
+                return pid, words
+    return None
+
+
+def lose(process, what):
+    """Kill a server of the Ray that a program started, or remove its folder, as a cleaner of /tmp does."""
+    pid, words = server(process, "raylet" if what == "folder" else what)
+    if what == "folder":
+        (socket,) = (word for word in words if word.startswith("--raylet_socket_name="))
+        shutil.rmtree(Path(socket.partition("=")[2]).parents[1])
+    else:
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lost", ["raylet", "gcs_server", "folder"])
+def test_a_ray_that_has_ended_ends_the_program_in_seconds_with_the_command_that_goes_on(lost, tmp_path):
+    process = begin(TRAIN, "trpo", *ENDLESS, "--name", "lost", cwd=tmp_path)
+    wait_for_rows(tmp_path / "results" / "lost", 2, process, tmp_path)
+    lose(process, lost)
+    assert process.wait(10) == 3
+    last = (tmp_path / "log").read_text().splitlines()[-2:]
+    assert last[0].startswith("Ray has ended: ")
+    assert last[1].endswith("train.py trpo --resume results/lost")
+
+
+@pytest.mark.slow
+def test_a_signal_while_ray_starts_ends_the_program_and_leaves_no_experiment(tmp_path):
+    process = begin(TRAIN, "trpo", *ENDLESS, cwd=tmp_path)
+    wait_until(lambda: server(process, "gcs_server"), "no Ray", seconds=120)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(10) == 143
+    assert (tmp_path / "log").read_text().endswith("\nSIGTERM: stopped.\n")
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.slow
+def test_an_experiment_whose_output_nobody_reads_any_more_saves_and_says_how_to_go_on(tmp_path):
+    words = command(TRAIN, "trpo", *ENDLESS, "--name", "unread")
+    (tmp_path / "log").touch()
+    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            wait_for_rows(tmp_path / "results" / "unread", 3, process, tmp_path)
+            process.stdout.close()
+            process.send_signal(signal.SIGINT)
+            said = process.stderr.read()
+            assert process.wait(60) == 130
+        finally:
+            process.kill()
+    assert said.rstrip().endswith("train.py trpo --resume results/unread")
+    assert "Trials did not complete" not in said
+    (trial,) = trial_folders(tmp_path / "results" / "unread")
+    assert last_arrays(trial)[0] == iterations(trial)[-1]
 
 
 @pytest.mark.slow
@@ -134,7 +199,7 @@ def has_pictures(trial):
 
 @pytest.fixture
 def signals():
-    """Released after the test, which also ends its watch for Ray; then the handlers of before are put back."""
+    """Released after the test; then the handlers of before are put back."""
     before = {number: signal.getsignal(number) for number in SIGNALS}
     signals = StopSignals()
     yield signals
@@ -145,7 +210,8 @@ def signals():
 
 AFTERWARDS = """
 import atexit, os, signal, sys
-from experiments.run.stopping import SIGNALS, StopSignals
+from experiments.ask.signals import SIGNALS
+from experiments.run.stopping import StopSignals
 for number, moment in zip(SIGNALS, ["at the end", "before"] * 2):
     if child := os.fork():
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
@@ -180,12 +246,9 @@ def test_a_signal_to_an_experiment_that_runs_is_kept_for_its_end(capsys, signals
     assert "SIGTERM: saving" in capsys.readouterr().err
 
 
-def test_the_watch_for_ray_ends_with_its_experiment(signals):
+def test_the_watch_for_ray_ends_with_its_experiment():
     before = {*threading.enumerate()}
-    signal.signal(signal.SIGINT, lambda number, frame: None)
-    signals.setup()
-    os.kill(os.getpid(), signal.SIGTERM)
-    (watch,) = {*threading.enumerate()} - before
-    signals.release()
+    with RayWatch(StopSignals()):
+        (watch,) = {*threading.enumerate()} - before
     watch.join(10)
     assert not watch.is_alive()
