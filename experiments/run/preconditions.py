@@ -41,9 +41,11 @@ def factory(typed: str) -> Callable[[], Any]:
 
 
 def require_room(run: RunFlags, need: int) -> None:
-    """Raise ConfigError if the disk has no room for checkpoints of so many bytes."""
+    """Raise ConfigError if results cannot be written, or the disk has no room for checkpoints of so many bytes."""
     path = run.folder.absolute()
     above = next(folder for folder in (path, *path.parents) if os.path.exists(folder))  # False where one may not look
+    if not os.path.isdir(above) or not os.access(above, os.W_OK | os.X_OK):
+        raise ConfigError(f"--storage-path {run.folder} cannot be written: {above} is no folder that you may write to")
     free = shutil.disk_usage(above).free
     if need + RESERVE_BYTES > free:
         hint = "" if run.kept else "; --keep-checkpoints best takes less"

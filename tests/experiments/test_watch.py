@@ -66,7 +66,7 @@ def test_the_best_checkpoint_plays_and_is_filmed(name, play, storage, tmp_path):
     assert "BriefPong-v0, sticky actions 0.25, frame skip 4, actions sampled" in output
     returns = [float(text) for text in re.findall(r"return ([+-]\d+) in 100 steps", output)]
     assert len(returns) == 3
-    shown = re.search(r"mean return (\S+), 95% interval \[(\S+), (\S+)\] of 3 games", output)
+    shown = re.search(r"mean return (\S+) \((\S+) to (\S+)\), 95% interval of 3 games", output)
     mean, low, high = map(float, shown.groups())
     assert mean == pytest.approx(np.mean(returns), abs=0.05)
     assert low <= mean <= high

@@ -47,8 +47,15 @@ def _hook(event, args):
         _found.append(f"ran {args[0].co_filename}")
     if event == "import" and args[0].startswith("evil"):
         _found.append(f"imported {args[0]}")
-    if event in STARTING and args[0] not in ("git", "uname"):
+    if event in STARTING and not _may_start(event, args):
         _found.append(f"{event} {args}")
+
+
+def _may_start(event, args):
+    """A program asks git and uname for its origin, and as it starts a Ray whether its own host can be reached."""
+    if event == "socket.connect":
+        return args[1][0] == "127.0.0.1"
+    return args[0] in ("git", "uname")
 
 
 def _written(event, args):

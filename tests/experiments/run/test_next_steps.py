@@ -13,7 +13,7 @@ from experiments.analysis.next_command import next_command, next_step
 from experiments.disk.decisions import Decision, write_decisions
 from experiments.disk.experiments import read_experiment
 from experiments.disk.lock import exclusive
-from experiments.plan.learners import Learner
+from experiments.plan.learners import Learner, Pace
 from experiments.plan.resources import ClusterResources
 from experiments.run import lifecycle
 from experiments.show.answer import add_answer
@@ -122,7 +122,7 @@ def test_what_is_not_proposed_would_be_refused(case, make, played):
 
 
 def test_the_best_can_be_played_again_with_the_line_that_says_so(make, played, monkeypatch):
-    monkeypatch.setattr(Learner, "seconds", lambda *of: 60.0)  # no games are played for the plan
+    monkeypatch.setattr(Learner, "pace", lambda *of: Pace(1e-4))  # no games are played for the plan
     folder = make("halved")
     text = " ".join(winner_lines(read_experiment(folder)))
     command = text.partition("to play the best again with others: ")[2]
