@@ -9,14 +9,11 @@ if (beside := str(Path(__file__).resolve().parents[1])) not in sys.path:
 
 from experiments.ask.budget import Budget
 from experiments.ask.command_line import clean_exit, first_word, parse, program
-from experiments.ask.flags import TrainFlags
-from experiments.ask.modes import require_counted, typed
+from experiments.ask.flags import TrainFlags, require_counted, typed
 from experiments.disk.restored import RestoredTrial
 from experiments.plan.draws import require_fits, with_seeds
 from experiments.plan.learners import LEARNERS, Learner, learner_typed, typed_as
-from experiments.run.continuation import Continuation, begun, continuation
-from experiments.run.draft import NOWHERE, Draft, require_possible
-from experiments.run.forks import changed, forked
+from experiments.run.draft import NOWHERE, Continuation, Draft, begun, changed, continuation, forked, require_possible
 from experiments.run.planning import show_run
 from experiments.run.preconditions import require_free, resources_for
 from trainables.checks import ConfigError, require_used

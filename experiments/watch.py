@@ -14,7 +14,7 @@ from experiments.ask.command_line import clean_exit, parse
 from experiments.ask.flags import shown
 from experiments.disk import saved_policies
 from experiments.show.outputs import place_for, require_film
-from experiments.subcommands.arguments import Policy
+from experiments.subcommands.look import Policy
 from trainables.checks import Bounds, check_fields
 
 DESCRIPTION = """Play a checkpoint, or the best one of a trial or an experiment, and film the first game.

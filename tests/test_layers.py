@@ -62,7 +62,7 @@ HEAVY = ("ray", "numba", "matplotlib", "pandas")
 
 LATE = {
     # files with imports within functions: one's own learners, Tune's domains, frames, Ray, figures, what plays
-    *("experiments/plan/learners.py", "experiments/plan/ranges.py"),
+    *("experiments/plan/learners.py", "experiments/plan/spaces.py"),
     *("experiments/disk/saved_policies.py", "experiments/disk/trial_checkpoints.py"),
     *("experiments/analysis/frame.py", "experiments/read/__init__.py"),
     *("experiments/run/ray_internals.py", "experiments/run/ray_session.py"),

@@ -13,10 +13,9 @@ import numpy as np
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.disk.decisions import Decision, dropped, passed
 from experiments.disk.folders import ERROR, PARAMS, RESULTS
-from experiments.disk.fork_history import left_of
 from experiments.disk.models import Settings, read_model
 from experiments.disk.rows import lines, read_rows
-from experiments.disk.spec import ExperimentSpec
+from experiments.disk.spec import ExperimentSpec, left_of
 from experiments.disk.states import Facts, HasState, Records, Traces, facts_of
 from experiments.disk.trial_checkpoints import of_trial
 from experiments.disk.tunes_own import copied_at

@@ -10,9 +10,8 @@ import scipy  # whose parts are loaded as they are first named
 from experiments.ask.schedulers import SCHEDULERS, those
 from experiments.plan.identity import SPEED_ONLY, decisive
 from experiments.plan.learners import Learner
-from experiments.plan.ranges import Choices, Domain
 from experiments.plan.resources import ClusterResources
-from experiments.plan.spaces import Space, grid
+from experiments.plan.spaces import Choices, Domain, Space, grid
 from trainables.checks import ConfigError, require_used
 from trainables.config import Config
 from trainables.texts import counted

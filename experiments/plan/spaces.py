@@ -1,21 +1,209 @@
 """The search space of a sweep: the one around a preset, or the user's own, from flags or a file.
 
-What cannot be is refused with a ConfigError of one line. Each choice and both ends of each range are checked here, and
-each configuration once it is drawn.
+What a setting may be stands in words, ``1e-4..1e-2:log``, ``64..512``, ``0.98,0.99,0.995``: the same after
+``--sweep NAME=``, in a file of ``--space``, in the plan and in the record. What cannot be is refused with a ConfigError
+of one line. Each choice and both ends of each range are checked here, and each configuration once it is drawn.
 """
 
+import contextlib
 import itertools
+import json
 import math
+import re
 import typing
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.plan.learners import Learner
-from experiments.plan.own_files import read_page
-from experiments.plan.ranges import Choices, Domain, parse, value
+import numpy as np
+
+from experiments.plan.learners import Learner, read_page
 from experiments.plan.resources import ClusterResources
 from trainables.checks import ConfigError, check_settings, ignored, unknown
+
+ACCEPTED = "accepted are choices, as 0.98,0.99, and ranges, as 1e-4..1e-2:log, 64..512 or 0.9..0.99:4 (4 values)"
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Values to choose from, each as probable as the others."""
+
+    values: list[Any]
+
+    def at(self, u: float) -> Any:
+        """The inverse distribution function, for u in [0, 1)."""
+        return self.values[int(u * len(self.values))]
+
+    @property
+    def extremes(self) -> list[Any]:
+        """What has to be possible for all draws to be; of one value alone trials cannot differ."""
+        return self.values
+
+    def __str__(self) -> str:
+        return ",".join(map(_word, self.values))
+
+
+@dataclass(frozen=True)
+class Range:
+    """The numbers between two ends, evenly, or so that their logarithms are even. Of whole ones both ends belong."""
+
+    low: float
+    high: float
+    log: bool
+    whole: bool
+
+    def at(self, u: float) -> float:
+        """As that of ``Choices``."""
+        end = self.high + self.whole
+        if self.log:
+            number = self.low * (end / self.low) ** u
+        else:
+            number = self.low + (end - self.low) * u
+        return int(number) if self.whole else float(number)
+
+    @property
+    def extremes(self) -> list[Any]:
+        """As those of ``Choices``."""
+        return [self.low, self.high] if self.low < self.high else [self.low]
+
+    def __str__(self) -> str:
+        return f"{_word(self.low)}..{_word(self.high)}{':log' if self.log else ''}"
+
+
+Domain = Choices | Range
+
+
+def parse(name: str, words: Any, kind: Any) -> Domain:
+    """What words stand for: a text, a value, a list of choices, or one of Tune's domains.
+
+    ``kind`` is the setting's type. A range of whole numbers has both its ends; a range with a count becomes so many
+    choices, evenly spread from end to end. Raises ConfigError, which calls it ``name``, if they stand for none.
+    """
+    if hasattr(words, "get_sampler"):
+        words = _of_tune(name, words)
+    if isinstance(words, Range):
+        return words
+    if isinstance(words, str) and ".." in words and not _is_text(kind):
+        return _range(name, words, kind is int)
+    values = words
+    if isinstance(words, str):
+        values = words.split(",")
+    elif not isinstance(words, list):
+        values = [words]
+    choices = Choices([value(name, each, kind) for each in values])
+    _require_choices(name, choices, kind)
+    return choices
+
+
+def _require_choices(name: str, choices: Choices, kind: Any) -> None:
+    """Raise ConfigError for no choice, an empty one, one that is there twice, or two numbers with a dash between."""
+    if not choices.values or "" in choices.values:
+        raise ConfigError(f"{name}={choices}: a choice is empty; {ACCEPTED}")
+    for each in choices.values:
+        if choices.values.count(each) > 1:
+            raise ConfigError(f"{name}={choices}: {each} stands there more than once")
+        ends = None if _is_text(kind) else DASHED.fullmatch(str(each))
+        if ends:
+            raise ConfigError(f"{name}={each}: did you mean {ends[1]}..{ends[2]}? {ACCEPTED}")
+
+
+DASHED = re.compile(r"(\d[\d.e]*(?:e-\d+)?) *- *(\d[\d.e]*(?:e-\d+)?)")
+"""Two numbers with a dash between them, as others write ranges."""
+
+
+def value(name: str, word: Any, kind: Any) -> Any:
+    """One value of a setting of this type: a text in JSON's notation, or as it stands where texts are expected.
+
+    A tuple becomes ``"64-64"``, as in records. Raises ConfigError for what is neither number, text nor tuple.
+    """
+    if isinstance(word, tuple | list):
+        word = "-".join(map(str, word))
+    if isinstance(word, np.generic):
+        word = word.item()
+    if isinstance(word, str) and (kind is bool or not _is_text(kind)):
+        with contextlib.suppress(ValueError, RecursionError):
+            word = json.loads(word)
+    if not isinstance(word, str | int | float):
+        raise ConfigError(f"{name}={word}: {ACCEPTED}")
+    if kind is int and isinstance(word, float) and word.is_integer():
+        return int(word)
+    return word.strip() if isinstance(word, str) else word
+
+
+def _of_tune(name: str, domain: Any) -> list[Any] | Range:
+    """One of Tune's domains as a list of choices or a Range. Raises ConfigError if it is neither."""
+    from ray.tune.search import sample  # which whoever made the domain has imported
+
+    if isinstance(domain, sample.Categorical):
+        return domain.categories
+    sampler, whole = domain.get_sampler(), isinstance(domain, sample.Integer)
+    if isinstance(sampler, sample.Quantized) and whole and not isinstance(sampler.sampler, sample.LogUniform):
+        step = int(sampler.q)
+        first = -(-domain.lower // step) * step
+        return [*range(first, int(domain.upper) + 1, step)]
+    if not isinstance(sampler, sample.LogUniform | sample.Uniform):
+        raise ConfigError(
+            f"{name}: this domain of Ray Tune has no words here; accepted are tune.choice, uniform, loguniform,"
+            " randint, lograndint and qrandint, and a tune.Tuner of your own takes all of them (docs/library.md)"
+        )
+    return Range(domain.lower, domain.upper - whole, isinstance(sampler, sample.LogUniform), whole)
+
+
+def _range(name: str, text: str, whole: bool) -> Choices | Range:
+    """What ``1e-4..1e-2:log`` or ``0.9..0.99:4`` stands for."""
+    low, high, log, count = _parts(name, text)
+    if not low < high:
+        meant = _turned(text, low, high) if high < low else ""
+        raise ConfigError(f"{name}={text}: a range goes from the smaller to the larger number{meant}")
+    if log and low <= 0:
+        raise ConfigError(f"{name}={text}: a logarithmic range begins above 0")
+    if whole:
+        if (low, high) != (int(low), int(high)):
+            raise ConfigError(f"{name}={text}: a range of whole numbers has whole ends")
+        low, high = int(low), int(high)
+    if not count:
+        return Range(low, high, log, whole)
+    spread = np.geomspace if log else np.linspace
+    values: list[float] = [low]
+    for number in spread(low, high, count).tolist()[1:-1]:
+        values.append(round(number) if whole else float(f"{number:.6g}"))
+    choices = Choices([*values, high])
+    _require_choices(name, choices, int if whole else float)
+    return choices
+
+
+def _parts(name: str, text: str) -> tuple[float, float, bool, int]:
+    """A range's ends, whether it is logarithmic, and how many of its values are meant; 0 for all."""
+    ends, *options = text.split(":")
+    low, high = (value(name, end, float) for end in ends.split("..", 1))
+    log, count = False, 0
+    for option in options:
+        if option == "log" and not log:
+            log = True
+        elif re.fullmatch(r"[2-9]|[1-9]\d{1,3}", option) and not count:
+            count = int(option)
+        else:
+            low = math.nan  # which makes it no range
+    if not all(type(end) in (int, float) and math.isfinite(end) for end in (low, high)):
+        raise ConfigError(f"{name}={text} is no range of finite numbers: {ACCEPTED}")
+    return low, high, log, count
+
+
+def _turned(text: str, low: float, high: float) -> str:
+    """Asks for a range with its ends the other way round."""
+    _, *options = text.split(":")
+    return f"; did you mean {':'.join([f'{_word(high)}..{_word(low)}', *options])}?"
+
+
+def _is_text(kind: Any) -> bool:
+    """Whether a setting's values are words, of which there is no range."""
+    return kind in (str, bool) or typing.get_origin(kind) in (tuple, typing.Literal)
+
+
+def _word(choice: Any) -> str:
+    return choice if isinstance(choice, str) else json.dumps(choice)
+
 
 MOST = 1000
 """Configurations of a grid."""

@@ -15,7 +15,7 @@ from ray.tune.experiment import Trial
 
 from experiments.disk.folders import RESULTS
 from experiments.disk.mirror import Remote
-from experiments.plan.own_files import reason
+from experiments.plan.learners import reason
 from experiments.run.preconditions import RESERVE_BYTES, factory
 from experiments.run.stopping import StopSignals
 from experiments.run.tune_trials import trial_folder

@@ -1,27 +1,97 @@
-"""What a new experiment is to do, before anything of it is written: of a sweep, a fork, a run, or a confirmation."""
+"""What is to be done, before anything of it is written: by a new experiment, a fork, or one that goes on.
 
+A new experiment of any kind has a ``Draft``. A fork's trials start from those of another experiment, with their best
+checkpoints and with settings that may change. What began before goes on as a ``Continuation``.
+"""
+
+import dataclasses
 import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from experiments.analysis.next_command import first_command
 from experiments.ask.budget import Budget
 from experiments.ask.command_line import this_command
 from experiments.ask.flags import RunFlags
 from experiments.ask.schedulers import SCHEDULERS
-from experiments.disk.restored import RestoredTrial
-from experiments.disk.spec import ExperimentSpec, ForkOf, members
+from experiments.disk import mirror
+from experiments.disk.restored import RestoredTrial, restore
+from experiments.disk.spec import ExperimentSpec, ForkOf, Start, members, past_of
 from experiments.plan.capacity import Capacity, Round, in_turn, reachable, rungs, trials_of_round
 from experiments.plan.draws import require_one_environment
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
-from experiments.run.forks import fork_of, require_more, starts_of
 from experiments.run.preconditions import require_room
 from trainables.checks import ConfigError
 from trainables.config import Config
 from trainables.saved import Checkpoint
+from trainables.texts import counted
+
+
+def forked(learner: Learner, run: RunFlags) -> tuple[ExperimentSpec, list[RestoredTrial]]:
+    """The specification of the experiment that ``--fork`` names, and those of its trials that have a checkpoint."""
+    folder = mirror.find(run, run.fork or "", learner.name)
+    spec = ExperimentSpec.read(folder)
+    restored = [trial for _, trial in sorted(restore(folder, spec).items()) if trial.checkpoints.newest]
+    if not restored:
+        raise ConfigError(f"--fork {run.fork}: no trial of it has a checkpoint yet")
+    return spec, restored
+
+
+def of_some(configuration_of: Sequence[int] | None, trials: Sequence[int]) -> list[int] | None:
+    """The configurations of some of the trials, counted anew from 0; None where each trial is one."""
+    if configuration_of is None:
+        return None
+    kept = [configuration_of[trial] for trial in trials]
+    return [sorted({*kept}).index(configuration) for configuration in kept]
+
+
+def changed(restored: RestoredTrial, changes: dict[str, Any], config_class: type[Config]) -> Config:
+    """A trial's configuration with other settings. Raises ConfigError for one that its checkpoint does not fit."""
+    settings = restored.trial.config
+    before, after = config_class.from_dict(settings), config_class.from_dict(settings | changes)
+    for name in config_class.ARCHITECTURE_FIELDS:
+        if getattr(before, name) != getattr(after, name):
+            raise ConfigError(
+                f"--fork cannot change {name}: the checkpoints' arrays have the form of {settings[name]!r}"
+            )
+    return after
+
+
+def starts_of(origin: Sequence[RestoredTrial]) -> list[Checkpoint]:
+    """The best checkpoint of each of these trials, which have one: a fork starts from there."""
+    found = []
+    for trial in origin:
+        best = trial.checkpoints.best
+        assert best
+        found.append(best)
+    return found
+
+
+def require_more(run: RunFlags, budget: Budget, starts: Sequence[Checkpoint]) -> None:
+    """Raise ConfigError if one of the checkpoints from which a fork starts has used up the fork's budget."""
+    for start in sorted(starts, key=lambda start: start.steps, reverse=True):
+        if budget.share(start.counters) == 1:
+            stand = f"{counted(start.iteration, 'iteration')}, {start.steps:,} steps"
+            raise ConfigError(
+                f"{budget}: a trial of {run.fork} has {stand} already, and they are counted from its beginning;"
+                " give more"
+            )
+
+
+def fork_of(origin: Sequence[RestoredTrial], starts: Sequence[Checkpoint]) -> ForkOf:
+    """The experiment of the trials of an ``origin``, and where those of its fork leave them."""
+    left = []
+    for restored, start in zip(origin, starts, strict=True):
+        trial = restored.trial
+        past = past_of(trial.records.spec, trial.number)
+        left.append(Start(config=trial.config, iteration=start.iteration, steps=start.steps, past=past))
+    return ForkOf(name=origin[0].trial.folder.parent.name, starts=left)
+
 
 START_AND_END_S = 12.0
 """Seconds before the first game, of which Ray and the compiled loops take most, and after the last one."""
@@ -214,3 +284,43 @@ def require_possible(draft: Draft) -> None:
     require_one_environment(draft.configs, draft.scheduler)
     require_room(draft.run, draft.checkpoint_bytes)
     require_more(draft.run, draft.budget, draft.starts)
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """An experiment that goes on. Nothing of what is new has been written."""
+
+    learner: Learner
+    run: RunFlags
+    folder: Path
+    spec: ExperimentSpec  # as what is asked for makes it
+    more: Budget | None = None  # what --extend gives
+
+
+def continuation(learner: Learner, run: RunFlags, more: Budget | None = None) -> Continuation:
+    """What --resume, or --extend, with more to do, asks for.
+
+    Raises ConfigError if it cannot be.
+    """
+    folder = mirror.find(run, run.resume or run.extend or "", learner.name)
+    spec = ExperimentSpec.read(folder)
+    if run.extend:
+        more = more or Budget(None)
+        return Continuation(learner, run, folder, spec.with_more(more), more)
+    return Continuation(learner, run, folder, spec)
+
+
+def begun(learner: Learner, run: RunFlags) -> Continuation | None:
+    """With --resume-or-start, what is left to do of the experiment that this command began; None if it did not yet.
+
+    Raises ConfigError if another command began it.
+    """
+    if not run.resume_or_start or not mirror.taken(run, run.name or ""):
+        return None
+    found = continuation(learner, dataclasses.replace(run, resume=run.name))
+    if found.spec.command != this_command():
+        raise ConfigError(
+            f"--resume-or-start: another command began {run.name}: {first_command(found.spec)};"
+            f" --resume {run.name} goes on with it as it is"
+        )
+    return found

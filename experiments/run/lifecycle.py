@@ -22,8 +22,7 @@ from experiments.plan.learners import Learner
 from experiments.plan.trial_names import number_of, trial_name
 from experiments.run.after_sweep import play_winner, show_whether_everything_works
 from experiments.run.callbacks import made
-from experiments.run.continuation import Continuation
-from experiments.run.draft import Draft
+from experiments.run.draft import Continuation, Draft
 from experiments.run.ends import End, exit_status, unsent
 from experiments.run.ray_internals import require_internals
 from experiments.run.ray_session import require_shared, start_ray

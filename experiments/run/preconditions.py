@@ -7,7 +7,7 @@ from typing import Any
 
 from experiments.ask.flags import RunFlags
 from experiments.disk import mirror
-from experiments.plan.own_files import imported
+from experiments.plan.learners import imported
 from experiments.plan.resources import ClusterResources, local_cpus
 from trainables.checks import ConfigError
 

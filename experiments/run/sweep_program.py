@@ -7,10 +7,9 @@ from typing import Any
 
 from experiments.ask.budget import Budget
 from experiments.ask.command_line import clean_exit, parse
-from experiments.ask.flags import RunFlags
-from experiments.ask.modes import require_counted
-from experiments.ask.sweep_flags import SweepFlags
+from experiments.ask.flags import RunFlags, SweepFlags, require_counted
 from experiments.disk.spec import members
+from experiments.plan.capacity import extent_of, left_out, nothing_swept, one_of_each
 from experiments.plan.draws import (
     baseline_of,
     draw,
@@ -20,15 +19,12 @@ from experiments.plan.draws import (
     trial_seeds,
     with_seeds,
 )
-from experiments.plan.extent import extent_of, left_out, nothing_swept, one_of_each
 from experiments.plan.identity import is_baseline
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import Space, space_of
 from experiments.run.confirmation import beside, fresh_seeds, settled_sweep
-from experiments.run.continuation import Continuation, begun, continuation
-from experiments.run.draft import Draft, require_possible
-from experiments.run.forks import changed, forked, of_some
+from experiments.run.draft import Continuation, Draft, begun, changed, continuation, forked, of_some, require_possible
 from experiments.run.planning import show
 from experiments.run.preconditions import require_free, resources_for
 from trainables.checks import ConfigError, require_used

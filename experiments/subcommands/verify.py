@@ -16,7 +16,7 @@ from experiments.plan.resources import local_cpus
 from experiments.plan.trial_names import number_of
 from experiments.show.outputs import place_for, require_film, write_out
 from experiments.show.text import line
-from experiments.subcommands.arguments import One
+from experiments.subcommands.look import One
 from trainables.checks import Bounds, ConfigError, check_fields
 
 MAX_WORKERS = 256

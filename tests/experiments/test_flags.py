@@ -7,8 +7,7 @@ import pytest
 
 from experiments import train
 from experiments.ask.command_line import parse
-from experiments.ask.flags import RunFlags, TrainFlags
-from experiments.ask.sweep_flags import SweepFlags
+from experiments.ask.flags import RunFlags, SweepFlags, TrainFlags
 from experiments.plan.learners import PG
 from experiments.run import sweep_program
 from experiments.run.draft import Draft

@@ -6,7 +6,7 @@ from experiments.analysis.comparison import compare
 from experiments.analysis.configurations import Configuration, best_configurations, by_configuration, varied
 from experiments.disk.decisions import Decision, write_decisions
 from experiments.disk.experiments import read_experiment
-from experiments.disk.fork_history import past_of
+from experiments.disk.spec import past_of
 from tests.helpers.written_experiments import forget, forked_from, write_experiment
 
 

@@ -3,8 +3,7 @@
 import pytest
 
 from experiments.ask.budget import Budget, clock, duration
-from experiments.ask.flags import TrainFlags
-from experiments.ask.sweep_flags import SweepFlags
+from experiments.ask.flags import SweepFlags, TrainFlags
 from trainables.checks import ConfigError
 
 

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from experiments.ask.command_line import parse
-from experiments.ask.flags import RunFlags, TrainFlags
+from experiments.ask.flags import RunFlags, SweepFlags, TrainFlags
 from experiments.ask.notations import seconds, whole
-from experiments.ask.sweep_flags import SweepFlags
 from trainables.checks import ConfigError
 from trainables.config import PGConfig, TRPOConfig
 

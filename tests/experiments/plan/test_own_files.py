@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from experiments.plan.own_files import imported, read_page
+from experiments.plan.learners import imported, read_page
 from trainables.checks import ConfigError
 
 MODULES = {

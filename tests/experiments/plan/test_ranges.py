@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from ray import tune
 
-from experiments.plan.ranges import parse
+from experiments.plan.spaces import parse
 from trainables.checks import ConfigError
 
 TEXT, SIZES = Literal["pack", "spread"], tuple[int, ...]

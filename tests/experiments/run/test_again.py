@@ -13,7 +13,7 @@ from experiments.disk.experiments import read_experiment
 from experiments.plan.learners import PG, TRPO
 from experiments.run import lifecycle
 from experiments.run.again import WantedGame, draw, replay, verify
-from experiments.run.continuation import continuation
+from experiments.run.draft import continuation
 from tests.helpers.small_experiments import drafted, fit, flags, rows, small_spec, trial_folders
 from tests.helpers.trials import CARTPOLE, SEGMENTS, arrays_of
 from tests.helpers.written_experiments import forked_from, write_rows

@@ -17,7 +17,7 @@ from experiments.disk.experiments import read_experiment
 from experiments.disk.spec import ExperimentSpec
 from experiments.plan.learners import PG, TRPO
 from experiments.run import lifecycle
-from experiments.run.continuation import continuation
+from experiments.run.draft import continuation
 from experiments.run.session import Session
 from experiments.run.stopping import Stop, StopSignals
 from experiments.run.tuner import make_tuner

@@ -19,8 +19,7 @@ from experiments.disk.spec import ExperimentSpec, Limits
 from experiments.plan.learners import PG, TRPO
 from experiments.plan.resources import ClusterResources
 from experiments.run import lifecycle, session, tuner
-from experiments.run.continuation import continuation
-from experiments.run.forks import changed, forked
+from experiments.run.draft import changed, continuation, forked
 from experiments.run.loggers import JsonLogger
 from experiments.run.session import Session
 from experiments.run.stopping import StopSignals

@@ -15,8 +15,7 @@ from experiments.plan.capacity import LENT, PACE
 from experiments.plan.learners import PG, Learner, Pace
 from experiments.plan.resources import ClusterResources
 from experiments.run import sweep_program
-from experiments.run.draft import Draft
-from experiments.run.forks import of_some
+from experiments.run.draft import Draft, of_some
 from experiments.run.planning import show
 from tests.helpers.programs import ROOT, call
 from trainables.config import PGConfig

@@ -12,8 +12,7 @@ from experiments.disk.saved_policies import find
 from experiments.plan.learners import TRPO
 from experiments.run import lifecycle
 from experiments.run.callbacks import Uploads
-from experiments.run.continuation import continuation
-from experiments.run.forks import forked
+from experiments.run.draft import continuation, forked
 from tests.helpers.small_experiments import (
     SIX_ITERATIONS,
     InterruptAt,
