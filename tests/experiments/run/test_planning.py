@@ -158,7 +158,7 @@ def test_the_way_to_a_plan_holds_the_concepts_that_the_architecture_names_and_th
     assert len(told) == len({*told}), "each is named once"
     assert len({*told} - OTHER_WAYS) == 13
     met = set()
-    for file in ("run/sweep_program", "run/draft", "run/planning", "plan/extent"):
+    for file in ("run/sweep_program", "run/draft", "run/planning", "plan/capacity"):
         for node in ast.parse((ROOT / "experiments" / f"{file}.py").read_text("utf-8")).body:
             if isinstance(node, ast.ImportFrom) and node.module.startswith(("experiments", "trainables.config")):
                 met |= {name.name for name in node.names if re.match("[A-Z][a-z]", name.name)}
