@@ -147,7 +147,7 @@ def test_a_comparison_that_is_too_early_to_tell_is_said_to_be(notes):
     assert not about("luck", notes("--num-samples", 6, "--timesteps", 4_000_000))
 
 
-OTHER_WAYS = {"Continuation", "RestoredTrial", "ForkOf", "ExperimentSpec"}
+OTHER_WAYS = {"Continuation", "RestoredTrial", "ForkOf", "Start", "ExperimentSpec"}
 """What only forks, confirmations, experiments that go on, and what is written have to know."""
 
 
