@@ -47,7 +47,7 @@ def test_a_trial_that_stays_as_it_is_keeps_its_state_through_a_resume(ray_cluste
     spec = ExperimentSpec.read(folder)
     before = read_experiment(folder)
     assert [trial.state for trial in before.trials] == states
-    assert not before.goes_on
+    assert not before.trials_to_play
     assert not plays_on(restore(folder, spec), spec)
     results = fit(TRPO, folder, spec)
     after = read_experiment(folder)
