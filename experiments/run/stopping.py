@@ -98,12 +98,12 @@ class RayWatch:
 
     def _end(self) -> None:
         received = self._signals.received
+        text = "Ray has ended: one of its servers was killed, or its temporary folder was removed."
         if received:
-            say("Ray was ended, too: nothing more can be saved.")
-        else:
-            say("Ray has ended: one of its servers was killed, or its temporary folder was removed.")
+            text = "Ray was ended, too: nothing more can be saved."
         if self._signals.resume:
-            print(f"Resume:  {self._signals.resume}", flush=True)
+            text += f"\nResume:  {self._signals.resume}"
+        say(text)  # at once: Ray's own last lines come at the same moment, and would stand between two of ours
         os._exit(SIGNALLED + received if received else UNFINISHED)
 
 
