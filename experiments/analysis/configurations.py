@@ -177,14 +177,6 @@ def varied(configurations: Iterable[Configuration]) -> list[str]:
     return sorted(different, key=order.index)
 
 
-def labelled(configurations: Iterable[Configuration], among: Sequence[Configuration]) -> list[str]:
-    """The configurations' labels, by the settings in which the configurations ``among`` of one learner differ."""
-    of_learner: dict[str, list[Configuration]] = {}
-    for each in among:
-        of_learner.setdefault(each.learner, []).append(each)
-    return [each.label(varied(of_learner[each.learner])) for each in configurations]
-
-
 def _iterations_are_alike(configs: Iterable[Mapping[str, Any]]) -> bool:
     """Whether slots and segments decide the number of updates.
 

@@ -132,9 +132,7 @@ class Arrivals(NamedTuple):
     score: float
     steps: tuple[float, ...]  # agent steps at the end of the first window at the score, of the seeds that came to it
     ended: tuple[float, ...]  # agent steps at which the runs of other seeds ended; inf for one that diverged
-    at_most: tuple[
-        float, ...
-    ] = ()  # end of the first window of forks that had the score there: they had it then or before
+    at_most: tuple[float, ...] = ()  # end of the first window of forks that had the score there, then or before
 
     def __str__(self) -> str:
         came = self.steps + self.at_most

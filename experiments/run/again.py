@@ -76,9 +76,9 @@ def _say_notes(found: Sequence[Recorded]) -> None:
 
 def _say_what_has_no_arrays(chosen: Sequence[Stretch]) -> None:
     """Print after which stretches no arrays can be compared."""
-    without = [stretch for stretch in chosen if not stretch.end]
-    for stretch in without:
-        line(f"Not verified: {stretch.trial.name}: arrays after {stretch}: it ends at no checkpoint, or is cut off")
+    for stretch in chosen:
+        if not stretch.end:
+            line(f"Not verified: {stretch.trial.name}: arrays after {stretch}: it ends at no checkpoint, or is cut off")
 
 
 def _that_can_be_played(found: Sequence[Recorded]) -> list[Stretch]:

@@ -231,19 +231,14 @@ class Draft:
             return None
         if self.rounds:
             return sum(each.seconds for each in self.rounds)
-        return START_AND_END_S + self.in_turn(range(len(self.configs)))
-
-    def in_turn(self, trials: Sequence[int]) -> float:
-        """Seconds of these trials, by index, without the rungs of halving: one may stand there several times."""
-        begin, end, needs = self.steps_at(0), self.steps_at(self._limit), []
-        for trial in trials:
-            config = self.configs[trial]
-            steps = end[trial] - begin[trial]
+        needs = []
+        for config, begin, end in zip(self.configs, self.steps_at(0), self.steps_at(self._limit), strict=True):
+            steps = end - begin
             if self.budget.unit == "iterations":
                 steps *= self.learner.iteration_steps(config)
             share = config.num_workers * config.cpus_per_worker
             needs.append((share, self.capacity.trial_seconds(config.num_workers, steps)))
-        return in_turn(needs, self.resources.cpus, max(1, self.concurrent))
+        return START_AND_END_S + in_turn(needs, self.resources.cpus, max(1, self.concurrent))
 
     @functools.cached_property
     def checkpoint_bytes(self) -> int:

@@ -4,6 +4,7 @@ import json
 import math
 
 from experiments.ask.budget import duration
+from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.capacity import FIRST_STEPS, trials_of_round
 from experiments.plan.identity import is_baseline
 from experiments.plan.resources import fewer_cores
@@ -174,10 +175,10 @@ def _time_of_rounds(draft: Draft) -> str:
 def _time_of_all(draft: Draft) -> str:
     needs = sorted(config.num_workers * config.cpus_per_worker for config in draft.configs)  # small ones run first
     idle = draft.resources.cpus - sum(needs[: draft.concurrent])
-    text = (
-        f"{draft.concurrent} at once, which leaves {idle:g} CPU{'s' * (idle != 1)} idle."
-        f" {_about(draft)}, if no trial is stopped early."
-    )
+    text = f"{draft.concurrent} at once, which leaves {idle:g} CPU{'s' * (idle != 1)} idle. {_about(draft)}"
+    if SCHEDULERS[draft.scheduler].compares:
+        text += ", if no trial is stopped early"
+    text += "."
     if draft.time_budget_s:
         text += f" Ends after {duration(draft.time_budget_s)} in any case (--time-budget-s)."
     return text

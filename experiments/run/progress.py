@@ -121,7 +121,7 @@ class Progress(TrialProgressCallback):
         if left is not None:
             stops_early = SCHEDULERS[self._spec.scheduler].compares
             parts.append(f"{'at most' if stops_early else 'about'} {duration(left)} left")
-        elif self._planned_s:  # no time is left out of it before anything has been played
+        elif self._planned_s:  # Nothing has been played by which the time that is left could be told.
             parts.append(f"{duration(self._planned_s)} by the plan")
         return " | ".join(parts)
 

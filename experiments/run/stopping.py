@@ -19,7 +19,7 @@ from experiments.run.ray_internals import own_ray_ended
 from experiments.run.rounds import playing
 
 WATCH_INTERVAL_S = 0.1
-"""Seconds between looks whether Ray is still there: less than it takes Ray to print the last lines of its logs."""
+"""Seconds between looks whether Ray is still there, or whether a signal has come."""
 
 RAY_ENDS_S = 5.0
 """Seconds in which Ray's processes end that were sent a signal."""

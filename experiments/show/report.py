@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from experiments.analysis.comparison import Side, arrivals, side
-from experiments.analysis.configurations import Configuration, by_configuration
+from experiments.analysis.configurations import Configuration, with_results
 from experiments.analysis.luck import confirmations
 from experiments.analysis.rank_correlation import is_luck, order_says
 from experiments.analysis.windows import window_size
@@ -44,7 +44,7 @@ def report(experiments: Sequence[Experiment]) -> Page:
     page, trials = Page(), []
     for experiment in experiments:
         trials += experiment.trials
-    configurations = [found for found in by_configuration(experiments) if len(found.scores)]
+    configurations = with_results(experiments)
     page.add(f"# {', '.join(code(experiment.name) for experiment in experiments)}")
     add_answer(page, experiments, configurations)
     if configurations:

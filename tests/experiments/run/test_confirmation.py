@@ -160,6 +160,7 @@ def test_the_plan_of_a_confirmation_says_what_runs_and_where(storage):
     assert "The best of ended, and its baseline if it has one, train again" in output
     assert "in results/ended-confirm" in output
     assert "--time-budget-s" not in output
+    assert "stopped early" not in output, "nothing stops its trials"
     named = call("sweep_pong.py", "--confirm", "results/ended", "--seeds", 2, "--name", "other", "--dry-run")[1]
     assert "2 configurations of 2 seeds each (4 trials)" in named
     assert "in results/other" in named

@@ -15,7 +15,7 @@ from experiments.plan.capacity import LENT, PACE
 from experiments.plan.learners import PG, Learner, Pace
 from experiments.plan.resources import ClusterResources
 from experiments.run import sweep_program
-from experiments.run.draft import Draft, of_some
+from experiments.run.draft import START_AND_END_S, Draft, of_some
 from experiments.run.planning import show
 from tests.helpers.programs import ROOT, call
 from trainables.config import PGConfig
@@ -35,7 +35,8 @@ def test_a_worker_is_as_fast_as_one_core_whatever_it_reserves(cpus, as_long, mon
     """Half a core for each of four trials, a core for each, and two cores for each of two at once."""
     monkeypatch.setattr(Learner, "pace", lambda *_: Pace(1 / 500))
     whole, other = (draft([PGConfig(num_workers=1, cpus_per_worker=each)] * 4) for each in (1.0, cpus))
-    assert other.in_turn(range(4)) == pytest.approx(as_long * whole.in_turn(range(4)), rel=0.05)
+    played, expected = other.seconds - START_AND_END_S, as_long * (whole.seconds - START_AND_END_S)
+    assert played == pytest.approx(expected, rel=0.05)
 
 
 def test_one_estimate_holds_for_a_run_its_seeds_and_a_sweep_of_as_many_trials(monkeypatch, tmp_path):
