@@ -31,17 +31,21 @@ ETA = 3
 MAX_RUNGS = 3
 """The last of them is the end of the budget. The last trial's first comparison is at a thirteenth of its budget."""
 
-LAST_STEPS = 4_000_000
-"""Agent steps of the trial that goes to the end, if there is time for them: most seeds play well above even by then.
-What time is left is for more trials, three by three."""
-
-MOST_STEPS = 5_000_000
-"""That it has where the time that is left holds no three trials more: as many as ``train.py`` gives a trial."""
-
 FIRST_STEPS = 300_000
 """Agent steps before trials are first compared, at least: their order by then says something of the later one (rank
 correlations of 0.27 to 0.64 in docs/sweeps.md), while at 100,000 it is luck (0.12). With time for less fewer trials
 begin."""
+
+FEW_TRIALS = 6
+"""The fewest with three rungs. So many begin as soon as their first rung is late enough; more begin only if the last
+one goes far all the same."""
+
+FAR_STEPS = 6_000_000
+"""Agent steps of the last of more than ``FEW_TRIALS``: its score still rises then, and its first comparison, at 460,000,
+tells more than one at 300,000 (docs/sweeps.md). What time is left is for more trials, three by three."""
+
+MOST_STEPS = 8_000_000
+"""Of the last trial where the time that is left holds no three trials more."""
 
 MOST_TRIALS = 270
 """Of a plan that nobody asked for: their checkpoints take up to 20 GB."""
@@ -91,9 +95,14 @@ def rungs(num_trials: int, limit: int, start: int = 0) -> list[int]:
     return sorted({start + max(1, round((limit - start) * part / parts[-1])) for part in parts})
 
 
-def _least_steps(configurations: int) -> int:
+def _late_steps(configurations: int) -> int:
     """Steps of the last trial with which the first rung is late enough."""
-    return FIRST_STEPS * LAST_STEPS // rungs(configurations, LAST_STEPS)[0]
+    return FIRST_STEPS * FAR_STEPS // rungs(configurations, FAR_STEPS)[0]
+
+
+def _least_steps(configurations: int) -> int:
+    """Steps that the last trial has to have time for, so that so many configurations begin."""
+    return FAR_STEPS if configurations > FEW_TRIALS else _late_steps(configurations)
 
 
 def reachable(rungs: Sequence[int], standing: Callable[[int], Sequence[float]]) -> list[int]:
@@ -211,13 +220,13 @@ class Capacity:
             raise ConfigError(f"--time-budget-s {seconds:g} is too short for a trial: give more, or --timesteps")
         chosen = 1
         for count in sorted({named, *range(ETA, MOST_TRIALS // self.seeds + 1, ETA)}):
-            late = not steps or steps >= _least_steps(count) or count <= ETA ** (MAX_RUNGS - 1)
+            late = not steps or steps >= _late_steps(count) or count <= ETA ** (MAX_RUNGS - 1)
             if late and self.needed(count, steps) <= seconds:
                 chosen = count
         return chosen, steps or self.steps(chosen, USED * seconds)
 
     def needed(self, configurations: int, steps: int | None) -> float:
-        """Seconds of a time budget that holds so many configurations, of so many steps, or with a late first rung."""
+        """Seconds of a time budget that holds so many configurations, of so many steps or of as many as they need."""
         return self.seconds(configurations, steps or _least_steps(configurations)) / USED
 
     def _seconds(self, num_trials: int, steps: float) -> float:
