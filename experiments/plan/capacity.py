@@ -41,8 +41,8 @@ FEW_TRIALS = 6
 one goes far all the same."""
 
 FAR_STEPS = 6_000_000
-"""Agent steps of the last of more than ``FEW_TRIALS``: its score still rises then, and its first comparison, at 460,000,
-tells more than one at 300,000 (docs/sweeps.md). What time is left is for more trials, three by three."""
+"""Agent steps of the last of more than ``FEW_TRIALS``: its score still rises then, and its first comparison at 460,000
+tells more than one at 300,000 (docs/sweeps.md). Time that is left is for more trials, three by three."""
 
 MOST_STEPS = 8_000_000
 """Of the last trial where the time that is left holds no three trials more."""
@@ -128,7 +128,7 @@ def trials_in_time(rungs: Sequence[int], index: int, steps: float, seeds: int = 
 
     ``steps`` are those that all trials together have time for; the configuration has so many ``seeds``. If as many went
     on as have time for the next round alone, a default sweep whose cores turn out half as fast as planned would spend
-    its time on that round: by this arithmetic its last trial would end after 2.0 million agent steps in place of 2.9.
+    its time on that round: by this arithmetic its last trial would end after 2.2 million agent steps in place of 3.7.
     """
     here, then = rungs[index], rungs[index + 1]
     return (steps - seeds * (rungs[-1] - then)) / (then - here)

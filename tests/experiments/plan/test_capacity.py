@@ -79,11 +79,11 @@ def test_more_time_is_for_a_longer_last_trial_first_and_then_for_more_trials():
     plans = [TWO_CORES.choose(seconds, None, None) for seconds in (60, 300, 1800, 3600, 7200, 14_400)]
     assert plans == sorted(plans)
     assert len({count for count, _ in plans}) >= 4
-    assert plans[2] == (15, 4_300_000)
+    assert plans[2] == (9, 6_300_000)
     assert plans[-1][0] > 18
 
 
-@pytest.mark.parametrize(("million", "least"), [(2, 1.2), (3, 1.8), (5, 3.0), (8, 4.0), (12, 3.6), (20, 3.6)])
+@pytest.mark.parametrize(("million", "least"), [(2, 1.2), (3, 1.8), (5, 3.0), (8, 4.0), (12, 6.0), (20, 6.0)])
 def test_of_the_steps_that_there_is_time_for_the_last_trial_has_as_many_as_make_it_good_and_the_rest_are_trials(
     million, least
 ):
@@ -96,7 +96,7 @@ def test_of_the_steps_that_there_is_time_for_the_last_trial_has_as_many_as_make_
 
 
 @pytest.mark.parametrize(
-    ("slower", "go_on", "last"), [(1.0, (5, 1), 4.3), (1.2, (4, 1), 4.3), (1.7, (1, 1), 4.2), (2.0, (1, 1), 2.9)]
+    ("slower", "go_on", "last"), [(1.0, (3, 1), 6.3), (1.2, (2, 1), 6.3), (1.7, (1, 1), 5.0), (2.0, (1, 1), 3.6)]
 )
 def test_on_cores_slower_than_planned_fewer_go_on_and_the_last_one_goes_as_far_as_it_can(slower, go_on, last):
     count, steps = TWO_CORES.choose(1800, None, None)

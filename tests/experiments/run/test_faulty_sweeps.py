@@ -94,7 +94,8 @@ def test_eight_trials_in_a_row_leave_nothing_behind(ray_cluster, tmp_path, monke
         wait_until(lambda: not worker_processes(), "workers outlive their trial")
         wait_until(lambda: ray.available_resources().get("CPU", 0) == 4, "CPUs are still held")
         after.append(held())
-    files, threads, megabytes = after[7] - after[2]
+    files, threads, _ = after[7] - after[2]
     assert files <= 2
     assert threads <= 2
-    assert megabytes < 5, "1 MB a trial"
+    megabytes = np.diff(after[2:], axis=0)[:, 2]
+    assert np.median(megabytes) < 1, "every trial leaves some: what is taken once may come late"
