@@ -121,9 +121,10 @@ def test_make_runs_each_step_once_and_goes_on_after_a_failure(checkout, tmp_path
     assert "karpathy failed" in failed.stderr
     assert "--preset karpathy" in asked[0]
     (folder / "karpathy").mkdir()  # the experiment had begun
-    done, (first, second) = make(folder, "karpathy", "trpo")
+    done, (first, published, second, _) = make(folder, "karpathy", "trpo")
     assert done.returncode == 0
     assert "--resume karpathy" in first
+    assert published.endswith(f"publish.py {folder} karpathy"), "its data are in the checkout as soon as it is done"
     assert "train.py trpo --seeds 5" in second
     assert make(folder, "karpathy")[0].stdout == "karpathy: done\n"
     assert {line.split("\t")[0] for line in (folder / "seconds.tsv").read_text().splitlines()} == {"karpathy", "trpo"}
@@ -154,6 +155,33 @@ def test_make_trains_again_what_is_not_published_of_this_code(checkout, tmp_path
     data.write_text(json.dumps(made | {"revisions": {"pg": revision, "trpo": "another"}}, indent=1))
     assert make(tmp_path, fail=True)[0].stdout.startswith("pg: published, of this code\ntrpo: ")
     assert make(tmp_path, "pg")[0].stdout.endswith("s\n"), "asked for, it is made"
+
+
+def test_a_step_that_was_done_and_could_not_be_published_is_published_when_it_is_asked_for_again(checkout, tmp_path):
+    _, make = checkout
+    assert make(tmp_path, "trpo")[0].returncode == 0
+    done, asked = make(tmp_path, "trpo")
+    assert done.stdout == "trpo: done\n"
+    assert [line.split("publish.py ")[1] for line in asked] == [f"{tmp_path} trpo"]
+
+
+def test_a_step_s_data_and_its_line_of_made_json_are_brought_and_no_other_s(publish, tmp_path, monkeypatch):
+    data, folder = tmp_path / "data", tmp_path / "made"
+    data.mkdir()
+    folder.mkdir()
+    monkeypatch.setattr(publish, "DATA", data)
+    before = {"revisions": {"trpo": "a"}, "made": {"trpo": {"day": "2026-11-26"}}}
+    (data / "made.json").write_text(json.dumps(before))
+    for name in ("benchmark_sweep_pg_1", "benchmark_sweep_pg_2"):
+        (folder / f"{name}.json").write_text("[]")
+    (folder / "sweep_pg_1.begun").write_text("b\n")
+    (folder / "seconds.tsv").write_text("sweep_pg_1\t5\nsweep_pg_1\t7\nsweep_pg_2\t9\n")
+    publish.bring(folder, "sweep_pg_1")
+    assert sorted(path.name for path in data.iterdir()) == ["benchmark_sweep_pg_1.json", "made.json"]
+    made = json.loads((data / "made.json").read_text())
+    assert made["revisions"] == {"sweep_pg_1": "b", "trpo": "a"}
+    assert made["made"]["trpo"] == before["made"]["trpo"]
+    assert made["made"]["sweep_pg_1"]["seconds"] == 12, "an interrupted step has several lines"
 
 
 def test_a2c_is_of_other_code_when_its_file_in_the_page_changes_and_not_its_sentences(checkout, tmp_path):

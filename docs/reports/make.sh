@@ -7,7 +7,8 @@
 #   docs/reports/make.sh FOLDER --check    one seed of each learner, and the sweep, again, beside what is published
 #
 # A step that is done stays, also where the code has changed since. Its revision, which the pages name, is the last one
-# that changed what its result depends on.
+# that changed what its result depends on. Its data, its revision and the tables made of them are in the checkout as soon
+# as it is done, whatever is still to come: commit them then.
 #
 # FOLDER keeps the experiments, what each step printed (STEP.log) and how long it took (seconds.tsv); it lies outside of
 # the checkout. The steps take some eleven hours on 2 cores with nothing beside them; protocol.md says what they are for.
@@ -47,8 +48,12 @@ revision_of() { # the last one that changed what a step's result depends on
     git -C "$code" rev-list -1 "${changed[@]}"
 }
 
-published() { # whether a step's results are published, and of this code
-    grep -q "\"$1\": \"$(revision_of "$1")\"" "$code/docs/reports/data/made.json"
+published() { # STEP REVISION: whether what a step made of that code is in the data
+    grep -q "\"$1\": \"$2\"" "$code/docs/reports/data/made.json"
+}
+
+publish() { # STEP: its data, its line of made.json and the tables, into the checkout
+    "$python" "$code/docs/reports/publish.py" "$folder" "$1"
 }
 
 program() {
@@ -113,7 +118,6 @@ pages() {
         policy pg && policy trpo || return
         program watch.py pg --film --episodes 1 --out "$code/docs/learned.gif" --storage-path "$folder" || return
     fi
-    "$python" "$code/docs/reports/publish.py" "$folder"
 }
 
 check() { # one seed of each learner, and the sweep by the published plan, which its report has
@@ -151,6 +155,7 @@ step() {
     now=$(revision_of "$name")
     made=$([[ ! -f $folder/$name.begun ]] || cat "$folder/$name.begun")
     if [[ -f $folder/$name.done && $name != pages ]]; then
+        published "$name" "$made" || publish "$name"
         [[ $made == "$now" ]] && echo "$name: done" || echo "$name: done, of ${made:0:12}"
         return
     fi
@@ -171,6 +176,7 @@ step() {
     trap - EXIT
     printf '%s\t%s\n' "$name" $((SECONDS - start)) >> "$folder/seconds.tsv"
     touch "$folder/$name.done"
+    [[ $name == pages ]] || publish "$name"
     echo "$name: done in $((SECONDS - start)) s"
 }
 
@@ -190,7 +196,7 @@ for name in "$@"; do
         { echo "there is no step $name; accepted: ${steps[*]}" >&2 && exit 2; }
 done
 for name in "${@:-${steps[@]}}"; do
-    if [[ $# -eq 0 && $name != pages ]] && published "$name"; then
+    if [[ $# -eq 0 && $name != pages ]] && published "$name" "$(revision_of "$name")"; then
         echo "$name: published, of this code"
     else
         step "$name"

@@ -1,8 +1,8 @@
-"""The last step of make.sh: data, figures, and the tables of README.md and docs.
+"""How a step of make.sh comes into the checkout: data, figures, and the tables of README.md and docs.
 
     python docs/reports/publish.py                  write the tables and draw the figures from docs/reports/data
     python docs/reports/publish.py --check          see whether the tables in the pages are those of the data
-    python docs/reports/publish.py FOLDER           bring what make.sh made in FOLDER into the data first
+    python docs/reports/publish.py FOLDER STEP ...  bring what these steps of make.sh made in FOLDER into the data first
     python docs/reports/publish.py FOLDER --check   compare what make.sh --check ran in FOLDER with the data
 
 A page has ``<!-- numbers: NAME -->`` before a table that the function NAME makes, and ``<!-- end -->`` after it.
@@ -17,6 +17,7 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import learning_tables
 import matplotlib as mpl
@@ -82,41 +83,36 @@ def differing() -> list[str]:
     return found
 
 
-def bring(folder: Path) -> None:
-    """Put what a folder of make.sh holds into the data; what it does not have stays as it is."""
-    done = {path.stem for path in folder.glob("*.done")}
-    done.discard("pages")  # This step of make.sh is the one that runs this program.
-    for name in done:
-        experiment = folder / re.sub("confirm_(.*)", r"sweep_\1-confirm", name)
-        if experiment.is_dir() and name != "first_commands":
-            rows = read.experiment(experiment).rows()
-            (DATA / f"{name}.parquet").write_bytes(to_bytes(rows, "parquet"))
-    for path in (*folder.glob("benchmark_*.json"), *folder.glob("first_commands.tsv")):
-        shutil.copy(path, DATA)
-    (DATA / "made.json").write_text(json.dumps(_made(folder, done), indent=1) + "\n")
+def bring(folder: Path, step: str) -> None:
+    """Put what a step of make.sh made in its folder into the data; what other steps made stays as it is."""
+    experiment = folder / re.sub("confirm_(.*)", r"sweep_\1-confirm", step)
+    if experiment.is_dir() and step != "first_commands":
+        rows = read.experiment(experiment).rows()
+        (DATA / f"{step}.parquet").write_bytes(to_bytes(rows, "parquet"))
+    for name in (f"{step}.json", f"benchmark_{step}.json", f"{step}.tsv"):
+        if (folder / name).exists():
+            shutil.copy(folder / name, DATA)
+    text = (DATA / "made.json").read_text(encoding="utf-8")
+    (DATA / "made.json").write_text(json.dumps(_with_step(json.loads(text), folder, step), indent=1) + "\n")
 
 
-def _made(folder: Path, done: set[str]) -> dict[str, object]:
-    """The content of made.json: where all data that are published come from.
-
-    ``done`` are the steps of make.sh that the folder holds. What made.json says of other steps stays.
-    """
-    here, before = provenance(), json.loads((DATA / "made.json").read_text())
+def _with_step(made: dict[str, dict[str, Any]], folder: Path, step: str) -> dict[str, dict[str, Any]]:
+    """The content of made.json with a step that was made on this machine, now, and its revision as make.sh found it."""
+    here = provenance()
     processor = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
     spent = pd.read_csv(folder / "seconds.tsv", sep="\t", names=["step", "seconds"]).groupby("step")["seconds"].sum()
-    revisions, processors, seconds = before["revisions"], before["processors"], before["seconds"]
-    for name in sorted(done):
-        revisions[name] = (folder / f"{name}.begun").read_text().strip()
-        processors[name] = processor[1] if processor else ""
-        seconds[name] = int(spent[name])
-    return {
-        "revisions": dict(sorted(revisions.items())),
+    revision = (folder / f"{step}.begun").read_text().strip()
+    where = {
         "day": datetime.date.today().isoformat(),
+        "seconds": int(spent[step]),
+        "processor": processor[1] if processor else "",
         "cpus": os.cpu_count(),
-        "processors": dict(sorted(processors.items())),
         "python": here.python,
         "versions": here.versions,
-        "seconds": seconds,
+    }
+    return {
+        "revisions": dict(sorted({**made["revisions"], step: revision}.items())),
+        "made": dict(sorted({**made["made"], step: where}.items())),
     }
 
 
@@ -204,16 +200,16 @@ def next_seed(last_n: np.ndarray) -> tuple[float, float]:
 def main(*words: str) -> int:
     """Return the exit status."""
     check = "--check" in words
-    folders = [Path(word).absolute() for word in words if word != "--check"]
-    if check and folders:
-        return int(not same_again(folders[0]))
+    folder, *steps = [word for word in words if word != "--check"] or [""]
+    if check and folder:
+        return int(not same_again(Path(folder).absolute()))
     if check:
         found = differing()
         if found:
             print(f"not the tables of the data: {', '.join(found)}")
         return int(bool(found))
-    for folder in folders:
-        bring(folder)
+    for step in steps:
+        bring(Path(folder).absolute(), step)
     write()
     return 0
 

@@ -128,17 +128,33 @@ def clusters() -> str:
     return table(heads, rows)
 
 
+def scored(rows: pd.DataFrame) -> str:
+    """The column that a sweep was decided by: the score, or the mean of the last 100 games where there was none yet."""
+    return "episode_score" if "episode_score" in rows else "episode_reward_mean"
+
+
 def winner(last: pd.DataFrame) -> pd.Series:
     """The best of a sweep's trials, given the last row of each, that went to the end; their steps differ a little."""
     steps = last["timesteps_total"]
-    return last.loc[last.loc[steps > 0.9 * steps.max(), "episode_reward_mean"].idxmax()]
+    return last.loc[last.loc[steps > 0.9 * steps.max(), scored(last)].idxmax()]
 
 
-def sweeps() -> dict[str, list[str]]:
-    """The names of each program's published default sweeps, which differ in ``--seed``."""
-    found = {}
+class SameSweeps(NamedTuple):
+    """Published default sweeps of one program and one revision, which differ in ``--seed``."""
+
+    program: str
+    revision: str
+    names: list[str]
+
+
+def sweeps() -> list[SameSweeps]:
+    """All published default sweeps."""
+    revisions = json.loads((DATA / "made.json").read_text())["revisions"]
+    found = []
     for learner, program in SWEEPS.items():
-        found[program] = [path.stem for path in DATA.glob(f"sweep_{learner}*.parquet")]
+        names = sorted(path.stem for path in DATA.glob(f"sweep_{learner}*.parquet"))
+        for revision in sorted({revisions[name] for name in names}):
+            found.append(SameSweeps(program, revision, [name for name in names if revisions[name] == revision]))
     return found
 
 
@@ -167,13 +183,13 @@ class DefaultSweep(NamedTuple):
 
 
 def default_sweeps() -> str:
-    """The published default sweeps, timed from the command to the end: a line each program."""
-    heads = ["sweep", "trials", "million agent steps of the last", "of all", "minutes", "share of the emulator"]
-    heads += ["winner, last 100 games", "10 games, sampled", "10 games, most probable actions"]
+    """The published default sweeps, timed from the command to the end: a line each program and revision."""
+    heads = ["sweep", "revision", "trials", "million agent steps of the last", "of all", "minutes"]
+    heads += ["share of the emulator", "winner", "10 games, sampled", "10 games, most probable actions"]
     rows = []
-    for program, names in sweeps().items():
+    for same in sweeps():
         figures: list[list[float]] = []
-        for name in names:
+        for name in same.names:
             sweep = DefaultSweep.read(name)
             figures.append(
                 [
@@ -182,31 +198,66 @@ def default_sweeps() -> str:
                     sweep.counted["M agent steps"],
                     sweep.seconds / 60,
                     sweep.counted["share of bare"]["middle"],
-                    sweep.winner["episode_reward_mean"],
+                    sweep.winner[scored(sweep.winner)],
                     sweep.counted["winner, sampled"],
                     sweep.counted["winner, greedy"],
                 ]
             )
-        cells = [f"`{program}`, {len(names)} seeds"]
+        cells = [f"`{same.program}`, {counted(len(same.names), 'seed')}", f"`{same.revision[:12]}`"]
         for values, digits in zip(zip(*figures, strict=True), (0, 1, 1, 0, 2, 1, 1, 1), strict=True):
             cells.append(ranged(values, digits))
         rows.append(cells)
     return table(heads, rows)
 
 
+def beside_baseline() -> str:
+    """The winner of each default sweep that had a baseline, beside it: at its end, and when both were last compared."""
+    heads = ["sweep", "winner", "its steps", "score", "baseline compared at", "its score there", "winner's there"]
+    rows = []
+    for same in sweeps():
+        for name in same.names:
+            found = rows_of(name)
+            if scored(found) != "episode_score":
+                continue
+            best = winner(found.groupby("trial").last())
+            trials = found.groupby(found["trial"].str.partition("_")[0])
+            number = str(best.name).partition("_")[0]
+            baseline, played = trials.get_group("00000"), trials.get_group(number)
+            then = baseline.iloc[-1]
+            there = played[played["timesteps_total"] <= then["timesteps_total"]].iloc[-1]
+            rows.append(
+                [
+                    f"`{same.program} --seed {seed_of(name)}`",
+                    "the baseline" if number == "00000" else number,
+                    f"{best['timesteps_total'] / 1e6:.1f} M",
+                    f"{best['episode_score']:.1f}",
+                    f"{then['timesteps_total'] / 1e6:.2f} M",
+                    f"{then['episode_score']:.1f}",
+                    f"{there['episode_score']:.1f}",
+                ]
+            )
+    return table(heads, rows)
+
+
+def seed_of(name: str) -> str:
+    """The ``--seed`` of a published default sweep: the number at the end of its name, or 0."""
+    last = name.rpartition("_")[2]
+    return last if last.isdigit() else "0"
+
+
 def sweep_parts() -> str:
     """Where the cores' time went, in the mean over a program's sweeps."""
     rows = []
-    for program, names in sweeps().items():
+    for same in sweeps():
         shares: dict[str, list[float]] = {}
-        for name in names:
+        for name in same.names:
             for line in benchmark(name, "Where"):
                 shares.setdefault(line["part"], []).append(line["share"])
-        cells = [f"`{program}`"]
+        cells = [f"`{same.program}`", f"`{same.revision[:12]}`"]
         for each in shares.values():
             cells.append(f"{np.mean(each):.2f}")
         rows.append(cells)
-    return table(["of the cores' time", *shares], rows)
+    return table(["of the cores' time", "revision", *shares], rows)
 
 
 def settings_of(rows: pd.DataFrame) -> list[str]:
