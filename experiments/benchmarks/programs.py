@@ -14,6 +14,7 @@ from ray import tune
 from experiments.analysis.frame import Frames
 from experiments.ask.budget import Budget
 from experiments.ask.flags import RunFlags
+from experiments.benchmarks.account import Account
 from experiments.benchmarks.measure import FRAME_SKIP, REINFORCE, Spread, Table, alternate, bare_emulators, timed
 from experiments.benchmarks.questions import Sweep, Tune
 from experiments.disk.experiments import read_experiment
@@ -112,8 +113,11 @@ def benchmark_sweep(flags: Sweep) -> Iterator[Table]:
         subprocess.run(compiling, check=False, stdout=subprocess.DEVNULL)
         where = ["--seed", flags.seed, "--storage-path", folder.parent, "--name", folder.name]
         start = time.perf_counter()
-        status = subprocess.call(_command(flags.learner, *words, *where), stdout=subprocess.DEVNULL)
+        with subprocess.Popen(_command(flags.learner, *words, *where), stdout=subprocess.DEVNULL) as process:
+            account = Account(process.pid)
+            status = process.wait()
         seconds = time.perf_counter() - start
+        had_s = account.close()
         if status not in (0, 1):
             raise ConfigError(f"{program} ended with exit status {status} after {seconds:.0f} s")
         found = read_experiment(folder)
@@ -145,3 +149,7 @@ def benchmark_sweep(flags: Sweep) -> Iterator[Table]:
     shares = [{"part": part, "share": float(part_s / (seconds * cores))} for part, part_s in parts_s.items()]
     note = "Updates and evaluations hold all of a trial's cores. All else is starting, saving, cores without a trial."
     yield Table("Where the cores' time goes", shares, note)
+    spent = [
+        {"who": kind, "core-seconds": each_s, "share": each_s / sum(had_s.values())} for kind, each_s in had_s.items()
+    ]
+    yield Table("Who had the cores", spent, "Processor time by Linux's count, every two seconds; shares add up to 1.")
