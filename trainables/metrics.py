@@ -18,7 +18,7 @@ METRIC, MODE = "episode_score", "max"
 
 SCORE_STEPS = 100_000
 """Agent steps in whose games a policy is judged. Who plays long rallies needs 8,000 steps a game: its last 100 games
-are those of earlier policies, and tell less of how a trial will end (docs/sweeps.md, which scheduler)."""
+are those of earlier policies, and tell less of how a trial will end (docs/schedulers.md)."""
 
 FEWEST_GAMES, MOST_GAMES = 10, 100
 """Games in the score, however many steps they took. The most are also those of ``episode_reward_mean``, as Stable-

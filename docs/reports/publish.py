@@ -36,7 +36,7 @@ from experiments.show.outputs import to_bytes
 from experiments.show.page import Page
 from trainables.files import replace_text, replacing
 
-PAGES = [ROOT / name for name in ("README.md", "docs/speed.md", "docs/records.md", "docs/sweeps.md")]
+PAGES = [ROOT / name for name in ("README.md", "docs/speed.md", "docs/records.md", "docs/default_sweeps.md")]
 BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 TABLES = {
     learning_tables: ("learners", "beside_others", "core_minutes", "elsewhere"),

@@ -32,17 +32,18 @@ MAX_RUNGS = 3
 """The last of them is the end of the budget. The last trial's first comparison is at a thirteenth of its budget."""
 
 FIRST_STEPS = 300_000
-"""Agent steps before trials are first compared, at least: their order by then says something of the later one (rank
-correlations of 0.27 to 0.64 in docs/sweeps.md), while at 100,000 it is luck (0.12). With time for less fewer trials
-begin."""
+"""Agent steps before trials are first compared, at least: their order by then says something of a later one (rank
+correlations of 0.64 with that at a million and of 0.27 to 0.41 with that at the end, docs/schedulers.md), while at
+100,000 it is luck (0.12). With time for less fewer trials begin."""
 
 FEW_TRIALS = 6
 """The fewest with three rungs. So many begin as soon as their first rung is late enough; more begin only if the last
 one goes far all the same."""
 
 FAR_STEPS = 6_000_000
-"""Agent steps of the last of more than ``FEW_TRIALS``: its score still rises then, and its first comparison at 460,000
-tells more than one at 300,000 (docs/sweeps.md). Time that is left is for more trials, three by three."""
+"""Agent steps of the last of more than ``FEW_TRIALS``: its score still rises then. Its first comparison is at 460,000;
+with one at 400,000 or 500,000 winners ended no lower than with one at 300,000 (docs/schedulers.md). Time that is left
+is for more trials, three by three."""
 
 MOST_STEPS = 8_000_000
 """Of the last trial where the time that is left holds no three trials more."""

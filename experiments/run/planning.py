@@ -106,8 +106,9 @@ def _early(draft: Draft) -> list[str]:
         return []
     at = " and ".join(f"{each:,}" for each in early)
     return [
-        f"Trials are compared at {at} agent steps. In Pong their order before 200,000 is luck, and from {FIRST_STEPS:,}"
-        " on it says a part of the end (docs/sweeps.md): more --timesteps, or fewer trials, bring a later comparison."
+        f"Trials are compared at {at} agent steps. In Pong their order before 200,000 is luck. At {FIRST_STEPS:,} its"
+        " rank correlation is 0.64 with the order at a million, and 0.27 to 0.41 with that at the end"
+        " (docs/schedulers.md). More --timesteps, or fewer trials, bring a later comparison."
     ]
 
 

@@ -1,16 +1,50 @@
 """How much an order says by its agent steps, wherever one is shown, and nowhere else."""
 
+import math
+import re
+
 import pytest
 
-from experiments.analysis.rank_correlation import order_says, shown_order_says
+from experiments.analysis.rank_correlation import LUCK_BEFORE, WITH_THE_END, order_says, shown_order_says
 from experiments.disk.decisions import RULE, Decision, write_decisions
 from experiments.disk.experiments import read_experiment
 from experiments.show.report import report
 from experiments.show.summary import summarise
+from tests.helpers.programs import ROOT
 from tests.helpers.written_experiments import longer, write_experiment
 
-LUCK = "is luck: its rank correlation with the order after a million is 0.16 or less (docs/sweeps.md)."
+LUCK = "is luck: its rank correlation with the order after a million is 0.16 or less (docs/schedulers.md)."
 PONG = "ALE/Pong-v5"
+PAGE = (ROOT / "docs" / "schedulers.md").read_text("utf-8")
+FIGURE = r"(-?\d\.\d\d) \((-?\d\.\d\d to -?\d\.\d\d)\)"
+
+
+def correlations(steps):
+    """The rank correlations in each line of the page's tables that is of so many agent steps."""
+    lines = re.findall(rf"^\| {steps / 1e6:g} M \|.*$", PAGE, re.MULTILINE)
+    return [[float(r) for r, _ in re.findall(FIGURE, line)] for line in lines if re.search(FIGURE, line)]
+
+
+def test_what_is_said_of_an_order_is_what_the_page_has():
+    for steps, least, greatest in WITH_THE_END:
+        of_score = [figures[0] for figures in correlations(steps) if len(figures) == 6]
+        assert (len(of_score), min(of_score), max(of_score)) == (3, least, greatest)
+    earlier = [figures for steps in (77_000, 100_000, 150_000) for figures in correlations(steps)]
+    assert max(map(max, earlier)) == 0.16
+    assert min(map(min, correlations(LUCK_BEFORE))) > 0.16
+
+
+def test_the_page_s_intervals_follow_from_its_correlations_and_numbers_of_trials():
+    numbers, seen = [], 0
+    for line in PAGE.splitlines():
+        numbers = [int(n) for n in re.findall(r"n = (\d+)", line)] or numbers
+        if not line.startswith("| "):
+            continue
+        for column, (r, interval) in enumerate(re.findall(FIGURE, line)):
+            middle, half = math.atanh(float(r)), 1.96 * math.sqrt(1.06 / (numbers[min(column, len(numbers) - 1)] - 3))
+            assert interval == f"{math.tanh(middle - half):z.2f} to {math.tanh(middle + half):z.2f}", line
+            seen += 1
+    assert seen == 104
 
 
 @pytest.mark.parametrize(
