@@ -169,7 +169,7 @@ def _time_of_rounds(draft: Draft) -> str:
         )
     return (
         f"{text} Should it turn out to be more than the {duration(given)} of --time-budget-s, fewer go on at a rung, so"
-        " that one comes to its end."
+        " that one has time for three quarters of its steps."
     )
 
 

@@ -96,7 +96,8 @@ def test_of_the_steps_that_there_is_time_for_the_last_trial_has_as_many_as_make_
 
 
 @pytest.mark.parametrize(
-    ("slower", "go_on", "last"), [(1.0, (3, 1), 6.3), (1.2, (2, 1), 6.3), (1.7, (1, 1), 5.0), (2.0, (1, 1), 3.6)]
+    ("slower", "go_on", "last"),
+    [(1.0, (3, 1), 6.3), (1.2, (3, 1), 5.8), (1.4, (2, 1), 5.4), (1.7, (1, 1), 5.0), (2.0, (1, 1), 3.6)],
 )
 def test_on_cores_slower_than_planned_fewer_go_on_and_the_last_one_goes_as_far_as_it_can(slower, go_on, last):
     count, steps = TWO_CORES.choose(1800, None, None)
