@@ -11,7 +11,6 @@ All sentences, with their numbers, are written by people. With ``--check`` the e
 
 import datetime
 import json
-import math
 import os
 import re
 import shutil
@@ -25,9 +24,9 @@ import numpy as np
 import pandas as pd
 import speed_tables
 from learning_tables import DATA, LEARNERS, REPORTS, ROOT, SEED, curves, first_difference, others, pair, runs
-from scipy import stats
 
 from experiments import read
+from experiments.analysis.statistics import next_interval
 from experiments.analysis.windows import WINDOW_STEPS, windows
 from experiments.disk.provenance import provenance
 from experiments.show.comparison_page import draw_runs
@@ -179,22 +178,13 @@ def same_again(folder: Path) -> bool:
             print(f"sweep: {difference}; winners {' and '.join(winners)}")
             same.append(winners[0] == winners[1])
         else:
-            low, high = next_seed(curves(runs(name))[1][:, -1])
+            low, high = next_interval(curves(runs(name))[1][:, -1])
             value = windows(again.to_dict("records"), WINDOW_STEPS).known_w[-1]
             same.append(bool(low <= value <= high))
             where = "within" if same[-1] else "OUTSIDE OF"
             print(f"{name}, seed {SEED}: {difference}")
             print(f"{name}: {value:.2f} at the end, {where} {low:.2f} to {high:.2f}")
     return all(same)
-
-
-def next_seed(last_n: np.ndarray) -> tuple[float, float]:
-    """The interval in which a further seed's return lies in 95 of 100 cases, by Student's t.
-
-    ``last_n`` are the last returns of the published seeds (n,).
-    """
-    spread = last_n.std(ddof=1) * math.sqrt(1 + 1 / len(last_n))
-    return stats.t.interval(0.95, len(last_n) - 1, last_n.mean(), spread)
 
 
 def main(*words: str) -> int:

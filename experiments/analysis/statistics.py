@@ -40,6 +40,17 @@ def mean_interval(samples: np.ndarray, confidence: float = CONFIDENCE) -> tuple[
     return samples.mean(axis=0) - half, samples.mean(axis=0) + half
 
 
+def next_interval(scores: np.ndarray, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Ends of Student's prediction interval of one more seed's score; scores (n,), n >= 2.
+
+    With mean m and standard deviation s of n scores it is m +- t s sqrt(1 + 1/n), where t has n - 1 degrees of freedom:
+    in ``confidence`` of all cases it holds the next score, if scores are normal (Patterson et al. 2024, JMLR 25:318).
+    """
+    half = scipy.stats.t.ppf((1 + confidence) / 2, len(scores) - 1) * np.std(scores, ddof=1)
+    half *= math.sqrt(1 + 1 / len(scores))
+    return float(np.mean(scores) - half), float(np.mean(scores) + half)
+
+
 def difference(first: np.ndarray, second: np.ndarray, paired: bool, confidence: float = CONFIDENCE) -> Estimate:
     """Mean of ``second`` (m,) minus mean of ``first`` (n,), with its t interval.
 

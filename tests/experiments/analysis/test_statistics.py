@@ -8,6 +8,7 @@ from scipy import stats
 from experiments.analysis.statistics import (
     difference,
     mean_interval,
+    next_interval,
     probability_of_improvement,
     seeds_to_tell,
 )
@@ -36,6 +37,21 @@ def test_intervals_of_two_equal_algorithms_hold_0_in_95_of_100_cases(scores, see
             not probability_of_improvement(a, b).excludes(0.5),
         ]
     assert (held / REPEATS >= 0.93).all(), held / REPEATS  # two standard errors of the share are 0.025
+
+
+def test_one_more_seed_lies_in_its_interval_in_95_of_100_cases_and_in_that_of_the_mean_far_less_often():
+    rng = np.random.default_rng(0)
+    held = np.zeros(2)
+    for _ in range(10 * REPEATS):
+        *scores, one_more = normal(rng, 6)
+        for index, interval in enumerate((next_interval, mean_interval)):
+            low, high = interval(np.array(scores))
+            held[index] += low <= one_more <= high
+    further, mean = held / (10 * REPEATS)
+    assert further == pytest.approx(0.95, abs=0.012)
+    assert mean < 0.8
+    reach = 4.3027 * np.sqrt(4 / 3)
+    assert next_interval(np.array([15.0, 16.0, 17.0])) == pytest.approx((16 - reach, 16 + reach), abs=1e-3)
 
 
 def test_pairs_that_differ_by_the_same_are_told_apart_where_independent_seeds_are_not():
