@@ -20,7 +20,6 @@ from typing import Any
 
 import learning_tables
 import matplotlib as mpl
-import numpy as np
 import pandas as pd
 import speed_tables
 from learning_tables import DATA, LEARNERS, REPORTS, ROOT, SEED, curves, first_difference, others, pair, runs
