@@ -59,6 +59,15 @@ def test_every_page_begins_with_the_question_that_it_answers():
         assert "?" in page.read_text().split("\n\n")[1], page
 
 
+def test_the_index_of_pages_names_each_page_once_with_the_question_that_it_answers():
+    index = ROOT / "docs" / "README.md"
+    rows = [row for row in index.read_text().splitlines() if row.startswith("| [")]
+    named = re.findall(r"\]\(([^)]+)\)", "\n".join(rows))
+    pages = {*(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").rglob("*.ipynb")} - {index}
+    assert sorted((index.parent / link).resolve() for link in named if not link.startswith("../")) == sorted(pages)
+    assert all(row.endswith("? |") for row in rows)
+
+
 def test_the_changelog_begins_with_the_version_that_is_installed():
     versions = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert versions[0] == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
