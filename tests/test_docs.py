@@ -8,6 +8,7 @@ import shlex
 import tomllib
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from experiments.ask.command_line import COMMANDS
@@ -17,6 +18,7 @@ from experiments.plan.draws import trial_seeds
 from experiments.plan.learners import LEARNERS, learner_typed
 from experiments.plan.spaces import space_of
 from tests.helpers.programs import ROOT, call, write_a2c
+from trainables.sampling.pool import array_bytes
 
 PROGRAMS = {path.name for path in (ROOT / "experiments").glob("*.py")} - {"__init__.py"}
 SUBCOMMANDS = {
@@ -57,6 +59,15 @@ def test_every_page_begins_with_the_question_that_it_answers():
         assert "?" in page.read_text().split("\n\n")[1], page
 
 
+def test_the_index_of_pages_names_each_page_once_with_the_question_that_it_answers():
+    index = ROOT / "docs" / "README.md"
+    rows = [row for row in index.read_text().splitlines() if row.startswith("| [")]
+    named = re.findall(r"\]\(([^)]+)\)", "\n".join(rows))
+    pages = {*(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").rglob("*.ipynb")} - {index}
+    assert sorted((index.parent / link).resolve() for link in named if not link.startswith("../")) == sorted(pages)
+    assert all(row.endswith("? |") for row in rows)
+
+
 def test_the_changelog_begins_with_the_version_that_is_installed():
     versions = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert versions[0] == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
@@ -71,6 +82,28 @@ def test_the_seeds_that_the_page_on_sweeps_names_are_those_of_a_plan():
 def test_the_states_of_a_trial_are_those_that_the_page_explains():
     (row,) = re.findall(r"^\| `state` \| (.*) \|$", (ROOT / "docs" / "python.md").read_text(), re.MULTILINE)
     assert re.sub(r" \([^)]*\)", "", row).split(", ") == [*State]
+
+
+def megabytes(sizes):
+    """The last cells of a table's row, in two digits."""
+    return "".join(f" {size / 1e6:.2g} MB |" for size in sizes)
+
+
+def test_the_sizes_of_what_travels_between_processes_are_those_of_the_default_learners_and_of_published_runs():
+    text, parameters, checkpoints = (ROOT / "docs" / "architecture.md").read_text(), [], []
+    for learner in LEARNERS.values():
+        config = learner.config_class()
+        trial = learner.trainable.untrained(config)
+        parameters.append(array_bytes(trial.algorithm.playing_weights(trial.arrays)))
+        checkpoints.append(array_bytes([*trial.checkpoint_arrays.values()]))
+        assert f"A segment is {config.segment_length} agent steps, an update {config.slots} segments" in text
+        assert f"an iteration {config.updates_per_iteration} updates" in text
+        rows = pd.read_parquet(ROOT / "docs" / "reports" / "data" / f"{learner.name}.parquet")
+        rows = rows[rows["eval/iteration"] != rows["training_iteration"]]
+        step = (rows["perf/bytes_received"] / rows["timesteps_this_iter"]).median()
+        assert f" {step * config.segment_length / 1e3:.0f} kB, {step:.0f} bytes a step |" in text
+    assert megabytes(parameters) in text
+    assert megabytes(checkpoints) in text
 
 
 def anchors(page):

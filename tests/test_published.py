@@ -40,6 +40,14 @@ def test_the_figures_say_what_a_step_is_in_these_runs(publish):
         assert figure.axes[0].get_xlabel() == "agent steps (4 frames each)"
 
 
+def test_the_page_of_records_says_by_which_measures_one_set_of_runs_has_two_figures(publish):
+    text, tables = " ".join((ROOT / "docs" / "records.md").read_text().split()), publish.learning_tables
+    mean, _ = tables.at_the_end(tables.runs("pg"))
+    last = tables.rows_of("pg").groupby("trial").tail(1)["episode_reward_mean"].mean()
+    assert f"{mean.split()[0]} is the mean of the five seeds' last whole window" in text
+    assert f"has {last:.1f}, the mean of each seed's last 100 games" in text
+
+
 def test_runs_that_never_arrived_are_counted(publish):
     def run(*returns):
         ends = np.arange(1, len(returns) + 1) * 250_000.0

@@ -122,18 +122,23 @@ def _until(side: Runs, score: float) -> str:
     return re.sub(r"^([\d.]+)(?=$| \()", rf"\1{unit}", steps_to(side, score))
 
 
+def at_the_end(side: Runs) -> tuple[str, str]:
+    """The mean over runs of the last window that all have, with Student's 95% interval, and that window's end."""
+    end_w, return_nw = curves(side)
+    low_w, high_w = mean_interval(return_nw)
+    return f"{return_nw[:, -1].mean():.1f} ({low_w[-1]:.1f} to {high_w[-1]:.1f})", f"{end_w[-1] / 1e6:.3g} M"
+
+
 def learners() -> str:
     """Steps and minutes to scores, and the end, of both default learners."""
     scores, rows = (0, 5, 10, 14, 16, 17, 18), []
     for learner, name in LEARNERS.items():
         side = runs(learner)
-        end_w, return_nw = curves(side)
-        low_w, high_w = mean_interval(return_nw)
-        mean = f"{return_nw[:, -1].mean():.1f} ({low_w[-1]:.1f} to {high_w[-1]:.1f})"
         cells = [f"{name}, `train.py {learner}`"]
         for score in scores:
             cells.append(_until(side, score))
-        rows.append([*cells, f"{mean} after {end_w[-1] / 1e6:.3g} M"])
+        mean, end = at_the_end(side)
+        rows.append([*cells, f"{mean} after {end}"])
     return table(["mean return", *_signed(scores), "at the end"], rows)
 
 
@@ -175,10 +180,25 @@ def core_minutes() -> str:
                 spent = f"{2 * half:.0f}"
             spent += f" ({len(arrived)} of {len(side)} seeds)"
             rows.append([f"{name}, this project", f"{score:+}", spent, "2 cores, no GPU", f"`train.py {learner}`"])
-    for row in present("docs/records.md", "core_minutes"):
-        if "this project" not in row[0]:
-            rows.append(row)
-    return table(["learner", "until", "core-minutes", "machine", "source"], rows)
+    heads = ["learner", "until", "core-minutes", "machine", "source"]
+    return table(heads, rows + others_rows("core_minutes"))
+
+
+def peers() -> str:
+    """Returns at the end, above those of others, which stay as they stand there; minutes are of the slowest seed."""
+    rows = []
+    for learner, name in LEARNERS.items():
+        side = runs(learner)
+        mean, end = at_the_end(side)
+        minutes = max(run.seconds_w[-1] for run in side) / 60
+        rows.append([f"{name}, this project", mean, end, f"{minutes:.0f}", "2 cores, no GPU", f"`train.py {learner}`"])
+    heads = ["learner", "mean return", "agent steps", "minutes", "machine", "source"]
+    return table(heads, rows + others_rows("peers"))
+
+
+def others_rows(name: str) -> list[list[str]]:
+    """The rows of others in a table of records.md, which stay as they stand there."""
+    return [row for row in present("docs/records.md", name) if "this project" not in row[0]]
 
 
 def first_difference(published: pd.DataFrame, again: pd.DataFrame) -> str:

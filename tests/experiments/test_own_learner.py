@@ -1,6 +1,7 @@
 """The learner that docs/own_learner.md builds: exactly the file that it prints."""
 
 import os
+import re
 import signal
 import sys
 
@@ -9,9 +10,10 @@ import pytest
 
 from experiments.disk.spec import ExperimentSpec
 from experiments.plan.learners import learner_typed
-from tests.helpers.programs import ROOT, TRAIN, begin, blocks, call, refused, run, write_a2c
+from tests.helpers.programs import ROOT, TRAIN, begin, blocks, call, page, refused, run, write_a2c
 from tests.helpers.small_experiments import newest_arrays
 from tests.helpers.trials import assert_same, wait_until
+from trainables.algorithms.algorithm import Algorithm
 from trainables.learning.distributions import Categorical
 
 SWEEP, RESULTS = ROOT / "experiments" / "sweep.py", ROOT / "experiments" / "results.py"
@@ -23,11 +25,22 @@ def a2c(tmp_path):
     return learner_typed(f"{write_a2c(tmp_path)}:A2C")
 
 
-def test_the_file_has_at_most_100_lines_and_its_parts_stand_in_it():
-    *parts, file = blocks()
+def test_the_page_prints_the_file_once_in_at_most_100_lines_and_names_its_parts():
+    text, (file,) = page(), blocks()
     assert len(file.splitlines()) <= 100
-    assert len(parts) >= 5
-    assert all(part in file for part in parts)
+    explained = re.findall(r"^\d\. \*\*[^`]*(.*?)\*\*", text, re.MULTILINE)
+    named = re.findall(r"`(\w+)`", "".join(explained))
+    assert len(named) >= 8
+    assert all(re.search(rf"(class|def) {name}\b|^{name} = ", file, re.MULTILINE) for name in named)
+
+
+def test_the_table_has_what_a_learner_must_and_may_have():
+    rows = dict(re.findall(r"^\| `(\w+)[^`]*` \| (must|may) \|", page(), re.MULTILINE))
+    must = {*Algorithm.__abstractmethods__, "config_class", "__init__"}
+    public = {name for name in {*vars(Algorithm), *Algorithm.__annotations__} if not name.startswith("_")}
+    set_by_the_trial = {"num_cores", "cores"}
+    assert {name for name in rows if rows[name] == "must"} == must
+    assert {*rows} - must == public - must - set_by_the_trial
 
 
 def test_it_learns_from_a_configuration_of_its_own(a2c):

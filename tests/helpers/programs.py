@@ -128,10 +128,14 @@ def _address(hexadecimal):
 # The learner that docs/own_learner.md prints, as a file
 
 
+def page():
+    """The page on a learner of one's own."""
+    return (ROOT / "docs" / "own_learner.md").read_text("utf-8")
+
+
 def blocks():
-    """The page's blocks: parts of the file, and in the end the file. Methods alone are "text", which ruff leaves be."""
-    page = (ROOT / "docs" / "own_learner.md").read_text("utf-8")
-    return re.findall(r"^```(?:python|text)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    """The page's blocks of Python."""
+    return re.findall(r"^```python\n(.*?)^```$", page(), re.MULTILINE | re.DOTALL)
 
 
 def write_a2c(folder):
