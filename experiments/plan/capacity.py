@@ -32,18 +32,18 @@ MAX_RUNGS = 3
 """The most rungs. The last one is the end of the budget; with three the first one is at a thirteenth of it."""
 
 FIRST_STEPS = 300_000
-"""The fewest agent steps before trials are first compared, where flags give neither steps nor trials: the order by then
-says something of the later one (rank correlations of 0.27 to 0.64 in docs/sweeps.md), while at 100,000 it is luck
-(0.12). If there is no time for it, fewer trials begin."""
+"""The fewest agent steps before trials are first compared, where time decides how many begin and how far they go: their
+order by then says something of the later one (rank correlations of 0.27 to 0.64 in docs/sweeps.md), while at 100,000
+it is luck (0.12). If there is no time for it, fewer trials begin."""
 
 FEW_TRIALS = 6
-"""The fewest trials that have three rungs. So many begin as soon as there is time for their first rung at
-``FIRST_STEPS``, and more only if there is time for the last one to reach ``FAR_STEPS``."""
+"""The fewest trials that have three rungs. Where time decides both numbers, so many begin as soon as there is time for
+their first rung at ``FIRST_STEPS``, and more only if there is time for the last one to reach ``FAR_STEPS``."""
 
 FAR_STEPS = 6_000_000
-"""The fewest agent steps of the last one of more than ``FEW_TRIALS``: its score still rises then, and its first
-comparison at 460,000 tells more than one at 300,000 (docs/sweeps.md). Time that is left is for more trials, three by
-three."""
+"""The fewest agent steps of the last trial where time decides that more than ``FEW_TRIALS`` begin: its score still
+rises then, and its first comparison at 460,000 tells more than one at 300,000 (docs/sweeps.md). Time that is left is
+for more trials, three by three."""
 
 MOST_STEPS = 8_000_000
 """The most agent steps that a plan gives the last trial, whatever the time."""
