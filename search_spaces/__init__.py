@@ -1,1 +1,1 @@
-"""What varies: search spaces as pages of data, every number with its reason."""
+"""Presets and the search spaces around them: pages of data, each number with its reason."""

@@ -42,21 +42,22 @@ PRESETS: dict[str, dict] = {
     },
 }
 
-# modular_rl's 64-64 and its neighbours: the memory holds positions in single bytes, there is little to compute.
+# modular_rl's 64-64 and its neighbours: the memory holds positions in single bytes, so there is little to compute.
 HIDDEN_SIZES = ["32-32", "64-64", "128-128"]
 
-# Even steps of log(1 - gamma): horizons of 25, 50 and 100 agent steps. The ball crosses the court in about 40.
+# Even steps of log(1 - gamma). Horizons, 1 / (1 - gamma), are 25, 50 and 100 agent steps.
+# The ball crosses the court in about 40.
 GAMMA = [0.96, 0.98, 0.99]
 
-# Small updates come often, large ones are sure: of 2,048 to 16,384 steps with 16 slots.
+# Small updates come often, and large ones are less noisy. With 16 slots an update has 2,048 to 16,384 steps.
 SEGMENT_LENGTH = [128, 256, 512, 1024]
 
-# Parallelism changes speed only, never results. Choices beyond the cluster are cut when the sweep is planned.
+# Parallelism changes speed only, never results. A plan leaves out the choices that the machine has no room for.
 NUM_WORKERS = [1, 2, 4, 8]
 
 SPACES = {
     "default": {
-        # TRPO's learning rate: from modular_rl's 0.01 to twice the 0.05 that climbs here.
+        # It is to TRPO what a learning rate is elsewhere: from modular_rl's 0.01 to twice the 0.05 that climbs here.
         "max_kl": "1e-2..1e-1:log",
         "hidden_sizes": HIDDEN_SIZES,
         "gamma": GAMMA,

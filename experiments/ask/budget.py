@@ -14,7 +14,7 @@ TIMESTEPS = 1_000_000
 """Agent steps of a sweep's trial, unless it is told otherwise: good settings come near parity by then."""
 
 METRICS = {"timesteps": "timesteps_total", "iterations": "training_iteration"}
-"""What counts towards each limit, by the flag that sets it, without its dashes."""
+"""The metric that counts towards each limit, by the flag that sets the limit, without its dashes."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,12 @@ class Budget:
     @property
     def limits(self) -> dict[str, int]:
         """Limits by the metric that counts towards each."""
-        return {metric: limit for unit, metric in METRICS.items() if (limit := getattr(self, unit))}
+        found = {}
+        for unit, metric in METRICS.items():
+            limit = getattr(self, unit)
+            if limit:
+                found[metric] = limit
+        return found
 
     @property
     def unit(self) -> str:
@@ -45,12 +50,16 @@ class Budget:
     @property
     def flags(self) -> list[str]:
         """The flags that ask for it, each followed by its value."""
-        return [word for unit in METRICS if (limit := getattr(self, unit)) for word in (f"--{unit}", str(limit))]
+        words = []
+        for unit, metric in METRICS.items():
+            if metric in self.limits:
+                words += [f"--{unit}", str(self.limits[metric])]
+        return words
 
     @property
     def doubled(self) -> "Budget":
-        """Twice as much."""
-        return Budget(2 * (self.iterations or 0) or None, 2 * (self.timesteps or 0) or None)
+        """A budget of twice as much."""
+        return Budget(self.iterations and 2 * self.iterations, self.timesteps and 2 * self.timesteps)
 
     def extended(self, more: "Budget") -> "Budget":
         """This budget with the larger limits that ``more`` has; a limit that it leaves out stays.
@@ -73,16 +82,24 @@ class Budget:
 
     def spent(self, row: Mapping[str, Any]) -> list[str]:
         """The flags that set the limits to which a result has come."""
-        limits, by_unit = self.limits, METRICS.items()
-        return [f"--{unit}" for unit, metric in by_unit if metric in limits and row.get(metric, 0) >= limits[metric]]
+        found = []
+        for unit, metric in METRICS.items():
+            limit = self.limits.get(metric)
+            if limit and row.get(metric, 0) >= limit:
+                found.append(f"--{unit}")
+        return found
 
     def ended(self, rows: Sequence[Mapping[str, Any]]) -> bool:
         """Whether results end where the budget does: the last one, and no earlier one, has used it up."""
         return bool(rows) and self.share(rows[-1]) == 1 and (len(rows) == 1 or self.share(rows[-2]) < 1)
 
     def __str__(self) -> str:
-        words = [f"{self.timesteps:,} agent steps"] if self.timesteps else []
-        return " or ".join(words + ([counted(self.iterations, "iteration")] if self.iterations else []))
+        words = []
+        if self.timesteps:
+            words.append(f"{self.timesteps:,} agent steps")
+        if self.iterations:
+            words.append(counted(self.iterations, "iteration"))
+        return " or ".join(words)
 
 
 def duration(seconds: float) -> str:
@@ -91,7 +108,9 @@ def duration(seconds: float) -> str:
         return f"{seconds:.0f} s"
     if seconds < 5400:
         return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h" if seconds < 172800 else f"{seconds / 86400:.0f} days"
+    if seconds < 172800:
+        return f"{seconds / 3600:.1f} h"
+    return f"{seconds / 86400:.0f} days"
 
 
 def clock(seconds: float) -> str:
@@ -100,4 +119,6 @@ def clock(seconds: float) -> str:
     hours, minutes = divmod(minutes, 60)
     if hours:
         return f"{hours} h {minutes:02} min {rest:02} s"
-    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
+    if minutes:
+        return f"{minutes} min {rest:02} s"
+    return f"{rest} s"

@@ -1,10 +1,9 @@
 """How a program reads its command line, shows its help, and ends: what is wrong is said in one line.
 
-Help has what everybody needs first, all other flags in groups, and texts as wide as the terminal.
+Help begins with the flags that everybody needs, has all others in groups, and is as wide as the terminal.
 """
 
 import ast
-import collections
 import contextlib
 import dataclasses
 import functools
@@ -38,8 +37,8 @@ from trainables.texts import printable
 def clean_exit() -> Iterator[None]:
     """Decorates a ``main``: ConfigError and CheckpointError become one line on stderr and status 2.
 
-    Ctrl-C ends the program with 130, and a reader that has gone (``--help | head``) with 141, both without a word;
-    other signals with one.
+    Ctrl-C ends the program with status 130, and a reader that has gone (``--help | head``) with 141, both without a
+    word. Other signals are named in a line.
     """
     open_streams()
     handle_all(end_at_once, [number for number in SIGNALS if number != signal.SIGINT])
@@ -64,9 +63,9 @@ def clean_exit() -> Iterator[None]:
 def parse(arguments: Any, description: str | None = None, settings: Collection[str] = (), **options: Any) -> Any:
     """Read ``sys.argv`` into a dataclass like the instance ``arguments``; ``options`` are those of ``tyro.cli``.
 
-    Of several, by name, the fields are flags in groups, and a list of as many is returned. ``--help`` begins with the
-    description, or without one with the dataclass's docstring. Wrong flags end the program; who types one of the
-    ``settings`` as a flag is told of ``--set``.
+    ``arguments`` can also be several instances by name: then their fields are flags in groups, and a list of as many
+    dataclasses is returned. ``--help`` begins with the description, or without one with the dataclass's docstring.
+    Wrong flags end the program; who types one of the ``settings`` as a flag is told of ``--set``.
 
     Raises ConfigError where values are wrong.
     """
@@ -92,7 +91,10 @@ def parse(arguments: Any, description: str | None = None, settings: Collection[s
         print(wrapped(_uncoloured(usage)), wrapped(text), flags_text, sep="\n\n", end="")
         raise
     flags = vars(found[0] if options.get("return_unknown_args") else found)
-    values = collections.ChainMap(*map(vars, filter(dataclasses.is_dataclass, flags.values())), flags)
+    values = dict(flags)
+    for group in flags.values():
+        if dataclasses.is_dataclass(group):
+            values |= vars(group)
     made = [type(part)(**{name: values[name] for name in vars(part)}) for part in parts.values()]
     return made if parts is arguments else made[0]
 
@@ -138,7 +140,7 @@ COMMANDS = {
     "results.py": "pong-results",
     "watch.py": "pong-watch",
 }
-"""The console commands of an installed package, and which program each one is."""
+"""The console command of an installed package that runs each program."""
 
 
 def program() -> str:
@@ -183,8 +185,12 @@ def fail(message: str) -> NoReturn:
 def _require_what_stands_beside() -> None:
     """Raise ConfigError if this program would run packages of ours that stand elsewhere."""
     for name in ("experiments", "search_spaces", "trainables"):
-        own, module = Path(sys.argv[0]).resolve().parent.parent / name / "__init__.py", sys.modules.get(name)
-        if module and own.is_file() and not own.samefile(found := module.__file__ or "/"):
+        own = Path(sys.argv[0]).resolve().parent.parent / name / "__init__.py"
+        module = sys.modules.get(name)
+        if not module or not own.is_file():
+            continue
+        found = module.__file__ or "/"
+        if not own.samefile(found):
             raise ConfigError(f"{name} comes from {found}, and not from {own}: see PYTHONPATH, or start Python anew")
 
 
@@ -196,7 +202,8 @@ def _uncoloured(text: str) -> str:
 def _one_line(box: str, known: Collection[str], settings: Collection[str]) -> str:
     """The first paragraph of tyro's error box, and the flag that was probably meant, or that tyro suggests.
 
-    Its own hook for errors (``tyro._errors.on_parse_error``) is private and changes without notice.
+    The box is taken apart because tyro's hook for errors (``tyro._errors.on_parse_error``) is private, and changes
+    without notice.
     """
     _, *lines = (line.strip(" │╭╮╰╯─") for line in _uncoloured(box).splitlines())  # the first line is the box's title
     lines = ["" if set(line) == {"-"} else line for line in lines]  # a rule, in a terminal that knows ASCII alone
@@ -217,7 +224,7 @@ FIRST = (
     *("iterations", "timesteps", "time_budget_s", "num_samples", "preset", "sweep", "set", "seeds", "num_workers"),
     *("name", "resume", "smoke_test", "dry_run"),
 )
-"""What stands before all groups, of programs that have groups."""
+"""The flags that stand before all groups, in this order, where help has groups."""
 
 GROUPS = {
     "network": ("hidden_size", "hidden_sizes", "coarse_coding"),
@@ -230,31 +237,54 @@ GROUPS = {
     "storage": ("storage_path", "checkpoint_frequency", "keep_checkpoints", "extend", "fork", "resume_or_start"),
     "ray": ("address", "callback", "verbose"),
 }
-"""Groups of flags. Those that stand in none are of the group that is called as their part of the flags."""
+"""Groups of flags. A flag that stands in none is in the group that has the name of its part of the flags."""
 
 WHOLE_WORDS: Any = {"break_long_words": False, "break_on_hyphens": False}
+"""Options of ``textwrap.wrap`` with which a command's words stay whole, so that it can be pasted."""
 
 
 def in_groups(parts: Mapping[str, Any]) -> Any:
-    """A dataclass of the fields of all ``parts``, dataclasses' instances by name, with one more for each group."""
+    """A dataclass of the fields of all ``parts``, which are instances of dataclasses by name.
+
+    The fields of a single part are its own. Of several, those in ``FIRST`` are its own, and it has one more for each
+    group: a dataclass of the group's fields.
+    """
+    if len(parts) == 1:
+        (values,) = parts.values()
+        return dataclasses.make_dataclass("Flags", _fields(values).values(), frozen=True)
+    first: list[Any] = []
     grouped: dict[str, list[Any]] = {}
     for part, values in parts.items():
         for name, field in _fields(values).items():
-            group = next((group for group, names in GROUPS.items() if name in names), part)
-            grouped.setdefault("" if name in FIRST or len(parts) == 1 else group, []).append(field)
-    first = sorted(grouped.pop("", []), key=lambda field: FIRST.index(field[0]) if len(parts) > 1 else 0)
-    made = {group: dataclasses.make_dataclass(group, fields, frozen=True) for group, fields in grouped.items()}
-    order = [group for group in (*(parts.keys() - GROUPS.keys()), *GROUPS) if group in made]
-    groups = [(group, made[group], dataclasses.field(default_factory=made[group])) for group in order]
+            if name in FIRST:
+                first.append(field)
+            else:
+                grouped.setdefault(_group_of(name, part), []).append(field)
+    first.sort(key=lambda field: FIRST.index(field[0]))
+    groups = []
+    for group in [*(part for part in parts if part not in GROUPS), *GROUPS]:
+        if group in grouped:
+            made = dataclasses.make_dataclass(group, grouped[group], frozen=True)
+            groups.append((group, made, dataclasses.field(default_factory=made)))
     return dataclasses.make_dataclass("Flags", [*first, *groups], frozen=True)
+
+
+def _group_of(name: str, part: str) -> str:
+    """The group of a flag that is a field of this part."""
+    for group, names in GROUPS.items():
+        if name in names:
+            return group
+    return part
 
 
 def _fields(values: Any) -> dict[str, tuple[str, Any, Any]]:
     """The fields of a dataclass's instance, as ``make_dataclass`` takes them, each with its line of help."""
-    hints, found = typing.get_type_hints(type(values), include_extras=True), {}
+    found = {}
+    hints, texts = typing.get_type_hints(type(values), include_extras=True), lines_of_help(values.__class__)
     for field in dataclasses.fields(values):
-        text = lines_of_help(values.__class__).get(field.name)
-        kind = Annotated[hints[field.name], tyro.conf.arg(help=text)] if text else hints[field.name]
+        kind = hints[field.name]
+        if field.name in texts:
+            kind = Annotated[kind, tyro.conf.arg(help=texts[field.name])]
         value = functools.partial(getattr, values, field.name)
         found[field.name] = field.name, kind, dataclasses.field(default_factory=value)
     return found
@@ -325,10 +355,12 @@ class _Output(io.StringIO):
 @contextlib.contextmanager
 def held() -> Iterator[tuple[io.StringIO, io.StringIO]]:
     """Holds what is printed to stdout and to stderr, for a terminal that is a column narrower than this one."""
-    before, os.environ["COLUMNS"] = os.environ.get("COLUMNS"), str(columns())
+    before = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = str(columns())
     try:
         with contextlib.redirect_stdout(_Output()) as output, contextlib.redirect_stderr(io.StringIO()) as complaint:
             yield output, complaint
     finally:
         del os.environ["COLUMNS"]
-        os.environ |= {"COLUMNS": before} if before else {}
+        if before:
+            os.environ["COLUMNS"] = before

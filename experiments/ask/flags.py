@@ -33,6 +33,7 @@ STARTS = (*CHOSEN, CONFIRM)
 """Modes in which a new experiment starts."""
 
 ALWAYS = (*STARTS, RESUME, EXTEND)
+"""All modes."""
 
 WHERE = {
     NEW: "in a new experiment",
@@ -113,12 +114,13 @@ KEEP_BEST = 2
 """Best checkpoints that a trial keeps beside its latest, unless it is told otherwise."""
 
 LONGEST_NAME = 200
-"""Bytes: file systems take 255, and longer names are made of it."""
+"""Bytes of an experiment's name: file systems take 255, and names of files are made of it that are longer."""
 
 LENGTH = Counts((NEW, FORK, EXTEND))
-"""How long trials train: --extend gives more of it."""
+"""Where flags count that say how long trials train: --extend gives more of it."""
 
 Repeated = tyro.conf.UseAppendAction[tuple[str, ...]]
+"""The type of a flag that can stand there several times, each time with one value."""
 
 
 def shown(metavar: str, default: str) -> Any:
@@ -140,8 +142,8 @@ class RunFlags:
     """Iterations between checkpoints: a kill costs at most these."""
 
     keep_checkpoints: Annotated[str, tyro.conf.arg(metavar="all|best|N")] = "best"
-    """A trial keeps its latest checkpoint and its N best ones, by score (best: 2); or
-    all, so that results.py (pong-results) verify and replay have a way of a few iterations to any of its iterations."""
+    """A trial keeps its latest checkpoint and its N best ones, by score (best: 2); or all, so that results.py
+    (pong-results) verify and replay have a way of a few iterations to any of its iterations."""
 
     resume: Annotated[str | None, Counts((RESUME,)), shown("NAME|PATH|URI", "default: start a new one")] = None
     """Continue an interrupted experiment with the settings it was started with."""
@@ -184,13 +186,16 @@ class RunFlags:
     def again(self) -> list[str]:
         """The words that a record does not keep, and that going on needs once more: on which Ray, and callbacks."""
         words = ["--address", self.address] if self.address else []
-        return words + [word for name in self.callback for word in ("--callback", name)]
+        for name in self.callback:
+            words += ["--callback", name]
+        return words
 
     @property
     def kept(self) -> int:
         """The best checkpoints that a trial keeps beside its latest; 0: all."""
-        words = {"all": 0, "best": KEEP_BEST}
-        return words[self.keep_checkpoints] if self.keep_checkpoints in words else int(self.keep_checkpoints)
+        if self.keep_checkpoints == "all":
+            return 0
+        return KEEP_BEST if self.keep_checkpoints == "best" else int(self.keep_checkpoints)
 
     @property
     def uri(self) -> str | None:
@@ -224,14 +229,16 @@ class TrainFlags(RunFlags):
     @property
     def budget(self) -> Budget:
         """How long to train."""
-        return Budget(self.iterations if self.iterations or self.timesteps else ITERATIONS, self.timesteps)
+        if not (self.iterations or self.timesteps):
+            return Budget(ITERATIONS)
+        return Budget(self.iterations, self.timesteps)
 
 
 SAMPLES = 8
-"""Trials of a sweep whose scheduler makes no plan of its own."""
+"""Configurations of a sweep without rungs, unless --num-samples says otherwise."""
 
 FRESH = 3
-"""Seeds of each configuration in a confirmation."""
+"""Seeds of each configuration in a confirmation, unless --seeds says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -240,8 +247,9 @@ class SweepFlags:
 
     num_samples: Annotated[int | None, Bounds(1), Counts((NEW,)), shown("N", "default: what time allows")] = None
     """Trials (with --seeds configurations): the baseline, and others whose settings cover the search space evenly.
-    Without it halving begins as many as it has time for (9 at most, unless the last one has 4 million steps), and other
-    schedulers 8. Optuna's n_trials."""
+    Without it halving begins as many as it has time for (6 at most, unless there is time for the last one to play 6
+    million steps; with --timesteps 9 at most, unless they are more than 3.9 million), and other schedulers 8. Optuna's
+    n_trials."""
 
     iterations: Annotated[int | None, Bounds(1), LENGTH, shown("N", "default: no limit")] = None
     """Iterations of a trial that is not stopped early."""
@@ -352,8 +360,10 @@ class SweepFlags:
 
     @property
     def budget(self) -> Budget:
-        """How long a trial trains."""
-        return Budget(self.iterations, self.timesteps if self.timesteps or self.iterations else TIMESTEPS)
+        """How long a trial trains, where no time budget decides it."""
+        if not (self.iterations or self.timesteps):
+            return Budget(None, TIMESTEPS)
+        return Budget(self.iterations, self.timesteps)
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -93,7 +93,7 @@ SECONDS = tyro.constructors.PrimitiveConstructorSpec[float](
     is_instance=lambda value: isinstance(value, float),
     str_from_instance=lambda value: [f"{value:g}"],
 )
-"""In a flag's type: it is a time."""
+"""In a flag's type: its value is a time, in seconds or with units."""
 
 
 UNDECIDED = tyro.constructors.PrimitiveConstructorSpec[bool | None](
@@ -103,7 +103,7 @@ UNDECIDED = tyro.constructors.PrimitiveConstructorSpec[bool | None](
     is_instance=lambda value: value is None or isinstance(value, bool),
     str_from_instance=lambda value: [str(value)],
 )
-"""In a flag's type: it is a switch that is neither on nor off unless it stands there."""
+"""In a flag's type: it is a switch that is neither on nor off unless it is typed."""
 
 
 def plain(words: Sequence[str], switches: Mapping[str, Any]) -> list[str]:
@@ -111,8 +111,9 @@ def plain(words: Sequence[str], switches: Mapping[str, Any]) -> list[str]:
 
     ``switches`` are the fields that are true or false, with their defaults.
 
-    ``~`` at the beginning of a path is the home folder, also where no shell has made it so: behind ``=`` or a comma, or
-    in quotes. A switch may have a value, as in other programs: ``--verbose False``. One whose default is None gets one.
+    ``~`` at the beginning of a path becomes the home folder, also where no shell replaces it: behind ``=`` or a comma,
+    or in quotes. A switch may have a value, as in other programs: ``--verbose False``. One whose default is None always
+    has one in tyro's notation.
     """
     return [_without_tilde(word) for word in _without_values(words, switches)]
 
@@ -123,7 +124,7 @@ def _without_tilde(word: str) -> str:
 
 def _without_values(words: Sequence[str], switches: Mapping[str, Any]) -> Iterator[str]:
     """The words, with ``--x`` for ``--x True``, and ``--no-x`` for ``--x False``."""
-    waiting = ""  # a switch whose value may follow
+    waiting = ""  # the switch before this word, whose value this word may be
     for word in words:
         if waiting:
             value = _truth(word)
@@ -150,14 +151,18 @@ def _name(flag: str) -> str:
 
 
 def _switch(flag: str, said: bool, switches: Mapping[str, Any]) -> str:
-    """A switch as tyro takes it, of which it is ``said`` that what its flag says is so, or is not."""
+    """A switch in tyro's notation. ``said`` is its value: ``--no-x`` with the value False is ``--x``."""
     on = said != flag.startswith("--no-")
-    plain_flag = f"--{_name(flag).replace('_', '-')}"
-    if switches[_name(flag)] is None:
-        return f"{plain_flag}={on}"
-    return plain_flag if on else f"--no-{plain_flag[2:]}"
+    name = _name(flag)
+    dashed = name.replace("_", "-")
+    if switches[name] is None:
+        return f"--{dashed}={on}"
+    return f"--{dashed}" if on else f"--no-{dashed}"
 
 
 def _truth(word: str) -> bool | None:
-    """What a switch's value says; None if it is none. (``1`` or ``no`` behind a switch can be an experiment's name.)"""
+    """What a switch's value says; None of a word that is no such value.
+
+    ``1`` and ``no`` are none: behind a switch they can be an experiment's name.
+    """
     return {"true": True, "false": False}.get(word.lower())

@@ -1,6 +1,7 @@
 """Who decides which trials of a sweep go on: all that is known of a scheduler, in one table.
 
-Another one is a file in ``run/`` with its class, and its line here. Whatever differs between schedulers asks the table.
+Another one is a file in ``run/`` with its class, and an entry here. Code that treats schedulers differently asks this
+table.
 """
 
 from collections.abc import Callable
@@ -19,14 +20,14 @@ class Scheduler(NamedTuple):
     """The class, MODULE:NAME. It is called with the learner, the experiment's folder, its specification and what its
     trials did before (``disk/restored.py``): Tune forgets what a scheduler knows when a program ends."""
 
-    decisions: int = 10
-    """The interval of its decisions is the budget divided by this."""
+    first_decision: int = 10
+    """It first decides about a trial that has used its budget divided by this."""
 
     records: str | None = None
-    """The file in which it writes down what it decides, before anybody acts on it."""
+    """The file in which it writes down what it decides, before that is carried out."""
 
     compares: bool = True
-    """Whether returns of trials decide about other trials."""
+    """Whether the returns of trials decide which of them go on."""
 
     has_rungs: bool = False
     """Whether it compares all trials at a few rungs, which are planned to fit into the time budget."""
@@ -35,11 +36,11 @@ class Scheduler(NamedTuple):
     """Whether a trial can have more or fewer workers than it asks for."""
 
     joins_seeds: bool = False
-    """Whether it knows what to do with several seeds of a configuration."""
+    """Whether it accepts several seeds of a configuration."""
 
     def interval(self, budget: Budget) -> int:
-        """How far apart its decisions are, in what the budget counts."""
-        return max(1, budget.limits[budget.time_attr] // self.decisions)
+        """How far a trial is when it first decides about it, in what the budget counts."""
+        return max(1, budget.limits[budget.time_attr] // self.first_decision)
 
     @property
     def of_tune(self) -> Any:
@@ -59,7 +60,9 @@ SCHEDULERS = {
     # Li et al. 2020. At a tenth of 1 M steps good and bad settings have returns of -20 to -18.5, in an order that is
     # luck; at a fifth they are up to 3 points apart.
     "asha": Scheduler(
-        "stops trials that lag behind those that came before them", "experiments.run.independent:ASHA", decisions=5
+        "stops trials that lag behind those that came before them",
+        "experiments.run.independent:ASHA",
+        first_decision=5,
     ),
     "fifo": Scheduler(
         "runs every trial to its end", "experiments.run.independent:FIFO", compares=False, joins_seeds=True

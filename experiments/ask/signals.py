@@ -23,13 +23,16 @@ def handle_all(handler: Any, numbers: Collection[signal.Signals] = SIGNALS) -> N
 
 
 def end_at_once(number: int, frame: FrameType | None) -> None:
-    """End the program, whatever runs now, be it Ray's start or its end: its processes see that this one has gone."""
+    """End the program, whatever it does now, be it Ray's start or end: Ray's processes see that this one has gone."""
     say(f"{signal.Signals(number).name}: stopped.")
     os._exit(SIGNALLED + number)
 
 
 def say(text: str) -> None:
-    """Print a line on stderr, in a signal's handler: a stream that was being written to at that moment is left out."""
+    """Print a line on stderr in a signal's handler, and flush stdout.
+
+    A stream that was being written to when the signal came refuses, and is left out.
+    """
     for stream, line in ((sys.stderr, f"\n{text}\n"), (sys.stdout, "")):
         with contextlib.suppress(OSError, RuntimeError):
             stream.write(line)

@@ -1,4 +1,4 @@
-"""Where experiments lie: in a folder, or beneath a URI as ``s3://bucket/folder``."""
+"""Where experiments lie: in a folder, or beneath a URI such as ``s3://bucket/folder``."""
 
 import functools
 import re
@@ -10,10 +10,10 @@ from pyarrow.fs import FileSystem
 from trainables.checks import ConfigError
 
 MIRRORS = Path("results")
-"""Where experiments whose home is a URI have their mirrors."""
+"""Folder of this machine's copies of experiments that lie beneath a URI."""
 
 SECRET = re.compile(r"key|secret|token|password|credential", re.IGNORECASE)
-"""What the names of a URI's options have in them whose values are nobody's business."""
+"""A URI's option whose name has one of these words in it holds a credential."""
 
 
 def is_uri(text: str) -> bool:
@@ -23,7 +23,7 @@ def is_uri(text: str) -> bool:
 
 def is_name(name: str) -> bool:
     """Whether this can be the name of a file or folder of ours: one step downwards, and fit to be printed."""
-    return name not in ("", ".", "..") and name.isprintable() and not {"/", "\\"} & {*name}
+    return name not in ("", ".", "..") and name.isprintable() and "/" not in name and "\\" not in name
 
 
 @functools.cache

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 STDOUT, STDERR = 1, 2
+"""File descriptors."""
 
 
 class Output(io.FileIO):

@@ -1,1 +1,1 @@
-"""What ``benchmark.py`` measures: one module a question."""
+"""What ``benchmark.py`` measures, by how much of the work it is: a core, whole iterations, whole programs, a model."""

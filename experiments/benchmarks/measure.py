@@ -1,4 +1,4 @@
-"""Measuring on a machine that is never quiet: sides alternate within one run, and only ratios are believed."""
+"""Measuring on a machine that is never quiet: sides alternate within one run, and only their ratios count."""
 
 import dataclasses
 import json
@@ -77,11 +77,14 @@ def show(tables: Iterable[Table], path: Path | None) -> None:
 
 
 def _printed(table: Table, width: int) -> RichTable:
-    """The table; with a row each figure where that is too wide. What is too long takes several lines."""
-    cells = [[f"{v:,.3g}" if isinstance(v, float) else str(v) for v in row.values()] for row in table.rows]
-    lines: Sequence[Sequence[str]] = [[*table.rows[0]], *cells]
+    """The table as it is printed. Where it is too wide, and has more columns than rows, columns become rows.
+
+    What is too long for its column takes several lines.
+    """
+    lines: Sequence[Sequence[str]] = [[*table.rows[0]], *(_cells(row) for row in table.rows)]
     columns = [*zip(*lines, strict=True)]
-    if len(columns) > len(lines) and sum(max(map(len, column)) + 3 for column in columns) > width:
+    needed = sum(max(map(len, column)) + 3 for column in columns)
+    if len(columns) > len(lines) and needed > width:
         lines = columns
     printed = RichTable(title=table.title, caption=table.note or None, box=box.SIMPLE, pad_edge=False)
     printed.title_justify = printed.caption_justify = "left"
@@ -92,11 +95,17 @@ def _printed(table: Table, width: int) -> RichTable:
     return printed
 
 
-def alternate(sides: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:
-    """Call every side once a round, in turn; return each side's figures. One round more, which compiles, comes first.
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    """The figures of a row as they are printed."""
+    return [f"{figure:,.3g}" if isinstance(figure, float) else str(figure) for figure in row.values()]
 
-    The bar moves between calls only: one that moves by itself is a thread, which takes the interpreter from what is
-    measured, and a worker in this process looked 1 to 2% slower than it is.
+
+def alternate(sides: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:
+    """Call every side once a round, in turn; return each side's figures.
+
+    One round more comes first, which compiles and does not count. The progress bar moves between calls only: one that
+    moves by itself is a thread, which takes the interpreter from what is measured, and a worker in this process looked
+    1 to 2% slower than it is.
     """
     figures: dict[str, list[T]] = {name: [] for name in sides}
     for _ in track(range(1 + rounds), "measuring", transient=True, auto_refresh=False):
@@ -106,7 +115,7 @@ def alternate(sides: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, li
 
 
 def timed(trial: Any, iterations: int) -> list[float]:
-    """Seconds of each of so many iterations of a new trial, which is stopped then."""
+    """Seconds of each of so many iterations of a new trial, which is then stopped."""
     seconds = [trial.train()["time_this_iter_s"] for _ in range(iterations)]
     trial.stop()
     return seconds
@@ -115,14 +124,18 @@ def timed(trial: Any, iterations: int) -> list[float]:
 def shares(rates: Mapping[str, Sequence[float]], unit: str) -> list[dict[str, Any]]:
     """A row for each side: its rate, and its ratio to the first side's, taken within each round."""
     first, *_ = rates
-    return [
-        {"side": name, unit: round(np.median(values)), f"share of {first}": Spread.of(np.divide(values, rates[first]))}
-        for name, values in rates.items()
-    ]
+    rows = []
+    for name, values in rates.items():
+        share = Spread.of(np.divide(values, rates[first]))
+        rows.append({"side": name, unit: round(np.median(values)), f"share of {first}": share})
+    return rows
 
 
 def emulate(process: int = 0) -> float:
-    """Frames per second of a bare loop of ``ALEInterface.act``, in whichever process: the physical limit of a core."""
+    """Frames per second of a bare loop of ``ALEInterface.act``: the physical limit of a core.
+
+    The number of the ``process`` that runs it changes nothing: a pool's ``map`` hands it over.
+    """
     ale = PongConsole().ale
     ale.reset_game()
     start = time.perf_counter()
@@ -135,7 +148,7 @@ def emulate(process: int = 0) -> float:
 
 @contextmanager
 def bare_emulators(count: int) -> Iterator[Callable[[], float]]:
-    """Processes that run bare loops at the same time; the function given measures their frames per second in all."""
+    """Processes that run bare loops at the same time. The function that it gives measures their summed frames/s."""
     with ProcessPoolExecutor(count, multiprocessing.get_context("spawn")) as pool:
 
         def measure() -> float:

@@ -35,7 +35,9 @@ from trainables.sampling.segments import Segment, Slot
 from trainables.sampling.worker import Worker
 
 Array = np.ndarray
+
 CONFIG = PGConfig.from_dict(REINFORCE)
+"""The configuration of all sides that play as REINFORCE does."""
 
 
 def benchmark_emulator(flags: Emulator) -> Iterator[Table]:
@@ -50,8 +52,8 @@ def benchmark_rollout(flags: Rollout) -> Iterator[Table]:
     """The tables of ``Rollout``."""
     start_ray(None, verbose=False)
     set_malloc_thresholds()  # as the rollout actors do
-    (worker, theta), policy = _worker(CONFIG), BernoulliPolicy(NUM_PIXELS, CONFIG.hidden_size)
-    console = PongConsole(CONFIG.env_id)
+    worker, theta = _worker(CONFIG)
+    policy, console = BernoulliPolicy(NUM_PIXELS, CONFIG.hidden_size), PongConsole(CONFIG.env_id)
     sides = {
         "emulator": measure.emulate,
         "REINFORCE": _timed(lambda game: worker.play_block(theta, [GameNumber(0, 0, game)]).steps),
@@ -69,7 +71,8 @@ def benchmark_rollout(flags: Rollout) -> Iterator[Table]:
         row["of notebook"] = Spread.of(np.divide(rates[row["side"]], rates["notebook"]))
     note = "PPO and TRPO play segments with trained policies, others whole games with untrained ones."
     yield Table("One worker, with all that it computes of its steps", rows, note)
-    _, *played = (_parts_of_a_game(worker, theta, GameNumber(1, 0, game)) for game in range(1 + flags.rounds))
+    games = [_parts_of_a_game(worker, theta, GameNumber(1, 0, game)) for game in range(1 + flags.rounds)]
+    played = games[1:]  # without the first one, as alternate() leaves out the first round
     rows = []
     for part in played[0]:
         seconds = np.array([parts[part] for parts in played])
@@ -80,7 +83,7 @@ def benchmark_rollout(flags: Rollout) -> Iterator[Table]:
 
 
 def _timed(play: Callable[[int], int]) -> Callable[[], float]:
-    """Frames per second of a function that plays the next game and returns its length in steps."""
+    """A function that measures the frames/s of ``play``, which plays a game by its number and returns its steps."""
     games = count()
 
     def rate() -> float:
@@ -99,7 +102,7 @@ def _worker(config: Config) -> tuple[Worker, Any]:
 def _trained(learner: str) -> tuple[Worker, Any]:
     """A worker and the trained policy of this package, whose games are those of most of a trial's life.
 
-    It was exported without TRPO's value, which a worker computes: an untrained one takes the same time.
+    The policy was exported without TRPO's baseline, which a worker computes, too: an untrained one takes the same time.
     """
     trained = saved_policies.find(Path(), f"{TRAINED.name}/{learner}").all[0]
     runner = saved_policies.policy_runner(trained)
@@ -111,7 +114,8 @@ def _trained(learner: str) -> tuple[Worker, Any]:
 
 def _segment_player(learner: str) -> Callable[[int], int]:
     """A function that plays some segments of one slot, a thousand steps in all."""
-    (worker, weights), length = _trained(learner), LEARNERS[learner].config_class().segment_length
+    worker, weights = _trained(learner)
+    length = LEARNERS[learner].config_class().segment_length
     segments = max(1, 1024 // length)
     slot: Slot | None = None
 
@@ -125,8 +129,12 @@ def _segment_player(learner: str) -> Callable[[int], int]:
 
 
 def _actor_player(learner: str, slots: int = 8) -> Callable[[int], int]:
-    """The same by a worker in a process of Ray's, with its pool and all that travels between the two."""
-    (_, weights), config = _trained(learner), LEARNERS[learner].config_class()
+    """A function that has a segment of each slot played by a worker in a process of Ray's.
+
+    What its pool does, and all that travels between the two, is measured, too.
+    """
+    _, weights = _trained(learner)
+    config = LEARNERS[learner].config_class()
     pool = RolloutPool(make_algorithm(config).worker_factory(), 1)
     left: list[Slot | None] = [None] * slots
 
@@ -139,7 +147,7 @@ def _actor_player(learner: str, slots: int = 8) -> Callable[[int], int]:
 
 
 def _replay(worker: Worker, weights: Any) -> Callable[[int], int]:
-    """A function that plays the first 2,048 steps of one of its policy's games again, frame by frame, and no more."""
+    """A function that plays the first 2,048 steps of one of the policy's games again, and computes nothing of them."""
     worker.play_block(weights, (Segment(0, 0, 0, 2048, None),))
     played, console = bytes(worker.env.console.played), PongConsole()
 
@@ -174,7 +182,7 @@ def _dense_game(console: PongConsole, policy: BernoulliPolicy, theta: Array, gam
 
 
 class NotebookModel:
-    """The notebook's two dense layers, ``w1`` (h, 6400) and ``w2`` (h,), which tests compare the sparse path with."""
+    """The notebook's two dense layers, ``w1`` (h, 6400) and ``w2`` (h,). A test compares REINFORCE with it."""
 
     def __init__(self, w1: Array, w2: Array) -> None:
         self.w1, self.w2 = w1, w2
@@ -199,7 +207,8 @@ def _notebook_player(policy: BernoulliPolicy, theta: Array) -> Callable[[int], i
     env.reset(seed=0)
 
     def play(game: int) -> int:
-        rng, (picture, _) = np.random.default_rng(game), env.reset()
+        rng = np.random.default_rng(game)
+        picture, _ = env.reset()
         before, done = None, False
         frames, hiddens, scores, rewards = [], [], [], []
         while not done:

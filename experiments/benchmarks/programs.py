@@ -32,11 +32,14 @@ from trainables.texts import counted
 from trainables.trainable import PongPG
 
 SETTINGS = REINFORCE | {"num_workers": local_cpus(), "eval_interval": 0}
+"""Settings of the trial that runs under Tune and without it."""
+
 PROGRAMS = {"pg": "sweep_pong.py", "trpo": "sweep_trpo.py"}
+"""The sweep program of each learner."""
 
 
 def _command(learner: str, *words: Any) -> list[str]:
-    """How a sweep is started, as a user does it."""
+    """The command line of a sweep, as a user types it."""
     return [sys.executable, str(Path(__file__).parents[1] / PROGRAMS[learner]), *map(str, words)]
 
 
@@ -53,10 +56,10 @@ def benchmark_tune(flags: Tune) -> Iterator[Table]:
         return _under_tune(flags.iterations)
 
     sides = alternate({"bare learner": bare, "under Tune": under_tune}, flags.rounds)
-    rows: list[dict[str, Any]] = [
-        {"side": name, "s/iteration": Spread.of(values), "of bare": Spread.of(np.divide(values, sides["bare learner"]))}
-        for name, values in sides.items()
-    ]
+    rows: list[dict[str, Any]] = []
+    for name, values in sides.items():
+        of_bare = Spread.of(np.divide(values, sides["bare learner"]))
+        rows.append({"side": name, "s/iteration": Spread.of(values), "of bare": of_bare})
     title = f"PongPG, 10 games per update, {counted(local_cpus(), 'worker')}, {flags.iterations - 1} iterations a run"
     note = "Both play the same games. Under Tune come logs and a checkpoint every 5 iterations, while workers play on."
     yield Table(title, rows, note)
@@ -85,7 +88,10 @@ def _under_tune(iterations: int) -> float:
 
 
 def _seconds_to_first_game() -> float:
-    """Of the sweep's smoke test; its first game began an update's time before the first result."""
+    """Seconds from the command of the sweep's smoke test until its first game.
+
+    The first game began as long before the first result was written as the first iteration took.
+    """
     with tempfile.TemporaryDirectory() as storage:
         command = _command("pg", "--smoke-test", "--storage-path", storage, "--name", "smoke")
         start = time.time()
@@ -109,7 +115,8 @@ def benchmark_sweep(flags: Sweep) -> Iterator[Table]:
     with bare_emulators(cores) as measure, tempfile.TemporaryDirectory() as storage:
         folder = flags.keep.absolute() if flags.keep else Path(storage, "sweep")
         bare = [measure() for _ in range(flags.rounds)]
-        compiling = _command(flags.learner, "--smoke-test", "--storage-path", storage)  # which does not count
+        # Loops that are not compiled yet are compiled in a smoke test, so that this does not count.
+        compiling = _command(flags.learner, "--smoke-test", "--storage-path", storage)
         subprocess.run(compiling, check=False, stdout=subprocess.DEVNULL)
         where = ["--seed", flags.seed, "--storage-path", folder.parent, "--name", folder.name]
         start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""What ``benchmark.py`` can be asked: a class each, whose docstring is help, and whose fields are flags."""
+"""What ``benchmark.py`` can be asked: a class for each benchmark, whose docstring is its help, and its fields flags."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,7 +135,7 @@ MEASURED_IN: dict[type[Benchmark], str] = {
     Sweep: "programs",
     Simulate: "simulate",
 }
-"""Modules of this room, whose function ``benchmark_NAME`` takes the flags and yields tables."""
+"""The module of this room whose function ``benchmark_NAME`` takes the flags and yields tables."""
 
 BENCHMARKS = {each.__name__.lower(): each for each in MEASURED_IN}
-"""By what is typed."""
+"""Benchmarks by the name that is typed."""

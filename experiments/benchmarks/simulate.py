@@ -38,7 +38,7 @@ class Costs(NamedTuple):
     theta_bytes: float
     start_s: float  # from the start of an update until the first worker has its game
     result_s: float  # of the learner, for each game: take the result, send the next number, add the gradient
-    update_s: float  # of the learner, once: the optimiser, statistics
+    update_s: float  # of the learner, once an update: the optimiser, statistics
 
 
 class Cluster(NamedTuple):
@@ -68,13 +68,15 @@ class Update(NamedTuple):
 
 def simulate(cluster: Cluster, costs: Costs, games_per_update: int, rng: np.random.Generator) -> Update:
     """Play one update of ``games_per_update`` games, whose durations are drawn from those measured."""
-    seconds_g, workers = rng.choice(costs.game_s, games_per_update), cluster.nodes * cluster.cores
+    seconds_g = rng.choice(costs.game_s, games_per_update)
+    workers = cluster.nodes * cluster.cores
     theta_s, game_s = costs.theta_bytes / cluster.bytes_per_s, costs.game_bytes / cluster.bytes_per_s
     begun = min(workers, games_per_update)
     has_theta_w = costs.start_s + (1 + np.arange(begun) % cluster.nodes) * theta_s  # workers by node, in turn
     leaves = [*(has_theta_w + cluster.latency_s + seconds_g[:begun])]  # when results of games leave their workers
     heapq.heapify(leaves)
-    link_free, learner_free, dry = theta_s * cluster.nodes, costs.start_s, np.inf
+    link_free, learner_free = theta_s * cluster.nodes, costs.start_s  # from when on each can take the next result
+    dry = np.inf  # when the first worker found no game left
     while leaves:
         finished = heapq.heappop(leaves)
         link_free = max(finished, link_free) + game_s
@@ -90,7 +92,8 @@ def simulate(cluster: Cluster, costs: Costs, games_per_update: int, rng: np.rand
         "the learner": games_per_update * costs.result_s + costs.update_s,
         "the learner's network link": games_per_update * game_s + cluster.nodes * theta_s,
     }
-    return Update(seconds, {name: spent / seconds for name, spent in busy_s.items()}, (seconds - dry) / seconds)
+    shares = {name: spent_s / seconds for name, spent_s in busy_s.items()}
+    return Update(seconds, shares, tail=(seconds - dry) / seconds)
 
 
 def benchmark_simulate(flags: Simulate) -> Iterator[Table]:
@@ -115,13 +118,15 @@ def benchmark_simulate(flags: Simulate) -> Iterator[Table]:
     yield Table("Measured costs", [dict(zip(("what", "is", "unit"), row, strict=True)) for row in measured])
     network = flags.network_gbit * 1e9 / 8, flags.latency_ms / 1000
     here = Cluster(1, local_cpus())
-    one = Cluster(flags.nodes, flags.cores, *(network if flags.nodes > 1 else ()))  # within a node nothing crosses it
+    one = Cluster(flags.nodes, flags.cores)  # within a node nothing crosses the network
+    if flags.nodes > 1:
+        one = Cluster(flags.nodes, flags.cores, *network)
     ten = Cluster(10 * flags.nodes, flags.cores, *network)
     rows = []
-    for cluster, games in ((here, 1), (one, 1), (ten, 1), (ten, 10)):
-        games *= flags.games_per_update
+    for cluster, times in ((here, 1), (one, 1), (ten, 1), (ten, 10)):
+        games = times * flags.games_per_update
         updates = [simulate(cluster, costs, games, rng) for _ in range(DRAWS)]
-        middle = sorted(updates, key=lambda update: update.seconds)[DRAWS // 2]
+        middle = sorted(updates, key=lambda update: update.seconds)[DRAWS // 2]  # the one of median seconds
         row = {"cluster": f"{cluster.nodes} x {counted(cluster.cores, 'core')}", "games": games}
         row["s/update"] = Spread.of([update.seconds for update in updates])
         row |= zip(("cores busy", "learner busy", "link busy"), middle.busy.values(), strict=True)
@@ -131,7 +136,10 @@ def benchmark_simulate(flags: Simulate) -> Iterator[Table]:
 
 
 def _measure(workers: int, updates: int) -> tuple[Costs, list[float]]:
-    """Costs of games and results with so many workers, and the seconds of real updates, after each its games again."""
+    """Costs of games and results with so many workers, and the seconds of real updates.
+
+    After each update its ten games are played again, which says how long each of them takes.
+    """
     trial = PongPG(config=REINFORCE | {"num_workers": workers, "eval_interval": 0})
 
     def play(count: int, **how: Any) -> Iterator[PlayedBlock]:
@@ -143,7 +151,10 @@ def _measure(workers: int, updates: int) -> tuple[Costs, list[float]]:
         return result["time_this_iter_s"], result["time_this_iter_s"] - result["perf/rollout_s"], [*play(10)]
 
     def take(count: int) -> tuple[float, float]:
-        """Seconds of so many results, and this process's own: workers that answer at once keep its cores busy."""
+        """Seconds by the clock that so many results take, and seconds of this process alone.
+
+        Workers that answer at once take cores from this process, so the clock does not say what it takes itself.
+        """
         wall, cpu = time.perf_counter(), time.process_time()
         trial.algorithm.collect(trial.arrays, play(count, how=_echo), lambda *_: iter(()))
         return time.perf_counter() - wall, time.process_time() - cpu
@@ -166,10 +177,11 @@ def _measure(workers: int, updates: int) -> tuple[Costs, list[float]]:
 
 
 _FIRST: dict[Worker, PlayedBlock] = {}
+"""In a worker's process: the first block that its worker played, for ``_echo``."""
 
 
 def _echo(worker: Worker, weights: Any, block: Any) -> PlayedBlock:
-    """The first block that a worker plays, at once whenever it is asked again."""
+    """The first block that a worker was asked for. It is played once; from then on each request gets it at once."""
     if worker not in _FIRST:
         _FIRST[worker] = worker.play_block(weights, block)
     return _FIRST[worker]

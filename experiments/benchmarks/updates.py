@@ -24,16 +24,17 @@ RAYS_EXAMPLE = {
     60: (3.0, "64 cores"),
     300: (10.0, "11 nodes of 18 cores"),
 }
-"""Seconds per update that the page of Ray's Pong example reports, and on what."""
+"""Seconds per update that the page of Ray's Pong example reports, and on what, by games per update."""
 
 MODULAR_RL_S = (106.0, 42.0)
-"""What Ray's page on modular_rl reports for ten iterations: on one core, and on 16 virtual cores."""
+"""Seconds that Ray's page on modular_rl reports for ten iterations: on one core, and on 16 virtual cores."""
 
 MEMORY = {"coarse_coding": False, "eval_interval": 0, "slots": 0, "timesteps_per_batch": 10_000}
-"""Whole games and the memory alone, as in modular_rl."""
+"""Settings of PongTRPO with whole games and the console's memory alone, as in modular_rl."""
 
 GAMES = 100
-"""Games that every side plays for a number of games per update, about: large numbers need few rounds to be as sure."""
+"""Games that every side plays, about, for each number of games per update: with more games per update fewer rounds are
+as sure."""
 
 
 def benchmark_update(flags: Update) -> Iterator[Table]:
@@ -44,6 +45,10 @@ def benchmark_update(flags: Update) -> Iterator[Table]:
 
 
 def _whole_iterations(trainable: type[PongTrainable], rounds: int) -> Iterator[Table]:
+    """The speed of a default learner on all cores, and the parts of its iterations.
+
+    Each measured iteration has an evaluation, of which only the part counts that an iteration has on average.
+    """
     workers, name = local_cpus(), trainable.__name__
     trial = trainable(config={"num_workers": workers, "eval_interval": 1})
     usual = trainable.config_class().eval_interval
@@ -87,9 +92,13 @@ def benchmark_reinforce(flags: Reinforce) -> Iterator[Table]:
 
 
 def _batch(batch: int, rounds: int) -> Table:
-    """Every side plays the very same games, since a number decides a game and all start with the same theta."""
-    counts = {f"{count} worker{'s' * (count > 1)}": count for count in range(1, local_cpus() + 1)}
-    counts = {"serial, no Ray": 0} | counts
+    """The figures of all sides with so many games per update, of the serial one first.
+
+    Every side plays the very same games, since a number decides a game and all start with the same theta.
+    """
+    counts = {"serial, no Ray": 0}
+    for count in range(1, local_cpus() + 1):
+        counts[counted(count, "worker")] = count
     with ExitStack() as stack:
         sides = {name: _updates(batch, count, stack) for name, count in counts.items()}
         measured = measure.alternate(sides, rounds)
@@ -106,7 +115,10 @@ def _batch(batch: int, rounds: int) -> Table:
 
 
 def _updates(batch: int, workers: int, stack: ExitStack) -> Callable[[], tuple[float, ...]]:
-    """A function that measures a new trial's next iteration, everything included, beside bare loops."""
+    """A function that measures a new trial's next iteration, everything included, beside bare loops.
+
+    Without workers the games are played in this process.
+    """
     settings = {"games_per_update": batch, "num_workers": max(1, workers), "cpus_per_worker": 0.01, "eval_interval": 0}
     trial = PongPG(config=REINFORCE | settings)
     stack.callback(trial.stop)
@@ -117,7 +129,7 @@ def _updates(batch: int, workers: int, stack: ExitStack) -> Callable[[], tuple[f
         trial.pool.play = partial(_play_here, worker, trial.pool.counts)  # type: ignore[method-assign]
 
     def next_iteration() -> tuple[float, ...]:
-        """Seconds; shares of the emulators' frames, and of the workers' time in which they idle; bytes of a game."""
+        """Seconds, share of the bare emulators' frames, idle share of the workers' time, and bytes of a game."""
         bare_rate, result = bare(), trial.train()
         seconds = result["time_this_iter_s"]
         share = FRAME_SKIP * result["timesteps_this_iter"] / seconds / bare_rate
@@ -144,7 +156,8 @@ def benchmark_trpo(flags: TRPO) -> Iterator[Table]:
     def first_ten(workers: int) -> float:
         return sum(measure.timed(PongTRPO(config=MEMORY | {"num_workers": workers}), 10))
 
-    seconds = measure.alternate({str(count): partial(first_ten, count) for count in (1, local_cpus())}, flags.runs)
+    sides = {str(count): partial(first_ten, count) for count in (1, local_cpus())}
+    seconds = measure.alternate(sides, flags.runs)
     rows = []
     for (count, values), theirs in zip(seconds.items(), MODULAR_RL_S, strict=False):
         speed_up = Spread.of(np.divide(seconds["1"], values))

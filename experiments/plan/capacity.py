@@ -17,7 +17,7 @@ from experiments.ask.budget import Budget
 from experiments.ask.flags import SAMPLES, SweepFlags
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.draws import gridded, most_choices, typical, undrawn
-from experiments.plan.learners import Learner
+from experiments.plan.learners import GAME_STEPS, Learner
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import Space
 from experiments.plan.trial_names import short
@@ -29,30 +29,31 @@ ETA = 3
 """One trial of so many goes on at a rung, and plays so many times the steps of the round before."""
 
 MAX_RUNGS = 3
-"""The last of them is the end of the budget. The last trial's first comparison is at a thirteenth of its budget."""
+"""The most rungs. The last one is the end of the budget; with three the first one is at a thirteenth of it."""
 
 FIRST_STEPS = 300_000
-"""Agent steps before trials are first compared, at least: their order by then says something of a later one (rank
-correlations of 0.64 with that at a million and of 0.27 to 0.41 with that at the end, docs/schedulers.md), while at
-100,000 it is luck (0.12). With time for less fewer trials begin."""
+"""The fewest agent steps before trials are first compared, where time decides how many begin and how far they go: their
+order by then says something of a later one (rank correlations of 0.64 with that at a million and of 0.27 to 0.41 with
+that at the end, docs/schedulers.md), while at 100,000 it is luck (0.12). If there is no time for it, fewer trials
+begin."""
 
 FEW_TRIALS = 6
-"""The fewest with three rungs. So many begin as soon as their first rung is late enough; more begin only if the last
-one goes far all the same."""
+"""The fewest trials that have three rungs. Where time decides both numbers, so many begin as soon as there is time for
+their first rung at ``FIRST_STEPS``, and more only if there is time for the last one to reach ``FAR_STEPS``."""
 
 FAR_STEPS = 6_000_000
-"""Agent steps of the last of more than ``FEW_TRIALS``: its score still rises then. Its first comparison is at 460,000;
-with one at 400,000 or 500,000 winners ended no lower than with one at 300,000 (docs/schedulers.md). Time that is left
-is for more trials, three by three."""
+"""The fewest agent steps of the last trial where time decides that more than ``FEW_TRIALS`` begin: its score still
+rises then. Its first comparison is at 460,000; with one at 400,000 or 500,000 winners ended no lower than with one at
+300,000 (docs/schedulers.md). Time that is left is for more trials, three by three."""
 
 MOST_STEPS = 8_000_000
-"""Of the last trial where the time that is left holds no three trials more."""
+"""The most agent steps that a plan gives the last trial, whatever the time."""
 
 MOST_TRIALS = 270
-"""Of a plan that nobody asked for: their checkpoints take up to 20 GB."""
+"""The most trials, all seeds counted, that time decides to begin: their checkpoints take up to 20 GB."""
 
 USED = 0.9
-"""Share of the time budget that is planned with; the rest is for the start, the end, and what the plan has wrong."""
+"""Share of the time budget that a plan fills; the rest is for the start, the end, and what the plan has wrong."""
 
 PACE = 0.75
 """Agent steps a second of a core in a sweep over those of an untrained policy's game alone: updates, evaluations, and
@@ -74,9 +75,9 @@ START_S = 2.0
 """Seconds from a trial's start, or its going on from a checkpoint, to its first game: 4 for new processes, 1 to 2 where
 it takes over those of another trial."""
 
-
 BUSY = 1.3
-"""Seconds that a game takes for each of a core's, from which on cores count as busy: on free ones it is 1.0 to 1.1."""
+"""Cores count as busy if a game takes more than so many seconds for each second of its core: on free ones it takes 1.0
+to 1.1."""
 
 
 class Round(NamedTuple):
@@ -92,8 +93,8 @@ def rungs(num_trials: int, limit: int, start: int = 0) -> list[int]:
     """The values of the budget's unit at which trials are compared, ascending; the last one is the ``limit``.
 
     In each round fewer trials play than in the one before: three rungs with 6 trials or more (of 6, first 2 and then 1
-    go on), two with 3 or more, one with less. ``start`` is where the trials begin. A limit of a few iterations has
-    fewer.
+    go on), two with 3 to 5, one with fewer. ``start`` is where the trials begin. A limit of a few iterations has fewer
+    rungs, since they are whole numbers.
     """
     count = 1
     if num_trials >= ETA:
@@ -103,12 +104,12 @@ def rungs(num_trials: int, limit: int, start: int = 0) -> list[int]:
 
 
 def _late_steps(configurations: int) -> int:
-    """Steps of the last trial with which the first rung is late enough."""
+    """Steps of the last trial with which the first rung is at ``FIRST_STEPS``: it is at the same share of any steps."""
     return FIRST_STEPS * FAR_STEPS // rungs(configurations, FAR_STEPS)[0]
 
 
 def _least_steps(configurations: int) -> int:
-    """Steps that the last trial has to have time for, so that so many configurations begin."""
+    """Steps that there has to be time for the last trial to play, so that so many configurations begin."""
     return FAR_STEPS if configurations > FEW_TRIALS else _late_steps(configurations)
 
 
@@ -181,7 +182,7 @@ class Capacity:
         seeds: int = 1,
         max_concurrent: int | None = None,
     ) -> Self:
-        """That of some machines, each as fast as this one, on which games of an untrained policy are measured.
+        """The capacity of machines that are as fast as this one, on which games of an untrained policy are measured.
 
         Raises ConfigError as ``Learner.pace`` does.
         """
@@ -205,31 +206,36 @@ class Capacity:
         return found
 
     def seconds(self, configurations: int, steps: int) -> float:
-        """Of a whole sweep whose last trials have so many steps."""
+        """Seconds of a whole sweep whose last trials have so many steps."""
         return sum(each.seconds for each in self.rounds(configurations, [0, *rungs(configurations, steps)]))
 
     def steps(self, configurations: int, seconds: float) -> int:
-        """How many steps the last trial can have in that time, in two digits; a thousand, a game's, at least."""
+        """How many steps the last trial can have in that time, in two digits: from a game's to ``MOST_STEPS``.
+
+        Each million more takes as many seconds as the one before.
+        """
         million = 10**6
         one, two = self.seconds(configurations, million), self.seconds(configurations, 2 * million)
-        found = max(0, int(million * (1 + (seconds - one) / (two - one))))  # it grows evenly
+        found = max(0, int(million * (1 + (seconds - one) / (two - one))))
         digit = 10 ** max(0, len(str(found)) - 2)
-        return max(1000, min(found // digit * digit, MOST_STEPS))
+        return max(GAME_STEPS, min(found // digit * digit, MOST_STEPS))
 
     def choose(self, seconds: float, configurations: int | None, steps: int | None, named: int = 1) -> tuple[int, int]:
         """How many configurations begin and how many steps the last one has, as far as they are not given.
 
-        As many as are ``named``, one for each choice, if there is time for them; more come three by three. Raises
-        ConfigError if there is no time for anything.
+        As many begin as there is time for: 3, 6, 9 and so on, or as many as are ``named``, one for each choice of a
+        space. If steps are given that are too few for a first rung at ``FIRST_STEPS``, nine begin at most.
+
+        Raises ConfigError if there is no time for anything.
         """
         if configurations:
             return configurations, steps or self.steps(configurations, USED * seconds)
-        if not steps and self.steps(1, USED * seconds) <= 1000:
+        if not steps and self.steps(1, USED * seconds) <= GAME_STEPS:
             raise ConfigError(f"--time-budget-s {seconds:g} is too short for a trial: give more, or --timesteps")
         chosen = 1
         for count in sorted({named, *range(ETA, MOST_TRIALS // self.seeds + 1, ETA)}):
-            late = not steps or steps >= _late_steps(count) or count <= ETA ** (MAX_RUNGS - 1)
-            if late and self.needed(count, steps) <= seconds:
+            late = not steps or steps >= _late_steps(count)  # without steps needed() sees to it
+            if (late or count <= ETA ** (MAX_RUNGS - 1)) and self.needed(count, steps) <= seconds:
                 chosen = count
         return chosen, steps or self.steps(chosen, USED * seconds)
 
@@ -238,24 +244,28 @@ class Capacity:
         return self.seconds(configurations, steps or _least_steps(configurations)) / USED
 
     def _seconds(self, num_trials: int, steps: float) -> float:
-        """Of a round: as many trials at once as can be, then those that are left over; they share the cores."""
+        """Seconds of a round: as many trials at once as can be, then those that are left over; they share the cores."""
         most = min(self.cores, self.max_concurrent or self.cores)
         waves, rest = divmod(num_trials, most)
-        return waves * self._seconds_at_once(most, steps) + (self._seconds_at_once(rest, steps) if rest else 0)
+        seconds = waves * self._seconds_at_once(most, steps)
+        if rest:
+            seconds += self._seconds_at_once(rest, steps)
+        return seconds
 
     def _seconds_at_once(self, trials: int, steps: float) -> float:
+        """Seconds of so many trials that run at once, each with its share of the cores."""
         return self.trial_seconds(min(self.cores // trials, self.most_workers), steps)
 
     def trial_seconds(self, workers: int, steps: float) -> float:
-        """Of a trial with so many workers, from its start to the last of so many steps."""
+        """Seconds of a trial with so many workers, from its start to the last of so many steps."""
         return START_S + steps / (PACE * self.steps_per_s * (1 + LENT * (workers - 1)))
 
     @property
     def times_longer(self) -> float:
-        """How many times as long as on free cores everything takes while other programs keep on as they do; 1 if few.
+        """How many times as long as on free cores everything takes while other programs keep on as they do.
 
-        A game that takes d seconds for each of its core's shares n cores with d n - 1 other programs. Of n games at
-        once beside them each has one of d n - 1 + n parts of n cores.
+        A game that takes d seconds for each second of its core shares n cores with d n - 1 other programs. Of n games
+        at once beside them each has one of d n - 1 + n parts of n cores. With d up to ``BUSY`` the cores count as free.
         """
         return self.delay + 1 - 1 / self.cores if self.delay > BUSY else 1.0
 
@@ -292,15 +302,15 @@ def extent_of(
 
     Raises ConfigError for a grid of ranges, if there is no time for a trial, or if no game of it can be played.
     """
-    given = count = len(gridded(space, own)) if flags.grid else flags.num_samples
+    given = len(gridded(space, own)) if flags.grid else flags.num_samples
     if not SCHEDULERS[flags.scheduler].has_rungs:
-        return Extent(count or SAMPLES, flags.budget)
+        return Extent(given or SAMPLES, flags.budget)
     capacity = Capacity.of(learner, typical(learner, space), resources, flags.seeds_each, flags.max_concurrent)
     asked = flags.timesteps
     if flags.iterations and not asked:
         asked = round(flags.iterations * capacity.iteration_steps)
     named = one_of_each(space, own) if space.own else 1
-    count, steps = capacity.choose(flags.time_budget_s, count, asked, named)
+    count, steps = capacity.choose(flags.time_budget_s, given, asked, named)
     timesteps = flags.timesteps if flags.iterations else steps
     return Extent(count, Budget(flags.iterations, timesteps), capacity, asked, time_decides=given is None)
 

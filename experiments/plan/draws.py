@@ -17,8 +17,9 @@ from trainables.config import Config
 from trainables.texts import counted
 
 EVAL_INTERVAL = 40
-"""Iterations between evaluations of a sweep's trials, where nobody sets it; a trial alone has 20. Every 20 iterations,
-evaluations took 0.06 of the cores' time in TRPO's default sweep, which neither scores nor chooses by them."""
+"""Iterations between evaluations of a sweep's trials, where nobody sets it; a trial of train.py has 20. Every 20
+iterations, evaluations took 0.06 of the cores' time in TRPO's default sweep, which neither scores nor chooses by
+them."""
 
 
 def draw(
@@ -29,18 +30,20 @@ def draw(
     resources: ClusterResources,
     own: Mapping[str, Any] | None = None,
 ) -> tuple[list[Config], list[str]]:
-    """Draw every trial's configuration from a space with one seeded generator; without ``num_samples`` all its choices.
+    """Draw a configuration for each trial from a space, with one seeded generator; without ``num_samples`` its grid.
 
-    The first one is the baseline if its ``own_values`` are given, and the others are those of a sweep of one trial less
-    that has none. To a grid it is added, unless it is one of all.
+    If the baseline's ``own_values`` are given, the first configuration is the baseline, and the others are those of a
+    sweep of one trial less that has no baseline. To a grid the baseline is added, unless it is one of its combinations.
 
     The draws are a Latin hypercube (McKay et al. 1979): each setting's range is cut into as many parts of equal
     probability as there are trials, and each part is drawn once. Independent draws of the few trials that a laptop has
     time for leave gaps; of the first sixteen, none had 8 of the four batch sizes.
 
     Trial i has the i-th of ``trial_seeds``, rows of results about as often as the others, and few evaluations. Returns
-    configurations and swept names. Raises ConfigError for an impossible setting, for one that the cluster cannot hold,
-    and for one of the user's own space that means nothing in a configuration.
+    configurations, and the names of what is swept: settings with more than one value.
+
+    Raises ConfigError for an impossible setting, for one that the cluster cannot hold, and for one of the user's own
+    space that means nothing in a configuration.
     """
     domains = space.domains
     if num_samples is None:
@@ -86,8 +89,10 @@ def gridded(space: Space, own: Mapping[str, Any] | None = None) -> list[dict[str
     if own is None:
         return combinations
     decide = own.keys() - SPEED_ONLY
-    among = any(all(each[name] == own[name] for name in decide) for each in combinations)
-    return combinations if among else [dict(own), *combinations]
+    for each in combinations:
+        if all(each[name] == own[name] for name in decide):
+            return combinations
+    return [dict(own), *combinations]
 
 
 def trial_seeds(seed: int, count: int) -> list[int]:
@@ -96,14 +101,16 @@ def trial_seeds(seed: int, count: int) -> list[int]:
     With ``seed + i`` in their place, trials of neighbouring sweeps would have equal first weights and games, and so
     would not be independent.
     """
-    sequence, found = np.random.SeedSequence(seed), dict[int, None]()
+    sequence = np.random.SeedSequence(seed)
+    found: dict[int, None] = {}  # a set that keeps the order
     while len(found) < count:
-        found[int(sequence.spawn(1)[0].generate_state(1)[0])] = None
+        drawn = int(sequence.spawn(1)[0].generate_state(1)[0])
+        found[drawn] = None
     return [*found]
 
 
 def typical(learner: Learner, space: Space) -> Config:
-    """A configuration by whose pace a sweep is planned: a preset's, or in the middle of a user's own space.
+    """The configuration by whose pace a sweep is planned: a preset's, or one in the middle of a user's own space.
 
     Raises ConfigError if it is impossible.
     """
@@ -125,10 +132,10 @@ def require_fits(config: Config, resources: ClusterResources) -> None:
         )
 
 
-def require_means(seeds: int, scheduler: str, settings: Mapping[str, Any]) -> None:
-    """Raise ConfigError if there are several seeds, and the scheduler decides about each trial alone.
+def require_possible_seeds(seeds: int, scheduler: str, settings: Mapping[str, Any]) -> None:
+    """Raise ConfigError if a configuration has several seeds, and the scheduler decides about each trial alone.
 
-    Raises ConfigError, too, if the seed is one of the ``settings`` that are the same in all trials.
+    Raises ConfigError, too, if several seeds stand against one among the ``settings`` that are the same in all trials.
     """
     if seeds > 1 and not SCHEDULERS[scheduler].joins_seeds:
         raise ConfigError(
@@ -141,7 +148,8 @@ def require_means(seeds: int, scheduler: str, settings: Mapping[str, Any]) -> No
 
 def require_one_environment(configs: Sequence[Config], scheduler: str) -> None:
     """Raise ConfigError if a scheduler would compare returns of several environments."""
-    if SCHEDULERS[scheduler].compares and len(played := dict.fromkeys(config.env_id for config in configs)) > 1:
+    played = dict.fromkeys(config.env_id for config in configs)
+    if SCHEDULERS[scheduler].compares and len(played) > 1:
         raise ConfigError(
             f"--scheduler {scheduler} compares returns, and those of {' and '.join(played)} are not the same things;"
             f" use {those(lambda each: not each.compares)}, or a sweep for each"
@@ -149,23 +157,32 @@ def require_one_environment(configs: Sequence[Config], scheduler: str) -> None:
 
 
 def most_choices(space: Space) -> int:
-    """The most choices of a swept setting: so many configurations have one of each."""
-    return max((len(domain.values) for domain in space.domains.values() if isinstance(domain, Choices)), default=1)
+    """How many choices the setting with most of them has, 1 if none has any: so many configurations have each once."""
+    most = 1
+    for domain in space.domains.values():
+        if isinstance(domain, Choices):
+            most = max(most, len(domain.values))
+    return most
 
 
 def undrawn(space: Space, configs: Sequence[Config]) -> dict[str, list[Any]]:
-    """The choices of each swept setting that no configuration has."""
-    drawn = {name: [config.to_dict()[name] for config in configs] for name in space.domains}
-    lists = {name: domain.values for name, domain in space.domains.items() if isinstance(domain, Choices)}
-    left = {name: [value for value in values if value not in drawn[name]] for name, values in lists.items()}
-    return {name: values for name, values in left.items() if values}
+    """The choices of each swept setting that no configuration has, of settings that have some."""
+    settings = [config.to_dict() for config in configs]
+    found = {}
+    for name, domain in space.domains.items():
+        if isinstance(domain, Choices):
+            drawn = [each[name] for each in settings]
+            left = [value for value in domain.values if value not in drawn]
+            if left:
+                found[name] = left
+    return found
 
 
 def with_seeds(configs: Sequence[Config], seeds: Sequence[int]) -> tuple[list[Config], list[int], list[str]]:
-    """Each configuration with each of the seeds.
+    """Each configuration with each of the seeds: one trial for each pair.
 
-    Returns the trials' configurations, which of these each is a seed of, and notes. What was drawn more than once,
-    but for settings of speed, runs once, since its trials would be the same.
+    Returns the trials' configurations, for each trial the index of the configuration that it is a seed of, and notes.
+    Configurations that differ in settings of speed alone run once, since their trials would have the same results.
     """
     found: dict[Hashable, Config] = {}
     for config in configs:
@@ -177,7 +194,7 @@ def with_seeds(configs: Sequence[Config], seeds: Sequence[int]) -> tuple[list[Co
 
 
 def _with_even_rows(config: Config, settings: Mapping[str, Any]) -> Config:
-    """The configuration with iterations of as many steps, about, as those of the ``settings`` that all trials share.
+    """The configuration with iterations of as many steps, about, as the ``settings`` that all trials share have.
 
     An iteration may end with a checkpoint and an evaluation, which took 15% of the time of trials with short segments.
     """
@@ -185,11 +202,12 @@ def _with_even_rows(config: Config, settings: Mapping[str, Any]) -> Config:
     slots, length, updates = (settings.get(name, getattr(type(config), name)) for name in names)
     if not (config.slots and slots):
         return config
-    updates = round(slots * length * updates / (config.slots * config.segment_length))
-    return dataclasses.replace(config, updates_per_iteration=max(1, updates))
+    even = round(slots * length * updates / (config.slots * config.segment_length))
+    return dataclasses.replace(config, updates_per_iteration=max(1, even))
 
 
 def _samples(domains: Mapping[str, Domain], count: int, seed: int) -> list[dict[str, Any]]:
+    """The values of what is swept in so many configurations: a Latin hypercube, drawn with the seed."""
     if not count:
         return []
     rng = np.random.default_rng(seed)

@@ -15,7 +15,7 @@ SPEED_ONLY = {"num_workers", "cpus_per_worker", "placement", "game_timeout_s"}
 
 
 class Left(NamedTuple):
-    """Where the trials of a fork left those of its origin."""
+    """Where the trials of a fork left those of its origin, from which they started."""
 
     settings: Hashable  # the origin's, as ``decisive`` has them
     steps: tuple[int, ...]  # agent steps that were behind them; of several seeds each one's, ascending
@@ -39,7 +39,8 @@ def completed(learner: str, config: Mapping[str, Any]) -> dict[str, Any]:
     default is what the learner did without it. Presets do not count: what they change stands in the record. Of a
     learner of one's own that was not imported, only the defaults that all learners have are known.
     """
-    whole, config_class = dict(config), config_class_of(learner)
+    whole = dict(config)
+    config_class = config_class_of(learner)
     lacking = {field.name for field in dataclasses.fields(config_class)} - whole.keys()
     if lacking:
         defaults = config_class().to_dict()

@@ -35,12 +35,12 @@ ACCEPTED = (
     "accepted is module:name (of a file here or on PYTHONPATH), or file.py:name, with names as variables can have them"
 )
 
-NAMES = ("PRESETS", "SPACES")
-"""What a page may define."""
-
 
 def imported(typed: str) -> tuple[ModuleType, Any]:
-    """The module that ``module:name`` or ``file.py:name`` names, and what is called so in it."""
+    """The module that ``module:name`` or ``file.py:name`` names, and what has this name in it.
+
+    Raises ConfigError, in one line, if there is none, or if its code fails.
+    """
     where, _, name = typed.rpartition(":")
     called, folder = where, Path().absolute()
     file = None
@@ -63,20 +63,20 @@ def imported(typed: str) -> tuple[ModuleType, Any]:
 
 
 def _import(typed: str, called: str) -> ModuleType:
-    """The module that is ``called`` so. Raises ConfigError if there is none, or if its code fails."""
+    """The module of this name. Raises ConfigError if there is none, or if its code fails."""
     importlib.invalidate_caches()
     with one_line(f"{typed}: its import"):
         try:
             return importlib.import_module(called)
         except ModuleNotFoundError as error:
             if error.name is None or not f"{called}.".startswith(f"{error.name}."):
-                raise  # a module that this one imports
+                raise  # what is missing is a module that this one imports
             raise ConfigError(f"{typed}: there is no module {error.name!r}; {ACCEPTED}") from None
 
 
 @contextlib.contextmanager
 def one_line(what: str) -> Iterator[None]:
-    """Whatever somebody's code raises becomes a ConfigError: that ``what`` fails, and with what."""
+    """Turns whatever somebody's code raises into a ConfigError, which says that ``what`` fails, and with what."""
     try:
         yield
     except ConfigError:
@@ -96,7 +96,7 @@ def reason(error: BaseException) -> str:
 def read_page(file: Path, preset: str) -> tuple[Mapping[str, Any] | None, Mapping[str, Any]]:
     """The settings of a preset, None if the file has no such preset, and the space around it, as they stand there.
 
-    The file is Python, as those in search_spaces/, and is run.
+    The file is Python, as those in search_spaces/, and is run. Raises ConfigError if it has no space around the preset.
     """
     where = f"--space {file}"
     if not file.is_file():
@@ -118,12 +118,15 @@ def read_page(file: Path, preset: str) -> tuple[Mapping[str, Any] | None, Mappin
 
 
 def presets_and_spaces(where: str, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """PRESETS and SPACES of a page, each with settings for each preset; empty where there are none."""
-    found = content.get("PRESETS", {}), content.get("SPACES", {})
-    for name, of in zip(NAMES, found, strict=True):
+    """PRESETS and SPACES of a page, each with settings for each preset; empty where there are none.
+
+    ``content`` are the page's names, and ``where`` is how a ConfigError calls the page.
+    """
+    presets, spaces = content.get("PRESETS", {}), content.get("SPACES", {})
+    for name, of in (("PRESETS", presets), ("SPACES", spaces)):
         if not isinstance(of, Mapping) or not all(isinstance(each, Mapping) for each in of.values()):
             raise ConfigError(f"{where}: {name} has settings for each preset, as in search_spaces/")
-    return found
+    return presets, spaces
 
 
 GAME_STEPS = 1000
@@ -137,20 +140,20 @@ class Pace(NamedTuple):
     """How fast a core plays games of an untrained policy."""
 
     step_s: float  # seconds of a core for an agent step
-    delay: float = 1.0  # wall-clock seconds for each of these: more than 1 where other programs had the core, too
+    delay: float = 1.0  # wall-clock seconds for each second of a core: more than 1 where other programs had it, too
 
 
 @dataclass(frozen=True, eq=False)
 class Learner:
-    """What the programs need to know of a learner. Ray, and what learns and plays, is imported by ``trainable``."""
+    """What the programs need to know of a learner. Only ``trainable`` imports Ray, and what learns and plays."""
 
     name: str
     load: Callable[[], "type[PongTrainable]"]
     config_class: type[Config]
     space: Any  # PRESETS, SPACES: a module of search_spaces/, or what stands for it
-    games_steps: Callable[[Any], float]  # of an iteration of a configuration that plays whole games, short ones
-    typed: str = ""  # one's own as module:Class, as the user named it
-    source: Path | None = None  # its file
+    games_steps: Callable[[Any], float]  # agent steps of an iteration that plays whole games, if these are short
+    typed: str = ""  # of one's own: module:Class, as the user named it
+    source: Path | None = None  # of one's own: its file
 
     @functools.cached_property
     def trainable(self) -> "type[PongTrainable]":
@@ -160,18 +163,18 @@ class Learner:
     def pace(self, config: Config) -> Pace:
         """The pace of the fastest of three real games, which are played now.
 
-        Processor time is counted, so a busy machine plans what it would plan when it is free.
-
-        Raises ConfigError if the environment has another form than the learner takes.
+        Processor time is counted, so a busy machine plans what it would plan when it is free. Raises ConfigError if the
+        environment has another form than the learner takes.
         """
         if sys.stderr.isatty():
             print("Three games are played, whose speed the plan goes by ...", file=sys.stderr, flush=True)
         try:
             trial = self.trainable.untrained(config)
-            weights, worker = trial.algorithm.playing_weights(trial.arrays), trial.algorithm.worker_factory()()
+            weights = trial.algorithm.playing_weights(trial.arrays)
+            worker = trial.algorithm.worker_factory()()
         except ValueError as error:
             raise ConfigError(str(error)) from None
-        from trainables.sampling.evaluation import measure  # what plays
+        from trainables.sampling.evaluation import measure  # which loads the code that plays
 
         paces = []
         for _ in range(3):  # the first one of a program also compiles
@@ -226,7 +229,8 @@ def is_learner(name: Any) -> bool:
 
 def learner_named(name: str) -> Learner:
     """The learner of an experiment or a checkpoint. Raises ConfigError for one's own that the user has not named."""
-    if found := _known(name):
+    found = _known(name)
+    if found:
         return found
     if not is_learner(name):
         raise ConfigError(unknown("learner", name, LEARNERS))
@@ -242,7 +246,9 @@ def config_class_of(name: str) -> type[Config]:
 def typed_as(name: str) -> str:
     """A learner's name as a command line has it: ``module:Class`` for one's own, or as the user typed that."""
     found = _known(name)
-    return (found and found.typed) or ":".join(name.rsplit(".", 1))
+    if found and found.typed:
+        return found.typed
+    return ":".join(name.rsplit(".", 1))
 
 
 def _known(name: str) -> Learner | None:
@@ -267,7 +273,7 @@ def learner_typed(text: str) -> Learner:
 
 def _own_learner(typed: str, module: ModuleType, algorithm: Any) -> Learner:
     """The learner that ``module:Class`` names. Raises ConfigError, in one line, if that is none."""
-    from trainables.trainable import PongTrainable  # all that learns, which one's own file imports, too
+    from trainables.trainable import PongTrainable  # Ray and all that learns
 
     _require_algorithm(typed, algorithm)
     name = f"{module.__name__}.{algorithm.__name__}"
@@ -295,7 +301,8 @@ def _require_algorithm(typed: str, algorithm: Any) -> None:
 
     if not (isinstance(algorithm, type) and issubclass(algorithm, Algorithm)):
         raise ConfigError(f"{typed}: accepted is a class that derives from trainables.algorithms.algorithm.Algorithm")
-    if missing := sorted(algorithm.__abstractmethods__):
+    missing = sorted(algorithm.__abstractmethods__)
+    if missing:
         raise ConfigError(f"{typed} lacks {', '.join(missing)}; trainables/algorithms/algorithm.py says what they do")
     config_class: Any = getattr(algorithm, "config_class", None)
     parameters = vars(config_class).get("__dataclass_params__") if isinstance(config_class, type) else None
@@ -309,19 +316,23 @@ def _require_algorithm(typed: str, algorithm: Any) -> None:
 def _space(typed: str, content: Mapping[str, Any], config_class: type[Config]) -> SimpleNamespace:
     """PRESETS and SPACES of a module, as those in search_spaces/ have them; each can be left out.
 
-    Raises ConfigError for presets that cannot be, and for ARCHITECTURE_FIELDS that are no settings.
+    The preset ``default`` has the configuration's own defaults. A preset without a space of its own has that around
+    ``default``, but for settings that it has itself. Raises ConfigError for presets that cannot be, and for
+    ARCHITECTURE_FIELDS that are no settings.
     """
     presets, spaces = presets_and_spaces(typed, content)
-    presets = {"smoke": SMOKE, **presets, "default": {}}  # the configuration's own defaults
-    for preset, settings in {"default": {}, **presets}.items():
+    presets = {"smoke": SMOKE, **presets, "default": {}}
+    for preset in ("default", *presets):  # first "default", whose faults are those of all others too
         try:
-            known = config_class.from_dict(settings).to_dict()
+            known = config_class.from_dict(presets[preset]).to_dict()
         except ConfigError as error:
             raise ConfigError(f"{typed}: preset {preset!r}: {error}") from None
-    around = spaces.get("default", {})
     for name in config_class.ARCHITECTURE_FIELDS:
         if name not in known:
             raise ConfigError(f"{typed}: ARCHITECTURE_FIELDS: {unknown('setting', str(name), known)}")
+    around = spaces.get("default", {})
+    complete = dict(spaces)
     for preset, settings in presets.items():
-        spaces = {preset: {name: words for name, words in around.items() if name not in settings}, **spaces}
-    return SimpleNamespace(PRESETS=presets, SPACES=spaces)
+        if preset not in complete:
+            complete[preset] = {name: words for name, words in around.items() if name not in settings}
+    return SimpleNamespace(PRESETS=presets, SPACES=complete)

@@ -73,17 +73,17 @@ def core_limits(root: Path = Path("/")) -> dict[str, int]:
 
 
 def _quota(root: Path) -> int | None:
-    """Whole cores that the cgroup of this process and those above it leave it, and 1 at least; None without a limit.
+    """Whole cores that the cgroup of this process and those above leave it, and 1 at least; None without a limit.
 
     A process that takes more is halted until the period's end, as under ``docker run --cpus 1``.
     """
     least = math.inf
     for line in _text(root / "proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
-        second = not controllers  # the second version has one hierarchy for all
-        if not second and "cpu" not in controllers.split(","):
+        unified = not controllers  # version 2 of cgroups has one hierarchy for all controllers
+        if not unified and "cpu" not in controllers.split(","):
             continue
-        mount = root / "sys/fs/cgroup" / ("" if second else "cpu")
+        mount = root / "sys/fs/cgroup" / ("" if unified else "cpu")
         here = mount / path.lstrip("/")
         for folder in (here, *here.parents):
             least = min(least, _cores_of(folder))
@@ -111,7 +111,7 @@ def _text(path: Path) -> str:
 
 
 def fewer_cores() -> list[str]:
-    """Why a plan has fewer cores than the machine, in a sentence; empty where it has all of them."""
+    """Why a plan has fewer cores than the machine: a list of one sentence, empty where it has all of them."""
     limits = core_limits()
     least = min(limits, key=lambda name: limits[name])
     if least == "this machine":

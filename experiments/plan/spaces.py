@@ -1,8 +1,9 @@
 """The search space of a sweep: the one around a preset, or the user's own, from flags or a file.
 
-What a setting may be stands in words, ``1e-4..1e-2:log``, ``64..512``, ``0.98,0.99,0.995``: the same after
-``--sweep NAME=``, in a file of ``--space``, in the plan and in the record. What cannot be is refused with a ConfigError
-of one line. Each choice and both ends of each range are checked here, and each configuration once it is drawn.
+What a setting may be stands in words, such as ``1e-4..1e-2:log``, ``64..512`` or ``0.98,0.99,0.995``. They are the same
+after ``--sweep NAME=``, in a file of ``--space``, in the plan and in the record. What cannot be is refused with a
+ConfigError of one line. Each choice and both ends of each range are checked here, and each configuration once it is
+drawn.
 """
 
 import contextlib
@@ -37,7 +38,7 @@ class Choices:
 
     @property
     def extremes(self) -> list[Any]:
-        """What has to be possible for all draws to be; of one value alone trials cannot differ."""
+        """The values that have to be possible so that each draw by itself is; one alone if all draws are the same."""
         return self.values
 
     def __str__(self) -> str:
@@ -46,7 +47,10 @@ class Choices:
 
 @dataclass(frozen=True)
 class Range:
-    """The numbers between two ends, evenly, or so that their logarithms are even. Of whole ones both ends belong."""
+    """The numbers between two ends, all equally probable, or (``log``) so that their logarithms are.
+
+    Of ``whole`` numbers both ends can be drawn.
+    """
 
     low: float
     high: float
@@ -54,7 +58,7 @@ class Range:
     whole: bool
 
     def at(self, u: float) -> float:
-        """As that of ``Choices``."""
+        """The inverse distribution function, for u in [0, 1)."""
         end = self.high + self.whole
         if self.log:
             number = self.low * (end / self.low) ** u
@@ -64,7 +68,7 @@ class Range:
 
     @property
     def extremes(self) -> list[Any]:
-        """As those of ``Choices``."""
+        """Both ends, or the only number."""
         return [self.low, self.high] if self.low < self.high else [self.low]
 
     def __str__(self) -> str:
@@ -75,10 +79,10 @@ Domain = Choices | Range
 
 
 def parse(name: str, words: Any, kind: Any) -> Domain:
-    """What words stand for: a text, a value, a list of choices, or one of Tune's domains.
+    """The domain that words stand for: a text, a value, a list of choices, or one of Tune's domains.
 
-    ``kind`` is the setting's type. A range of whole numbers has both its ends; a range with a count becomes so many
-    choices, evenly spread from end to end. Raises ConfigError, which calls it ``name``, if they stand for none.
+    ``kind`` is the type of the setting called ``name``. A range with a count becomes so many choices, evenly spread
+    from end to end. Raises ConfigError if the words stand for none.
     """
     if hasattr(words, "get_sampler"):
         words = _of_tune(name, words)
@@ -177,50 +181,52 @@ def _parts(name: str, text: str) -> tuple[float, float, bool, int]:
     """A range's ends, whether it is logarithmic, and how many of its values are meant; 0 for all."""
     ends, *options = text.split(":")
     low, high = (value(name, end, float) for end in ends.split("..", 1))
-    log, count = False, 0
+    log, count, understood = False, 0, True
     for option in options:
         if option == "log" and not log:
             log = True
         elif re.fullmatch(r"[2-9]|[1-9]\d{1,3}", option) and not count:
             count = int(option)
         else:
-            low = math.nan  # which makes it no range
-    if not all(type(end) in (int, float) and math.isfinite(end) for end in (low, high)):
+            understood = False
+    finite = all(type(end) in (int, float) and math.isfinite(end) for end in (low, high))
+    if not (understood and finite):
         raise ConfigError(f"{name}={text} is no range of finite numbers: {ACCEPTED}")
     return low, high, log, count
 
 
 def _turned(text: str, low: float, high: float) -> str:
-    """Asks for a range with its ends the other way round."""
+    """A question whether a range with its ends the other way round is meant."""
     _, *options = text.split(":")
     return f"; did you mean {':'.join([f'{_word(high)}..{_word(low)}', *options])}?"
 
 
 def _is_text(kind: Any) -> bool:
-    """Whether a setting's values are words, of which there is no range."""
+    """Whether a setting's values are words, true or false, or tuples, of which there is no range."""
     return kind in (str, bool) or typing.get_origin(kind) in (tuple, typing.Literal)
 
 
 def _word(choice: Any) -> str:
+    """A choice as ``--sweep`` has it."""
     return choice if isinstance(choice, str) else json.dumps(choice)
 
 
 MOST = 1000
-"""Configurations of a grid."""
+"""The most configurations of a grid."""
 
 
 class Space(NamedTuple):
-    """From what a sweep's configurations are drawn."""
+    """What a sweep's configurations are drawn from."""
 
     settings: dict[str, Any]  # the same in all of them
     domains: dict[str, Domain]  # of each setting that is swept
     notes: list[str]  # what was left out
-    own: bool = False  # the user's, of which nothing may be left out
-    preset: dict[str, Any] | None = None  # what of the settings is a preset in the user's file
+    own: bool = False  # whether flags or a file give it: then each of its settings has to mean something
+    preset: dict[str, Any] | None = None  # those of the settings that are a preset in the user's file
 
     @property
     def words(self) -> dict[str, str]:
-        """Each setting's values in words."""
+        """The domain of each setting that is swept, in words."""
         return {name: str(domain) for name, domain in self.domains.items()}
 
 
@@ -234,8 +240,9 @@ def space_of(
 ) -> Space:
     """The space around a preset, or the user's own: a file's, to which ``--sweep`` flags add, or that of these alone.
 
-    Left out are settings that are ``fixed``, those that mean nothing around a preset, and parallelism that the machine
-    has no room for. Without ``resources`` that stays: a grid would be another one on another machine.
+    Left out are settings that are ``fixed``, of the space around a preset those that mean nothing there, and numbers of
+    workers that the machine has no room for. Without ``resources`` these stay: a grid has to be the same on any
+    machine.
     """
     own_preset, page = read_page(file, preset) if file else (None, {})
     if own_preset is not None:
@@ -255,7 +262,7 @@ def space_of(
 
 
 def _domains(learner: Learner, page: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Domain]:
-    """What a page's words say of each setting that is not ``fixed``."""
+    """The domain of each of a page's settings that is not ``fixed``."""
     found = {}
     for name, words in page.items():
         if name not in fixed:
@@ -286,7 +293,7 @@ def _around(learner: Learner, preset: str, settings: Mapping[str, Any]) -> dict[
 def _fit_parallelism(
     learner: Learner, settings: Mapping[str, Any], domains: dict[str, Domain], resources: ClusterResources
 ) -> list[str]:
-    """Leave out of ``domains`` the numbers of workers for which there is no room; return a note if there are any.
+    """Leave out of ``domains`` the numbers of workers for which there is no room; return a note if it left any out.
 
     Raises ConfigError if no choice has room.
     """
@@ -297,7 +304,7 @@ def _fit_parallelism(
     check_settings(learner.config_class, {"cpus_per_worker": cpus})
     most = resources.workers(cpus)
     fitting = [choice for choice in parallel.values if choice <= most]
-    cut = ", ".join(str(choice) for choice in parallel.values if choice > most)
+    cut = ", ".join(str(choice) for choice in parallel.values if choice > most)  # those that are left out
     if not fitting:
         raise ConfigError(f"no choice of num_workers ({cut}) fits on {resources}; set cpus_per_worker lower")
     domains["num_workers"] = Choices(fitting)
@@ -320,26 +327,28 @@ def _assigned(sweeps: Sequence[str], fixed: Mapping[str, Any]) -> dict[str, str]
 
 
 def grid(domains: Mapping[str, Domain]) -> list[dict[str, Any]]:
-    """All combinations of the choices, the last setting changing fastest."""
+    """All combinations of the choices; the last setting changes fastest. Raises ConfigError for a range."""
     choices = []
     for name, domain in domains.items():
         if not isinstance(domain, Choices):
             raise ConfigError(f"--grid: {name} is a range; say how many of its values, as {name}={domain}:4")
         choices.append(domain.values)
-    if (count := math.prod(map(len, choices))) > MOST:
+    count = math.prod(map(len, choices))
+    if count > MOST:
         raise ConfigError(f"--grid has {count:,} configurations: accepted are up to {MOST:,}")
     return [dict(zip(domains, values, strict=True)) for values in itertools.product(*choices)]
 
 
 def kind_of(learner: Learner, name: Any) -> Any:
-    """A setting's type."""
-    if name not in (known := learner.config_class().to_dict()):
+    """A setting's type. Raises ConfigError if the learner has no setting of this name."""
+    known = learner.config_class().to_dict()
+    if name not in known:
         raise ConfigError(unknown("setting", str(name), known))
     return typing.get_type_hints(learner.config_class)[name]
 
 
 def _domain(learner: Learner, name: str, words: Any) -> Domain:
-    """What words say of a setting."""
+    """The domain that words give a setting. Raises ConfigError for the seed, and for a value out of bounds."""
     if name == "seed":
         raise ConfigError("seed is not swept: --seeds N gives each configuration N of them")
     domain = parse(name, words, kind_of(learner, name))

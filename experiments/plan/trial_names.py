@@ -23,9 +23,8 @@ SHORT = {
 LONGEST = 160
 """Letters of a name. A folder's has at most 255 bytes, and Ray puts something before it in places."""
 
-
 BASELINE = "baseline"
-"""What the configuration is called that has the preset's own values of what is swept."""
+"""How the configuration is called that has the preset's own values of what is swept."""
 
 
 def trial_name(
@@ -61,11 +60,6 @@ def short(value: Any) -> str:
 def number_of(index: int) -> str:
     """How a trial's index within its experiment is written: ``00003``."""
     return f"{index:05d}"
-
-
-def number_in_name(name: str) -> str:
-    """The number in a trial's name or folder name: ``00003`` of ``00003_lr=2e-3``."""
-    return name.partition("_")[0]
 
 
 def in_words(trials: Sequence[int]) -> str:

@@ -15,7 +15,7 @@ from experiments.plan.draws import (
     draw,
     own_values,
     require_fits,
-    require_means,
+    require_possible_seeds,
     trial_seeds,
     with_seeds,
 )
@@ -66,7 +66,7 @@ def prepare(learner: Learner, search: SweepFlags, run: RunFlags, words: Sequence
     if left := begun(learner, run):
         return left
     resources = resources_for(run)
-    require_means(search.seeds_each, search.scheduler, search.settings)
+    require_possible_seeds(search.seeds_each, search.scheduler, search.settings)
     require_free(run)
     if sweep:
         draft = fresh_seeds(learner, run, sweep, search.best, search.seeds_each, resources)
@@ -148,7 +148,7 @@ def _fork(learner: Learner, run: RunFlags, search: SweepFlags, resources: Cluste
     before, origin = forked(learner, run)
     settings = search.settings
     configuration_of = of_some(before.configuration_of, [trial.trial.number for trial in origin])
-    require_means(max(map(len, members(configuration_of, len(origin)))), search.scheduler, settings)
+    require_possible_seeds(max(map(len, members(configuration_of, len(origin)))), search.scheduler, settings)
     configs = [changed(trial, settings, learner.config_class) for trial in origin]
     for config in configs:
         require_fits(config, resources)

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from ray import tune
 
-from experiments.plan.draws import EVAL_INTERVAL, draw, gridded, own_values, require_means, trial_seeds, with_seeds
+from experiments.plan.draws import (
+    EVAL_INTERVAL,
+    draw,
+    gridded,
+    own_values,
+    require_possible_seeds,
+    trial_seeds,
+    with_seeds,
+)
 from experiments.plan.learners import LEARNERS, PG
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import space_of
@@ -136,9 +144,9 @@ def test_all_configurations_have_the_same_seeds_side_by_side_and_run_once():
 
 def test_schedulers_that_decide_about_each_trial_alone_take_one_seed():
     for scheduler in ("halving", "fifo"):
-        require_means(3, scheduler, {})
-    require_means(1, "asha", {"seed": 4})
+        require_possible_seeds(3, scheduler, {})
+    require_possible_seeds(1, "asha", {"seed": 4})
     with pytest.raises(ConfigError, match=r"asha decides .* 3 seeds .*; use halving or fifo"):
-        require_means(3, "asha", {})
+        require_possible_seeds(3, "asha", {})
     with pytest.raises(ConfigError, match="--set seed=4 would make 3 seeds of a configuration the same"):
-        require_means(3, "halving", {"seed": 4})
+        require_possible_seeds(3, "halving", {"seed": 4})

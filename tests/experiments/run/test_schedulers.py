@@ -35,7 +35,7 @@ class OnlyTheFirst(FIFOScheduler):
 
 @pytest.mark.slow
 def test_another_scheduler_is_a_class_and_an_entry_of_the_table(ray_cluster, tmp_path, monkeypatch, capsys):
-    entry = Scheduler("stops all trials but the first", f"{__name__}:{OnlyTheFirst.__name__}", decisions=2)
+    entry = Scheduler("stops all trials but the first", f"{__name__}:{OnlyTheFirst.__name__}", first_decision=2)
     monkeypatch.setitem(SCHEDULERS, "only-the-first", entry)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", ["sweep_trpo.py"])
