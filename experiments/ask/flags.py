@@ -240,8 +240,8 @@ class SweepFlags:
 
     num_samples: Annotated[int | None, Bounds(1), Counts((NEW,)), shown("N", "default: what time allows")] = None
     """Trials (with --seeds configurations): the baseline, and others whose settings cover the search space evenly.
-    Without it halving begins as many as it has time for (9 at most, unless the last one has 4 million steps), and other
-    schedulers 8. Optuna's n_trials."""
+    Without it halving begins as many as it has time for (6 at most, unless the last one has 6 million steps; with
+    --timesteps 9 at most, unless it is 4 million or more), and other schedulers 8. Optuna's n_trials."""
 
     iterations: Annotated[int | None, Bounds(1), LENGTH, shown("N", "default: no limit")] = None
     """Iterations of a trial that is not stopped early."""
