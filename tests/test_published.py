@@ -69,6 +69,37 @@ def test_the_check_names_the_first_result_that_differs_and_no_time_or_name(publi
     assert publish.first_difference(published, again).startswith("row 0, episode_reward_mean: published 1.0")
 
 
+def test_usual_values_are_of_the_iterations_that_lie_in_the_last_100_000_steps(publish):
+    rows = pd.DataFrame(
+        {
+            "timesteps_this_iter": 40_000,
+            "timesteps_total": [40_000, 80_000, 120_000, 160_000],
+            "episode_reward_batch_mean": [-21.0, -20.0, -10.0, 8.0],
+            "episodes_this_iter": [9, 9, 3, 1],
+            "policy/entropy": [1.0, 0.8, 0.6, 0.1],
+            "policy/kl": [0.1, 0.03, 0.01, 0.1],
+            "value/explained_variance_before": [0.0, 0.2, 0.4, 0.9],
+            "value/explained_variance_after": 0.9,
+        }
+    )
+    assert publish.learning_tables.means_at(rows, 100_000) == pytest.approx((-17.5, 0.7, 0.02, 0.3))
+
+
+def test_sentences_have_the_revisions_speeds_and_accepted_updates_of_the_data(publish):
+    tables, made = publish.learning_tables, json.loads((REPORTS / "data" / "made.json").read_text())["revisions"]
+    learners = {made["pg"][:12], made["trpo"][:12]}
+    every = {revision[:12] for revision in made.values()}
+    pages = {"docs/faults.md": learners, "docs/python.md": every, "docs/reports/protocol.md": every, "README.md": every}
+    for page, revisions in pages.items():
+        assert {*re.findall("`([0-9a-f]{12})`", (ROOT / page).read_text())} == revisions, page
+    speeds = pd.concat([tables.rows_of(name).groupby("trial")["perf/steps_per_s"].median() for name in tables.LEARNERS])
+    faults = (ROOT / "docs" / "faults.md").read_text()
+    assert f"has {speeds.min():,.0f} to {speeds.max():,.0f} agent steps a second" in faults
+    early = tables.rows_of("trpo").query("timesteps_total <= 1_000_000")
+    assert "every update of the first million steps found a step" in faults
+    assert (early["policy/update_accepted"] == 1).all()
+
+
 @pytest.mark.parametrize("name", ["pg", "trpo", "sweep"])
 def test_another_machine_s_rows_are_the_published_ones(publish, name):
     published, there = publish.pair(name)

@@ -11,6 +11,7 @@ from experiments.analysis.recorded import NOT_COMPARED, PERF
 from experiments.analysis.statistics import mean_interval
 from experiments.analysis.windows import WINDOW_STEPS, Windows, median, windows
 from experiments.plan.identity import SPEED_ONLY
+from trainables.metrics import SCORE_STEPS
 
 REPORTS = Path(__file__).resolve().parent
 ROOT, DATA = REPORTS.parents[1], REPORTS / "data"
@@ -26,6 +27,14 @@ Runs = list[Windows]
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table of Markdown."""
     return "\n".join(f"| {' | '.join(line)} |" for line in (heads, ["---"] * len(heads), *rows))
+
+
+def ranged(values: Sequence[float], digits: int) -> str:
+    """The median of these values, and the lowest and the highest of them where these two differ."""
+    low, high = f"{min(values):.{digits}f}", f"{max(values):.{digits}f}"
+    if low == high:
+        return low
+    return f"{np.median(values):.{digits}f} ({low} to {high})"
 
 
 def present(page: str, name: str) -> list[list[str]]:
@@ -140,6 +149,38 @@ def learners() -> str:
         mean, end = at_the_end(side)
         rows.append([*cells, f"{mean} after {end}"])
     return table(["mean return", *_signed(scores), "at the end"], rows)
+
+
+HEALTHY_AT = (250_000, 500_000, 750_000, 1_000_000)
+"""Agent steps at which docs/faults.md says what is usual."""
+
+
+def means_at(rows: pd.DataFrame, at: int) -> tuple[float, ...]:
+    """Score, entropy, KL divergence and explained variance of a trial's iterations in the last ``SCORE_STEPS``.
+
+    They end with the first iteration that comes to ``at`` agent steps. The score is that of the games that ended in
+    them. The explained variance is that before the update; its family has had two names.
+    """
+    end = rows.loc[rows["timesteps_total"] >= at, "timesteps_total"].iloc[0]
+    begins = rows["timesteps_total"] - rows["timesteps_this_iter"]
+    last = rows[(begins >= end - SCORE_STEPS) & (rows["timesteps_total"] <= end)]
+    score = np.average(last["episode_reward_batch_mean"], weights=last["episodes_this_iter"])
+    explained = last.filter(regex="/explained_variance(_before)?$")
+    return score, last["policy/entropy"].mean(), last["policy/kl"].mean(), explained.mean().item()
+
+
+def healthy() -> str:
+    """What the seeds of both default learners show while they learn: the median, the lowest and the highest."""
+    rows = []
+    for learner in LEARNERS:
+        for at in HEALTHY_AT:
+            seeds = [means_at(trial, at) for _, trial in rows_of(learner).groupby("trial")]
+            cells = []
+            for values, digits in zip(zip(*seeds, strict=True), (1, 2, 3, 2), strict=True):
+                cells.append(ranged(values, digits))
+            rows.append([f"`train.py {learner}`", f"{at / 1e6:g} M", *cells])
+    heads = ["learner", "agent steps", "score", "`policy/entropy`, nats", "`policy/kl`, nats", "explained variance"]
+    return table(heads, rows)
 
 
 OTHERS = [("DQN", "Nature CNN"), ("Rainbow", "Nature CNN"), ("IQN", "Nature CNN")]

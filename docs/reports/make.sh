@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes every figure, table and film of README.md and docs/ from the revision that is checked out.
+# Makes the reports, figures, film and tables between markers of README.md and docs/ from the revision that is checked
+# out; protocol.md names the tables that it does not make.
 #
 #   docs/reports/make.sh FOLDER            every step that is neither done nor published of this code; an interrupted one
 #                                          goes on where it was

@@ -34,10 +34,13 @@ from experiments.show.outputs import to_bytes
 from experiments.show.page import Page
 from trainables.files import replace_text, replacing
 
-PAGES = [ROOT / name for name in ("README.md", "docs/speed.md", "docs/records.md", "docs/default_sweeps.md")]
+PAGES = [
+    ROOT / name
+    for name in ("README.md", "docs/faults.md", "docs/speed.md", "docs/records.md", "docs/default_sweeps.md")
+]
 BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 TABLES = {
-    learning_tables: ("learners", "beside_others", "peers", "core_minutes", "elsewhere"),
+    learning_tables: ("learners", "healthy", "beside_others", "peers", "core_minutes", "elsewhere"),
     speed_tables: ("begin", "speeds", "iterations", "clusters", "default_sweeps", "sweep_parts", "confirmed"),
 }
 MAKERS = {}

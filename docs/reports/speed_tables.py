@@ -2,12 +2,12 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from learning_tables import DATA, SWEEPS, present, rows_of, runs, table
+from learning_tables import DATA, SWEEPS, present, ranged, rows_of, runs, table
 
 from experiments.plan.identity import SPEED_ONLY
 from experiments.plan.trial_names import short
@@ -156,14 +156,6 @@ def sweeps() -> list[SameSweeps]:
         for revision in sorted({revisions[name] for name in names}):
             found.append(SameSweeps(program, revision, [name for name in names if revisions[name] == revision]))
     return found
-
-
-def ranged(values: Sequence[float], digits: int) -> str:
-    """The median of these values, and the lowest and the highest of them where these two differ."""
-    low, high = f"{min(values):.{digits}f}", f"{max(values):.{digits}f}"
-    if low == high:
-        return low
-    return f"{np.median(values):.{digits}f} ({low} to {high})"
 
 
 class DefaultSweep(NamedTuple):
