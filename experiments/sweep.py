@@ -25,7 +25,7 @@ Examples:
 
 @clean_exit()
 def main() -> None:
-    """Sweep the learner that is the first word of the command line, or without one what ``sweep_pong.py`` sweeps."""
+    """Sweep the learner that is the first word of the command line; without one, ``pg``, as ``sweep_pong.py`` does."""
     if not sys.argv[1:] or (sys.argv[1].startswith("-") and sys.argv[1] not in ("-h", "--help")):
         sys.argv.insert(1, PG.name)
     learner = learner_typed(first_word("learner", [*LEARNERS, "module:Class"], DESCRIPTION))

@@ -45,7 +45,8 @@ Examples:
 def main() -> None:
     """Train from the command line, and end the program with its status."""
     lines = "\n".join(f"  {learner.name:6} {_summary(learner)}" for learner in LEARNERS.values())
-    asked = prepare(learner_typed(first_word("learner", LEARNERS, DESCRIPTION.format(learners=lines))), sys.argv[2:])
+    learner = learner_typed(first_word("learner", LEARNERS, DESCRIPTION.format(learners=lines)))
+    asked = prepare(learner, sys.argv[2:])
     if isinstance(asked, Draft) and not asked.origin:
         show_run(asked)
     from experiments.run.lifecycle import perform  # Ray, which --help and a refusal do without
@@ -58,7 +59,8 @@ def prepare(learner: Learner, words: Sequence[str]) -> Draft | Continuation:
 
     Raises ConfigError if it cannot be, or if one of the flags would be ignored.
     """
-    # What the flags start from is looked up first, so that --help shows its values: a preset, or the run to be forked.
+    # The settings that flags change are those of a preset, or of the run to be forked. Which one is read from the words
+    # first, so that --help shows these settings as the defaults.
     run = parse(TrainFlags(), args=words, return_unknown_args=True, add_help=False)
     require_counted([run], words)
     origin = _origin(learner, run) if run.fork else []
@@ -98,7 +100,7 @@ def prepare(learner: Learner, words: Sequence[str]) -> Draft | Continuation:
 
 
 def _summary(learner: Learner) -> str:
-    """A learner in one line."""
+    """A learner in one line: the first one of its configuration's docstring."""
     return (learner.config_class.__doc__ or "").splitlines()[0]
 
 
@@ -111,7 +113,7 @@ def _origin(learner: Learner, run: TrainFlags) -> list[RestoredTrial]:
 
 
 def _changed(origin: Sequence[RestoredTrial], config: Config) -> list[Config]:
-    """The configurations of a fork's trials, of which the first one's is ``config``: others keep their seeds.
+    """The configurations of a fork's trials: the first one's is ``config``, and the others differ from it in the seed.
 
     Raises ConfigError for what cannot be changed.
     """

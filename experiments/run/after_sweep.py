@@ -21,36 +21,37 @@ from trainables.saved import Checkpoint
 from trainables.texts import counted
 
 GAMES = 10
-"""With actions sampled, and as many with the most probable one: an interval of about two points."""
+"""Games with actions sampled, and as many with the most probable one: each mean has an interval of about two points."""
 
 
 def play_winner(experiment: Experiment) -> None:
-    """Have the winner of a halved sweep play on all cores, if it has not; what hinders it does not fail the sweep.
+    """Have the winner of a halved sweep play on all cores, unless it has. An error in its games fails no sweep.
 
     Its newest checkpoint plays, and not its best one (``saved_policies.of_experiment``): these games stand beside the
     score at the winner's end, by which it won and which tables and rungs show, and say what that score is worth. The
     best checkpoint is the one whose training games were luckiest, at another moment.
     """
-    folder, best, played = experiment.folder, experiment.winner, experiment.played
-    newest = best.checkpoints.newest if best else None
-    if not best or not newest:
+    winner, played = experiment.winner, experiment.played
+    newest = winner.checkpoints.newest if winner else None
+    if not winner or not newest:
         return
-    if played and (played.trial, played.iteration, played.ended) == (best.number, newest.iteration, best.fell):
+    if played and (played.trial, played.iteration, played.ended) == (winner.number, newest.iteration, winner.fell):
         return
     print(f"The winner plays {GAMES} games with actions sampled, {GAMES} with the most probable action.", flush=True)
     try:
-        games, film = _play(newest, best.number)
-        games = games.model_copy(update={"ended": best.fell})
-        write_winner(folder, games)
+        games, film = _play(newest, winner.number)
+        games = games.model_copy(update={"ended": winner.fell})
+        write_winner(experiment.folder, games)
         if film:
-            (folder / WINNER_FILM).write_bytes(film)
-        if home := Remote.of(folder):
-            home.push_all(folder)
+            (experiment.folder / WINNER_FILM).write_bytes(film)
+        if home := Remote.of(experiment.folder):
+            home.push_all(experiment.folder)
     except (CheckpointError, RuntimeError, OSError) as error:
         print(f"The winner's games were left out: {error}", file=sys.stderr)
 
 
 def _play(checkpoint: Checkpoint, trial: int) -> tuple[WinnerGames, bytes | None]:
+    """What a checkpoint's policy returned in an evaluation, and the film of its first game."""
     settings = saved_policies.settings_of(checkpoint)
     trainable, runner = saved_policies.trainable_of(checkpoint), saved_policies.policy_runner(checkpoint)
     workers = min(2 * GAMES, cluster_resources().workers(settings.cpus_per_worker))
@@ -64,9 +65,9 @@ def _play(checkpoint: Checkpoint, trial: int) -> tuple[WinnerGames, bytes | None
 
 
 def show_whether_everything_works(folder: Path, since: float) -> int:
-    """Say at the end of a smoke test that all trials played to their end, and that their checkpoints can be restored.
+    """Say at the end of a smoke test whether all trials played to their end, and can be restored from there.
 
-    Returns the program's exit status.
+    ``since`` is when the program began, in seconds of ``time.monotonic``. Returns the program's exit status.
     """
     spec = ExperimentSpec.read(folder)
     restored = restore(folder, spec)

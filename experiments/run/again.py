@@ -35,14 +35,15 @@ from trainables.sampling.training_games import TrainingGame, TrainingGames
 from trainables.texts import counted
 from trainables.trainable import PongTrainable
 
-MAX_SHOTS = 1200
-"""Of a film: 160 s of play, and some MB."""
+REPLAY_SHOTS = 1200
+"""Pictures that a replay's film has at most: 160 s of play, and some MB."""
 
 
 def verify(experiment: Experiment, iterations: int, seed: int, num_workers: int) -> bool:
     """Play ``iterations`` random ones again (0: all that can be), and print what was found; True if all is the same.
 
-    Of a trial whose files contradict each other nothing is played. Raises ConfigError if there is nothing to play.
+    Of a trial whose files contradict each other nothing is played. Raises ConfigError if there is nothing to play, and
+    no contradiction either.
     """
     found = [recorded(experiment, trial) for trial in experiment.trials]
     _say_notes(found)
@@ -50,14 +51,14 @@ def verify(experiment: Experiment, iterations: int, seed: int, num_workers: int)
     if changes:
         line(f"Made by something else than runs here: {', '.join(changes)}")
     wrong = _say_contradictions(experiment, found)
-    whole = _that_can_be_played(found)
-    chosen = draw(whole, iterations, seed)
+    playable = _playable(found)
+    chosen = draw(playable, iterations, seed)
     if not chosen and not wrong:
         raise ConfigError(f"{experiment.name} has no iteration that can be played again")
     if not chosen:
         return False
     _say_what_has_no_arrays(chosen)
-    _say_plan(chosen, whole, seed, num_workers)
+    _say_plan(chosen, playable, seed, num_workers)
     if not _all_the_same(experiment.learner, chosen, num_workers):
         line(f"Possible reason: {', '.join(changes)}" if changes else "Code and libraries are the same ones.")
         return False
@@ -81,26 +82,26 @@ def _say_what_has_no_arrays(chosen: Sequence[Stretch]) -> None:
             line(f"Not verified: {stretch.trial.name}: arrays after {stretch}: it ends at no checkpoint, or is cut off")
 
 
-def _that_can_be_played(found: Sequence[Recorded]) -> list[Stretch]:
+def _playable(found: Sequence[Recorded]) -> list[Stretch]:
     """The stretches of all trials whose files do not contradict each other."""
-    whole = []
+    stretches = []
     for each in found:
         if not each.wrong:
-            whole += each.stretches
-    return whole
+            stretches += each.stretches
+    return stretches
 
 
 def _changes(experiment: Experiment) -> list[str]:
-    """What is another thing here than where the experiment ran."""
+    """What is different here from where the experiment ran."""
     changes = changes_since(experiment.spec.origin)
-    own = experiment.spec.with_source(learner_named(experiment.learner).source).learner_sha256
-    if len({*own}) > 1:
+    digests = experiment.spec.with_source(learner_named(experiment.learner).source).learner_sha256
+    if len({*digests}) > 1:
         changes.append("the learner's own file")
     return changes
 
 
 def _say_contradictions(experiment: Experiment, found: Sequence[Recorded]) -> bool:
-    """Print what the experiment's files say against each other; return whether there is anything."""
+    """Print where the experiment's files contradict each other; return whether they do."""
     wrong = contradictions(experiment)
     for each in found:
         wrong += [f"{each.trial.name}: {text}" for text in each.wrong]
@@ -109,14 +110,14 @@ def _say_contradictions(experiment: Experiment, found: Sequence[Recorded]) -> bo
     return bool(wrong)
 
 
-def _say_plan(chosen: Sequence[Stretch], whole: Sequence[Stretch], seed: int, num_workers: int) -> None:
-    """Print what is played again, and about how long it takes by what it took."""
+def _say_plan(chosen: Sequence[Stretch], playable: Sequence[Stretch], seed: int, num_workers: int) -> None:
+    """Print how many iterations are played again, and about how long that takes by how long it took."""
     seconds = 0.0
     for stretch in chosen:
         for row in stretch.rows:
             seconds += row.get("time_this_iter_s", 0.0) * row.get("perf/workers", 1.0)
     played = sum(len(stretch.rows) for stretch in chosen)
-    of_all = counted(sum(len(stretch.rows) for stretch in whole), "iteration")
+    of_all = counted(sum(len(stretch.rows) for stretch in playable), "iteration")
     line(
         f"Playing {played} of {of_all} again with {counted(num_workers, 'worker')}: about"
         f" {duration(seconds / num_workers)}, by what they took (--seed {seed} draws the same ones)"
@@ -129,14 +130,16 @@ def _rows(chosen: Sequence[Stretch]) -> str:
 
 
 def _all_the_same(learner: str, chosen: Sequence[Stretch], num_workers: int) -> bool:
-    """Play stretches again, and print what was found; of a trial that differs no more is played."""
+    """Play stretches again, and print what was found. Once a trial differs, no more of it is played."""
     different = set()
     with player(learner, num_workers) as begin:
         for number, stretch in enumerate(chosen, 1):
-            began, name = time.monotonic(), stretch.trial.name
+            name = stretch.trial.name
             if name in different:
                 continue
-            if difference := _difference(begin, stretch):
+            began = time.monotonic()
+            difference = _difference(begin, stretch)
+            if difference:
                 different.add(name)
                 line(f"Different: {name}, {difference}  (from {stretch.origin})")
                 continue
@@ -147,11 +150,12 @@ def _all_the_same(learner: str, chosen: Sequence[Stretch], num_workers: int) -> 
 
 
 def draw(stretches: Sequence[Stretch], iterations: int, seed: int) -> list[Stretch]:
-    """Stretches of so many iterations in all (0: all), drawn at random, in the order of trials and iterations.
+    """Stretches of so many ``iterations`` in all (0: all), drawn at random, in the order of trials and iterations.
 
-    The last one that is drawn may be cut off: then it does not come to its end's arrays.
+    The last one that is drawn may be cut off: then the arrays of the checkpoint at its end are not compared.
     """
-    order, left = list(range(len(stretches))), iterations or sum(len(stretch.rows) for stretch in stretches)
+    left = iterations or sum(len(stretch.rows) for stretch in stretches)
+    order = list(range(len(stretches)))
     random.Random(seed).shuffle(order)
     chosen = {}
     for index in order:
@@ -162,7 +166,7 @@ def draw(stretches: Sequence[Stretch], iterations: int, seed: int) -> list[Stret
 
 
 def _difference(begin: Callable[[Stretch], PongTrainable], stretch: Stretch) -> str | None:
-    """The first difference between what a trial plays and a stretch; None if there is none."""
+    """The first difference between a stretch and what its trial plays again; None if there is none."""
     try:
         trial = begin(stretch)
         for iteration, difference in _played(trial, stretch.trial, stretch.last):
@@ -174,11 +178,13 @@ def _difference(begin: Callable[[Stretch], PongTrainable], stretch: Stretch) -> 
     except CheckpointError as error:
         return str(error)
     difference = compare_arrays(arrays, trial.checkpoint_arrays) or compare_states(state, trial.state)
-    return difference and f"iteration {stretch.last}, {stretch.end.folder.name}, {difference}"
+    if not difference:
+        return None
+    return f"iteration {stretch.last}, {stretch.end.folder.name}, {difference}"
 
 
 def _played(trial: PongTrainable, recorded: Trial, last: int) -> Iterator[tuple[int, str | None]]:
-    """Play a trial on to an iteration: each one's number, and its first difference to the recorded row."""
+    """Play a trial on to the iteration ``last``. Of each iteration its number, and the first difference to its row."""
     rows = {row["training_iteration"]: row for row in recorded.rows}
     for iteration in range(trial.iterations + 1, last + 1):
         row = trial.train()
@@ -189,10 +195,10 @@ class WantedGame(NamedTuple):
     """The game that is to be filmed."""
 
     iteration: int
-    game: int | None  # of those that ended in the iteration
-    slot: int | None  # whose game was in play at the iteration's end
-    since: int  # play again from here at the latest
-    first_step: int = 0
+    game: int | None  # its number among those that ended in the iteration; None for the game in the slot
+    slot: int | None  # whose game was in play at the iteration's end; None for a game that ended
+    since: int  # the iteration from which on the trial is played again, or from an earlier one
+    first_step: int = 0  # the agent step of the game at which the film begins
 
     def __str__(self) -> str:
         which = f"game {self.game}" if self.slot is None else f"the game in slot {self.slot} at the end"
@@ -200,7 +206,7 @@ class WantedGame(NamedTuple):
 
 
 def replay(recorded: Recorded, wanted: WantedGame, num_workers: int) -> tuple[TrainingGame, Film]:
-    """Play a trial on from the newest point before, to the iteration; its game, and the film of it.
+    """Play a trial again, from the newest point that comes before what is ``wanted``; the game, and its film.
 
     Raises ConfigError if there is no such game, if it cannot be filmed, or if the iterations are not what was recorded.
     """
@@ -219,19 +225,20 @@ def replay(recorded: Recorded, wanted: WantedGame, num_workers: int) -> tuple[Tr
         if not hasattr(worker.env, "console"):
             raise ConfigError(f"{trial.settings.env_id} has no console: nothing to film")
         with threadpool_limits(1):  # as in the actors
-            summary, film = game.film(worker, wanted.first_step, MAX_SHOTS)
+            summary, film = game.film(worker, wanted.first_step, REPLAY_SHOTS)
     if summary != game.summary:
         raise ConfigError(f"{wanted}: filmed {summary}, and played again {game.summary}: please report this")
     return game, film
 
 
 def _require_game(trial: Trial, wanted: WantedGame) -> None:
-    """Raise ConfigError, with what there is, unless the recorded row has such a game."""
+    """Raise ConfigError, which says what games there are, unless the wanted one is among those of its iteration."""
     rows = {row["training_iteration"]: row for row in trial.rows}
     if wanted.iteration not in rows:
         there = f"{min(rows)} to {max(rows)}" if rows else "none"
         raise ConfigError(f"iteration={wanted.iteration}: {trial.name} has rows of iterations {there}")
-    slots, ended = trial.config.get("slots", 0), rows[wanted.iteration].get("episodes_this_iter", 0)
+    slots = trial.config.get("slots", 0)
+    ended = rows[wanted.iteration].get("episodes_this_iter", 0)
     in_play = f"--slot 0 to {slots - 1} are those in play at its end" if slots else "it has no slots"
     if wanted.slot is not None and not 0 <= wanted.slot < slots:
         raise ConfigError(f"slot={wanted.slot}: iteration {wanted.iteration}: {in_play}")
@@ -260,7 +267,7 @@ def _play_to(trial: PongTrainable, recorded: Trial, wanted: WantedGame) -> Train
 
 @contextmanager
 def player(learner: str, num_workers: int) -> Iterator[Callable[[Stretch], PongTrainable]]:
-    """A function that makes a trial stand where a stretch begins; ``train`` then plays it on. One trial at a time.
+    """A function that returns a trial as it stood where a stretch begins; ``train`` plays it on. One trial at a time.
 
     It raises CheckpointError if the checkpoint cannot be used, and ConfigError if settings or workers are impossible.
     """
@@ -273,13 +280,13 @@ def player(learner: str, num_workers: int) -> Iterator[Callable[[Stretch], PongT
         settings = known.config_class.from_dict(stretch.trial.config | speed)
         parameters(learner, settings)
         if stretch.start:
-            load(stretch.start.folder, settings, learner)  # before anything is built of the size that its text says
+            load(stretch.start.folder, settings, learner)  # It checks sizes before anything of such a size is built.
         if trial and not (stretch.start and settings == trial.settings):
             trial.stop()
             trial = None
         if not trial:
             trial = known.trainable(config=settings.to_dict())
-            Path(trial.logdir).rmdir()  # Tune's, where nothing will be written
+            Path(trial.logdir).rmdir()  # Tune made it, and nothing will be written there.
         if stretch.start:
             trial.load_checkpoint(str(stretch.start.folder))
         return trial

@@ -1,4 +1,4 @@
-"""What hears of trials beside loggers: flushing to disk, a bucket's mirror, a full disk, callbacks of a user's own."""
+"""Callbacks of Tune beside loggers: flushing to disk, a bucket's mirror, a full disk, callbacks of a user's own."""
 
 import os
 import shutil
@@ -23,14 +23,18 @@ from trainables.checks import ConfigError
 from trainables.files import flush, flush_folder
 
 LOOK_EVERY_S = 5.0
+"""Seconds between two looks at the disk's free space."""
 
 RESERVE_FILES = 100
-"""Files for which there is room (inodes), below which nothing is written any more: a checkpoint of some trials."""
+"""Files for which the disk has room (inodes), below which no write is begun: enough for a checkpoint each of some
+trials."""
 
 
 class Flush(tune.Callback):
-    """A power cut costs no more than a kill: a checkpoint, and the rows up to it, are on disk itself before Tune
-    deletes an older one. Tune's copy of it may stay in the system's memory for half a minute otherwise."""
+    """Writes a checkpoint, and the rows up to it, to the disk itself before Tune deletes an older one.
+
+    So a power cut costs no more than a kill. Otherwise a checkpoint may stay in the system's memory for half a minute.
+    """
 
     def __init__(self, experiment: Path) -> None:
         self._experiment = experiment
@@ -38,9 +42,9 @@ class Flush(tune.Callback):
     def on_checkpoint(
         self, iteration: int, trials: list[Trial], trial: Trial, checkpoint: Checkpoint, **info: Any
     ) -> None:
-        """Tune takes the checkpoint in, and deletes older ones, after that, unless the disk fails (OSError)."""
+        """Flush. Tune takes the checkpoint in, and deletes older ones, only afterwards; not if this raises OSError."""
         flush(trial_folder(self._experiment, trial) / RESULTS)
-        if isinstance(checkpoint.filesystem, LocalFileSystem):  # another store has what was sent to it
+        if isinstance(checkpoint.filesystem, LocalFileSystem):  # Any other store keeps what was sent to it.
             folder = Path(checkpoint.path)
             for path in folder.iterdir():
                 flush(path)
@@ -78,7 +82,7 @@ class Uploads(tune.Callback):
 
 
 class DiskGuard(tune.Callback):
-    """Lets everything wait while the disk is nearly full: a file that is written then is a file lost."""
+    """Has everything wait while the disk is nearly full, since a file that is written then may be cut off."""
 
     def __init__(self, folder: Path, signals: StopSignals) -> None:
         self.folder, self._signals = folder, signals
@@ -116,7 +120,7 @@ class DiskGuard(tune.Callback):
 
 
 def made(typed: Sequence[str]) -> list[tune.Callback]:
-    """The callbacks that ``--callback`` names: Weights and Biases, MLflow, or whatever hears of trials.
+    """The callbacks that ``--callback`` names, such as those of Weights and Biases or MLflow.
 
     They belong to whoever types them, not to the experiment: no record names them, and a resume needs them typed again.
     """
@@ -127,7 +131,7 @@ def _made(typed: str) -> tune.Callback:
     make = factory(typed)
     try:
         callback = make()
-    except Exception as error:  # whatever somebody's function does
+    except Exception as error:  # A user's function may raise anything.
         raise ConfigError(f"--callback {typed}: the call fails with {reason(error)}") from None
     if not isinstance(callback, tune.Callback):
         raise ConfigError(f"--callback {typed} makes {type(callback).__name__}; accepted is a ray.tune.Callback")
@@ -135,10 +139,13 @@ def _made(typed: str) -> tune.Callback:
 
 
 class Guarded(tune.Callback):
-    """Left out from its first error on: training does not end with a service that is out of reach.
+    """Passes on what Tune says to a user's callback, up to its first error.
 
-    It hears of each started trial's end. Where a signal ends the experiment Tune would not say so, and a callback that
-    waits for its trials, as that of Weights and Biases does, would wait for longer than a batch system does.
+    So training does not end with a service that is out of reach.
+
+    The callback hears of the end of each trial that started. Where a signal ends the experiment Tune would not say so,
+    and a callback that waits for its trials, as that of Weights and Biases does, would wait for longer than a batch
+    system does.
     """
 
     def __init__(self, typed: str, callback: tune.Callback) -> None:
@@ -147,7 +154,7 @@ class Guarded(tune.Callback):
         self._started: set[Trial] = set()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Nothing: Tune pickles callbacks into a file that nobody reads here."""
+        """Nothing, since Tune pickles callbacks into a file that nobody reads here."""
         return {}
 
     def _pass_on(self, hook: Callable[..., None], *args: Any, **info: Any) -> None:
@@ -155,7 +162,7 @@ class Guarded(tune.Callback):
             return
         try:
             hook(*args, **info)
-        except Exception as error:  # whatever somebody's callback does
+        except Exception as error:  # A user's callback may raise anything.
             self._failed = True
             why = f"{hook.__name__} fails with {reason(error)}"
             print(f"--callback {self._typed} is left out from here on: {why}", file=sys.stderr)
@@ -197,6 +204,7 @@ class Guarded(tune.Callback):
         self._pass_on(self._callback.on_checkpoint, *args, **info)
 
     def on_experiment_end(self, trials: list[Trial], **info: Any) -> None:
-        for trial in [trial for trial in trials if trial in self._started]:
-            self.on_trial_complete(0, trials, trial)
+        for trial in trials:
+            if trial in self._started:
+                self.on_trial_complete(0, trials, trial)
         self._pass_on(self._callback.on_experiment_end, trials, **info)

@@ -15,7 +15,10 @@ from trainables.checks import ConfigError
 
 
 def settled_sweep(learner: Learner, run: RunFlags, name: str) -> Experiment:
-    """The sweep that ``--confirm`` names. Raises ConfigError if its scores can change yet, or are of fresh seeds."""
+    """The sweep that ``--confirm`` names.
+
+    Raises ConfigError if its scores can still change, if it has none, or if they are of fresh seeds already.
+    """
     sweep = read_experiment(mirror.find(run, name, learner.name))
     if first := sweep.spec.confirms:
         raise ConfigError(
@@ -44,14 +47,15 @@ def beside(sweep: Experiment, run: RunFlags) -> RunFlags:
 def fresh_seeds(
     learner: Learner, run: RunFlags, sweep: Experiment, best: int, seeds: int, resources: ClusterResources
 ) -> Draft:
-    """What the confirmation is to do, untrained: all configurations meet the same seeds, new to all of them.
+    """What the confirmation is to do: each configuration trains from scratch with the same seeds, new to all of them.
 
-    The baseline is among them, beyond the ``best`` if it is none of these. The Draft has of the sweep what is named
-    here, and nothing else. ``run`` are the flags of the confirmation.
+    The configurations are the ``best`` ones, so many, and the baseline if it is none of these. The Draft takes from the
+    sweep what is named here, and nothing else. ``run`` are the flags of the confirmation.
 
     Raises ConfigError if a configuration does not fit the machine.
     """
-    first, spec = 1 + max(sweep.spec.seeds), sweep.spec
+    spec = sweep.spec
+    first = 1 + max(spec.seeds)
     ranked = best_configurations(sweep, len(sweep.trials))
     chosen = ranked[:best]
     if not any(each.is_baseline for each in chosen):

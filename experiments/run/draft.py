@@ -1,7 +1,7 @@
 """What is to be done, before anything of it is written: by a new experiment, a fork, or one that goes on.
 
-A new experiment of any kind has a ``Draft``. A fork's trials start from those of another experiment, with their best
-checkpoints and with settings that may change. What began before goes on as a ``Continuation``.
+A new experiment of any kind has a ``Draft``. A fork's trials start from the best checkpoints of another experiment's
+trials, with settings that may change. What began before goes on as a ``Continuation``.
 """
 
 import dataclasses
@@ -42,12 +42,13 @@ def forked(learner: Learner, run: RunFlags) -> tuple[ExperimentSpec, list[Restor
     return spec, restored
 
 
-def of_some(configuration_of: Sequence[int] | None, trials: Sequence[int]) -> list[int] | None:
-    """The configurations of some of the trials, counted anew from 0; None where each trial is one."""
+def renumbered(configuration_of: Sequence[int] | None, trials: Sequence[int]) -> list[int] | None:
+    """The configurations of some of the trials, counted from 0 again without gaps; None where each trial is one."""
     if configuration_of is None:
         return None
     kept = [configuration_of[trial] for trial in trials]
-    return [sorted({*kept}).index(configuration) for configuration in kept]
+    order = sorted({*kept})
+    return [order.index(configuration) for configuration in kept]
 
 
 def changed(restored: RestoredTrial, changes: dict[str, Any], config_class: type[Config]) -> Config:
@@ -84,7 +85,7 @@ def require_more(run: RunFlags, budget: Budget, starts: Sequence[Checkpoint]) ->
 
 
 def fork_of(origin: Sequence[RestoredTrial], starts: Sequence[Checkpoint]) -> ForkOf:
-    """The experiment of the trials of an ``origin``, and where those of its fork leave them."""
+    """The record of a fork: the experiment of the ``origin`` trials, and where the fork's trials leave each of them."""
     left = []
     for restored, start in zip(origin, starts, strict=True):
         trial = restored.trial
@@ -99,7 +100,7 @@ START_AND_END_S = 12.0
 BESIDE_KEPT = 2
 """Checkpoints that a trial has beside the best ones while it saves: the latest, and the one that is being written.
 
-A fork has one more, with which it began."""
+A trial of a fork has one more, from which it started."""
 
 NOWHERE = ClusterResources(())
 """The resources of an experiment whose time nobody estimates."""
@@ -114,19 +115,19 @@ class Draft:
     budget: Budget  # of a trial
     configs: Sequence[Config]  # of all trials, in order
     swept: Sequence[str] = ()  # settings that differ between trials
-    baseline: Mapping[str, Any] | None = None  # what it has of the swept settings, if one of the configurations is it
+    baseline: Mapping[str, Any] | None = None  # the baseline's values of the swept settings; None without a baseline
     configuration_of: list[int] | None = None  # each trial's configuration, where these have several seeds
     scheduler: str = "fifo"
     max_concurrent: int | None = None  # trials at once
     time_budget_s: float | None = None
     confirms: str | None = None  # the sweep whose confirmation it is
     origin: Sequence[RestoredTrial] = ()  # of a fork, the trials from which its own start
-    drawn: int | None = None  # configurations, before what was drawn twice was left out
-    space: Mapping[str, str] = field(default_factory=dict)  # from which they were drawn, in words
+    drawn: int | None = None  # how many configurations were drawn, those that were drawn twice included
+    space: Mapping[str, str] = field(default_factory=dict)  # values of each swept setting, in words
     preset: dict[str, Any] | None = None  # settings of a preset in the space's file
     notes: Sequence[str] = ()  # what a user should know before it starts
     resources: ClusterResources = NOWHERE  # by which its time is estimated
-    measured: Capacity | None = None  # if that is known already
+    measured: Capacity | None = None  # what they can play, if games were played for that already
 
     @functools.cached_property
     def spec(self) -> ExperimentSpec:
@@ -176,16 +177,21 @@ class Draft:
 
     def steps_at(self, rung: int) -> list[float]:
         """How far each trial is as it waits at a rung, in the budget's unit: after whole iterations."""
-        budget, found = self.budget, []
-        rows = [start.counters for start in self.starts] or [{}] * len(self.configs)
-        for config, row in zip(self.configs, rows, strict=True):
-            length = self.learner.iteration_steps(config) if budget.unit == "timesteps" else 1
-            start = row.get(budget.time_attr, 0)
+        budget = self.budget
+        counters = [start.counters for start in self.starts] or [{}] * len(self.configs)
+        found = []
+        for config, counted_before in zip(self.configs, counters, strict=True):
+            start = counted_before.get(budget.time_attr, 0)
+            length = self._iteration_length(config)
             iterations = math.ceil(max(0, rung - start) / length - 1e-9)
             if budget.iterations:
-                iterations = min(iterations, budget.iterations - row.get("training_iteration", 0))
+                iterations = min(iterations, budget.iterations - counted_before.get("training_iteration", 0))
             found.append(start + iterations * length)
         return found
+
+    def _iteration_length(self, config: Config) -> float:
+        """An iteration in the budget's unit: its agent steps, or 1."""
+        return self.learner.iteration_steps(config) if self.budget.unit == "timesteps" else 1
 
     @functools.cached_property
     def rungs(self) -> list[int] | None:
@@ -197,7 +203,7 @@ class Draft:
 
     @functools.cached_property
     def capacity(self) -> Capacity:
-        """What the resources can play; games of an untrained policy are measured for it, if they were not before."""
+        """What the resources can play. Games of an untrained policy are played for it, unless they were before."""
         if self.measured:
             return self.measured
         seeds = max(map(len, self.configurations))
@@ -208,11 +214,14 @@ class Draft:
         """The rounds of halving, in the budget's unit; their seconds are of whole iterations. Empty without rungs."""
         if not self.rungs:
             return []
-        steps = self.capacity.iteration_steps if self.budget.unit == "iterations" else 1
         at = [fmean(self.steps_at(rung)) for rung in [0, *self.rungs]]
-        played = self.capacity.rounds(len(self.configurations), [each * steps for each in at])
-        last = round(max(self.steps_at(self._limit)))  # before the last rung if the other limit ends all trials
-        begin, found = round(at[0]), []
+        agent_steps = at
+        if self.budget.unit == "iterations":
+            agent_steps = [iterations * self.capacity.iteration_steps for iterations in at]
+        played = self.capacity.rounds(len(self.configurations), agent_steps)
+        last = round(max(self.steps_at(self._limit)))  # It is before the last rung if the other limit ends all trials.
+        begin = round(at[0])
+        found = []
         for each, end in zip(played, self.rungs, strict=True):
             found.append(each._replace(begin=begin, end=min(end, last)))
             begin = end
@@ -244,22 +253,25 @@ class Draft:
     def checkpoint_bytes(self) -> int:
         """The most that the checkpoints of all trials take at once, with those that are being written.
 
-        Where all are kept, of each round of halving those of the trials that have most of them; games count as short.
-        Raises ConfigError for an environment of another form than the learner takes.
+        Where all checkpoints are kept, each round of halving is counted with those of its trials that would take most.
+        Whole games count as short ones. Raises ConfigError for an environment of another form than the learner takes.
         """
-        each = [self._bytes_of_one(config) for config in self.configs]
+        sizes = [self._bytes_of_one(config) for config in self.configs]
         beside = BESIDE_KEPT + bool(self.origin)
         if self.run.kept:
-            return sum(each) * (self.run.kept + beside)
-        total, begin = sum(each) * beside, 0
+            return sum(sizes) * (self.run.kept + beside)
+        total, begin = sum(sizes) * beside, 0
         for index, end in enumerate(self.rungs or [self._limit]):
-            pairs = zip(each, self.configs, strict=True)
-            made = sorted((size * self._saved(config, end - begin) for size, config in pairs), reverse=True)
+            made = []
+            for size, config in zip(sizes, self.configs, strict=True):
+                made.append(size * self._saved(config, end - begin))
+            made.sort(reverse=True)
             total += sum(made[: trials_of_round(len(made), index)])
             begin = end
         return total
 
     def _bytes_of_one(self, config: Config) -> int:
+        """Bytes of a checkpoint's arrays: its state, and the film of an evaluation, are not counted."""
         try:
             arrays = self.learner.trainable.untrained(config).checkpoint_arrays
         except ValueError as error:
@@ -267,15 +279,15 @@ class Draft:
         return sum(array.nbytes for array in arrays.values())
 
     def _saved(self, config: Config, span: int) -> int:
-        """Checkpoints that a trial makes at most in a span of the budget's unit."""
-        steps = self.learner.iteration_steps(config) if self.budget.unit == "timesteps" else 1
-        iterations = min(math.ceil(span / steps), self.budget.iterations or math.inf)
-        evaluated = iterations / config.eval_interval if config.eval_interval else 0
-        return math.ceil(iterations / self.run.checkpoint_frequency) + math.ceil(evaluated) + 1  # at its end
+        """Checkpoints that a trial makes at most in a ``span`` of the budget's unit."""
+        iterations = min(math.ceil(span / self._iteration_length(config)), self.budget.iterations or math.inf)
+        regular = math.ceil(iterations / self.run.checkpoint_frequency)
+        evaluated = math.ceil(iterations / config.eval_interval) if config.eval_interval else 0
+        return regular + evaluated + 1  # The last one is made at the end of the span.
 
 
 def require_possible(draft: Draft) -> None:
-    """Raise ConfigError for trials that cannot be compared, or without room or anything left to play."""
+    """Raise ConfigError if trials cannot be compared, have no room for checkpoints, or have nothing left to play."""
     require_one_environment(draft.configs, draft.scheduler)
     require_room(draft.run, draft.checkpoint_bytes)
     require_more(draft.run, draft.budget, draft.starts)
@@ -283,7 +295,7 @@ def require_possible(draft: Draft) -> None:
 
 @dataclass(frozen=True)
 class Continuation:
-    """An experiment that goes on. Nothing of what is new has been written."""
+    """An experiment that goes on; nothing that changes has been written yet."""
 
     learner: Learner
     run: RunFlags
@@ -293,9 +305,9 @@ class Continuation:
 
 
 def continuation(learner: Learner, run: RunFlags, more: Budget | None = None) -> Continuation:
-    """What --resume, or --extend, with more to do, asks for.
+    """What --resume asks for, or --extend, which gives each trial a larger budget: ``more``.
 
-    Raises ConfigError if it cannot be.
+    Raises ConfigError if there is no such experiment, or if ``more`` is no larger budget.
     """
     folder = mirror.find(run, run.resume or run.extend or "", learner.name)
     spec = ExperimentSpec.read(folder)

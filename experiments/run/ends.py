@@ -1,6 +1,6 @@
 """Why a run ends, and what follows: what ``experiment.json`` says, what is printed, the program's exit status.
 
-A further way to end is one row here, and one case in ``end_of_error`` or ``end_of_trials``.
+A further way to end is one more ``End`` here, and one case in ``end_of_error`` or ``end_of_trials``.
 """
 
 from typing import NamedTuple
@@ -17,6 +17,7 @@ A program whose Ray has ended ends with it at once, by way of ``stopping.RayWatc
 """
 
 TUNES_ERROR = "Ray Tune gave up: {error}"
+"""What is printed where Ray Tune ends with an error, of which ``error`` is the last line."""
 
 
 class End(NamedTuple):
@@ -30,7 +31,7 @@ class End(NamedTuple):
     winner_plays: bool = False
     """Whether the winner plays its games: not where somebody waits for the end, nor where Ray may be gone."""
     error: str = ""
-    """What is printed of the error with which Ray Tune ended; the summary of trials is then left out."""
+    """What is printed of the error with which Ray Tune ended, in place of the summary of trials; empty without one."""
     restarts: bool = False
     """Whether the program first goes on from the last checkpoints by itself, a few times."""
 

@@ -50,11 +50,15 @@ class Halving(Rounds):
         self._decisions = read_decisions(folder)
         self._deadline = time.monotonic() + (spec.time_budget_s or math.inf)
         self._lending = Lending(learner)
+        self._steps_before = 0.0  # of all trials, when this program began
         self._playing_since: float | None = None  # in seconds of time.monotonic
 
     def round_end(self, trial: Trial) -> float:
         """The rung of the present round; none in the last round, which the budget ends."""
-        return (*self._rungs[:-1], math.inf)[min(len(self._decisions), len(self._rungs) - 1)]
+        index = len(self._decisions)
+        if index >= len(self._rungs) - 1:
+            return math.inf
+        return self._rungs[index]
 
     def begin(self, trials: Mapping[int, Trial]) -> None:
         """Send decisions again that may not have come home; note where trials stand, to see how fast they are."""
@@ -67,33 +71,42 @@ class Halving(Rounds):
         return self._lending.next(ready, running, cluster_resources(), self.max_concurrent - len(running))
 
     def on_trial_error(self, tune_controller: Any, trial: Trial) -> None:
-        """Take back what was lent to a trial that Tune starts anew, which waited for cores of a node that died."""
+        """Take back what was lent to a trial that Tune starts anew, lest it wait for cores of a node that died.
+
+        By now Tune has set the status ERROR of such a trial alone; of one that has failed for good it does so later.
+        """
         super().on_trial_error(tune_controller, trial)
-        if trial.status == Trial.ERROR:  # else it has failed for good
+        if trial.status == Trial.ERROR:
             self._lending.after_error(trial, playing(tune_controller.get_trials()), cluster_resources())
 
     def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
-        """Pause the trial at a rung, and where it can go on with more workers: no other waits for a core."""
+        """Pause the trial at a rung, and where it gains by going on with more workers.
+
+        It can have more workers only while no other trial waits for a core: all that are paused wait at the rung.
+        """
         if self._playing_since is None:
             self._playing_since = time.monotonic() - result["time_this_iter_s"]
         decision = super().on_trial_result(tune_controller, trial, result)
         alive = [other for other in tune_controller.get_trials() if not other.is_finished()]
         running = playing(alive)
-        if decision == TrialScheduler.PAUSE or not all(map(self.waits, {*alive} - {*running})):
+        paused = [other for other in alive if other.status == Trial.PAUSED]
+        if decision == TrialScheduler.PAUSE or not all(map(self.waits, paused)):
             return decision
-        end = min(self.round_end(trial), self._rungs[-1]) - result[self.time_attr]
+        left = min(self.round_end(trial), self._rungs[-1]) - result[self.time_attr]
         made = result["timesteps_this_iter"] if self.time_attr == "timesteps_total" else 1
-        seconds = end / made * result["time_this_iter_s"]
+        seconds = left / made * result["time_this_iter_s"]
         gains = self._lending.gains(trial, seconds, running, cluster_resources())
         return TrialScheduler.PAUSE if gains else decision
 
     def decide(self, tune_controller: Any, waiting: Mapping[int, Trial]) -> None:
-        """Decide, write it down, and stop all but the best that there is time for."""
+        """Write down which of the best trials go on, as many as there is time for, and stop the others that wait."""
         trials = {int(trial_number(trial)): trial for trial in tune_controller.get_trials()}
         configurations = self.spec.configurations
         count = trials_of_round(len(configurations), len(self._decisions) + 1)
         scores = self._scores(trials)
-        spreads = [_spread(trials[index]) if scores[index] is not None else None for index in range(len(scores))]
+        spreads = []
+        for index, score in enumerate(scores):
+            spreads.append(None if score is None else _spread(trials[index]))
         broke = [index for index in sorted(trials) if trials[index].status == Trial.ERROR]
         at = self._rungs[len(self._decisions)]
         decision = decide(at, scores, configurations, count, spreads=spreads, broke=broke)
@@ -113,31 +126,36 @@ class Halving(Rounds):
             )
 
     def _scores(self, trials: Mapping[int, Trial]) -> list[float | None]:
-        """Every trial's score at the present rung; a seed that diverged has one if another one of its settings has."""
+        """Every trial's score at the present rung; one that diverged has one if another seed of its settings has."""
         scores = [self._score(trials[index]) for index in range(len(self.spec.configs))]
-        ended = {i: trial.last_result for i, trial in trials.items() if not dropped(self._decisions, i)}
-        diverged = {i: score_of(result) for i, result in ended.items() if result.get("diverged")}
+        diverged = {}
+        for index, trial in trials.items():
+            if trial.last_result.get("diverged") and not dropped(self._decisions, index):
+                diverged[index] = score_of(trial.last_result)
         return with_diverged(scores, diverged, self.spec.configurations)
 
     def _score(self, trial: Trial) -> float | None:
         """A score at the present rung, or where its budget ended; None if the trial was stopped, failed or diverged."""
         result = self.result_of(trial) if trial.status == Trial.PAUSED else trial.last_result
         failed = state_now(trial, self.spec.budget) == State.FAILED
-        out = dropped(self._decisions, int(trial_number(trial))) or failed
-        return None if out or result.get("diverged") else result.get(METRIC)
+        if failed or result.get("diverged") or dropped(self._decisions, int(trial_number(trial))):
+            return None
+        return result.get(METRIC)
 
     def _steps(self, trials: Mapping[int, Trial]) -> float:
+        """What all trials together have behind them, in the budget's unit."""
         return sum(trial.last_result.get(self.time_attr, 0) for trial in trials.values())
 
     def _steps_in_time(self, trials: Mapping[int, Trial]) -> float:
-        """How many more steps all trials together can play in the time left, at their pace since they began to play.
+        """What all trials together can play in the time that is left, in the budget's unit; infinity before a result.
 
-        The start of their processes does not count: a program that resumes a moment before a rung has played for
-        less time than it took to start. Infinity if it has not played yet.
+        They go on at their pace since this program's first iteration began. The start of their processes is left out: a
+        program that resumes a moment before a rung plays for less time than it takes to start.
         """
         if self._playing_since is None:
             return math.inf
-        now, played = time.monotonic(), self._steps(trials) - self._steps_before
+        now = time.monotonic()
+        played = self._steps(trials) - self._steps_before
         return (self._deadline - now) * played / (now - self._playing_since)
 
 

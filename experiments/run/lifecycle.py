@@ -33,12 +33,13 @@ from trainables.checks import ConfigError
 from trainables.texts import printable
 
 STAY_SO = "its trials diverged or were stopped early, and stay so; --fork starts anew from their best checkpoints"
+"""Why there is nothing to extend in an experiment of which no trial has finished its budget."""
 
 
 def perform(asked: Draft | Continuation, smoke_test_since: float | None = None) -> int:
     """Do what was asked for; return the program's exit status.
 
-    A smoke test says when its program began, in seconds of ``time.monotonic``.
+    ``smoke_test_since`` is when the program of a smoke test began, in seconds of ``time.monotonic``; None otherwise.
     """
     go_on_unread()
     if isinstance(asked, Draft):
@@ -58,18 +59,20 @@ def start(draft: Draft) -> tuple[int, Path]:
     learner, run, spec = draft.learner, draft.run, draft.spec
     require_internals()
     callbacks = made(run.callback)
-    start_ray(run.address, run.verbose)  # before there is a folder: where Ray cannot start nothing is left behind
+    start_ray(run.address, run.verbose)  # It comes before the folder: where Ray cannot start, nothing is left behind.
     if run.uri or run.address:
         require_shared(run.uri or str(run.folder.absolute()))
     folder = create(run.folder, run.name, spec.with_source(learner.source))
-    spec = ExperimentSpec.read(folder)  # which says where it comes from, too
+    spec = ExperimentSpec.read(folder)  # The file has the origin of the results, too.
     with exclusive(folder):
-        for index, start in enumerate(draft.starts):
-            name = trial_name(number_of(index), spec.configs[index], spec.swept)
-            copy_checkpoint(start.folder, folder / name / "checkpoint_000000")
-            share = learner.config_class.from_dict(spec.configs[index]).decay(start.steps)
+        for index, checkpoint in enumerate(draft.starts):
+            config = spec.configs[index]
+            name = trial_name(number_of(index), config, spec.swept)
+            copy_checkpoint(checkpoint.folder, folder / name / "checkpoint_000000")
+            share = learner.config_class.from_dict(config).decay(checkpoint.steps)
             step_size = f", with {share:.2g} of its step size (half_life)" if share < 0.995 else ""
-            print(f"  {name}: starts from {display(start.folder)}, after iteration {start.iteration}{step_size}")
+            where = display(checkpoint.folder)
+            print(f"  {name}: starts from {where}, after iteration {checkpoint.iteration}{step_size}")
         if home := Remote.of(folder):
             home.push_folder(folder, folder)
             home.publish()
@@ -79,7 +82,8 @@ def start(draft: Draft) -> tuple[int, Path]:
 def go_on(asked: Continuation) -> int:
     """Continue an experiment, whose trials an extension gives larger limits. Returns the program's exit status.
 
-    Raises ConfigError if another program runs it, if its files do not fit together, or if an extension is of no avail.
+    Raises ConfigError if another program runs it, if its files do not fit together, or if an extension gives no trial
+    anything to do.
     """
     learner, folder, run, more = asked.learner, asked.folder, asked.run, asked.more
     require_internals()
@@ -107,7 +111,9 @@ def _attach(asked: Continuation, spec: ExperimentSpec) -> None:
     """Start Ray, or attach to it. Raises ConfigError if a trial does not fit it, or a node cannot reach the folder."""
     home = Remote.of(asked.folder)
     resources = start_ray(asked.run.address, asked.run.verbose)
-    fewest = {"num_workers": 1} if SCHEDULERS[spec.scheduler].lends_cores else {}
+    fewest: dict[str, int] = {}
+    if SCHEDULERS[spec.scheduler].lends_cores:
+        fewest = {"num_workers": 1}  # A trial then runs with fewer workers than it asks for, if no more fit.
     for config in spec.configs:
         require_fits(asked.learner.config_class.from_dict(config | fewest), resources)
     if home:
@@ -135,7 +141,10 @@ def _rewrite(learner: Learner, folder: Path, before: ExperimentSpec, spec: Exper
 
 def _why_over(restored: Mapping[str, RestoredTrial], spec: ExperimentSpec) -> str:
     """Why no trial has anything to do, although the budget was extended."""
-    if spent := {flag for old in restored.values() for row in old.trial.rows[-1:] for flag in spec.budget.spent(row)}:
+    spent: set[str] = set()
+    for old in restored.values():
+        spent.update(spec.budget.spent(old.trial.last_row))
+    if spent:
         return f"its trials ended by their other limit; give more {' and '.join(sorted(spent))}"
     return STAY_SO
 

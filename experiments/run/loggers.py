@@ -44,7 +44,8 @@ class JsonLogger(OpenWhilePlaying):
         self._files: dict[Trial, TextIO] = {}
         self._latest: dict[Trial, int] = {}
 
-    def log_trial_start(self, trial: Trial) -> None:  # its settings too, which may have been lost meanwhile
+    def log_trial_start(self, trial: Trial) -> None:
+        """Open the trial's file of rows, and write its settings, which may have been lost since it last ran."""
         folder = trial_folder(self._experiment, trial)
         folder.mkdir(parents=True, exist_ok=True)
         replace_text(folder / PARAMS, json.dumps(trial.config, indent=2, sort_keys=True, default=_plain))
@@ -75,7 +76,7 @@ class JsonLogger(OpenWhilePlaying):
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no notation for: NumPy's numbers and arrays as plain ones, all else as text."""
+    """A value that JSON has no notation for, as one that it has: NumPy's as plain numbers or lists, others as text."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
@@ -83,34 +84,36 @@ SKIPPED = (
     *("time", "timesteps", "iterations", "episodes", "node", "pid", "hostname", "date", "done"),
     *("training_iteration", "should_checkpoint"),
 )
-"""Beginnings of entries that say nothing as a curve; the x-axis is ``timesteps_total``.
+"""Beginnings of the names of a result's entries that are not written: as curves over ``timesteps_total``, which is the
+x-axis, they say nothing.
 
 ``eval/iteration`` is written, since the table of hyperparameters has the latest value of each tag: there it says of
 which iteration the evaluation is that stands beside the score.
 """
 
 BOUNDS = re.compile(r"eval/(.*_ci95_(low|high))")
-"""The ends of an evaluation's intervals, which are there for charts of Custom Scalars alone."""
+"""Names of the ends of an evaluation's intervals, which only charts of Custom Scalars show."""
 
-OTHERS = {*SPEED_ONLY, "eval_interval", "eval_games", "seed"}
-"""Settings that are shown where they are swept: they train nothing, but for the seed, in which all trials differ."""
+SHOWN_IF_SWEPT = {*SPEED_ONLY, "eval_interval", "eval_games", "seed"}
+"""Settings that are left out unless they are swept. They change no policy, but for the seed, which differs in all
+trials."""
 
 FIRST = METRIC
 """The one tag without a family: TensorBoard shows it above the others."""
 
 
 def _interval(kind: str) -> list[Any]:
-    """A chart of Custom Scalars: the mean return of evaluations of this kind in its interval."""
+    """A chart of Custom Scalars: the mean return of evaluations of this kind, within its interval."""
     name = f"eval/return_{kind}"
     return ["Margin", [tag(f"{name}_mean"), tag(f"{name}_ci95_low"), tag(f"{name}_ci95_high")]]
 
 
 def tag(name: str) -> str:
-    """The tag of a metric, its own name; those without a family stand together as ``games/``, but for the score.
+    """The tag of a metric: its own name. Metrics without a family, but for the score, are of the family ``games/``.
 
     TensorBoard's table of hyperparameters has a column for each tag, in the order of the alphabet, and shows the first
     five: the score, and of the evaluation the length of games, its iteration and both mean returns. So the bounds of
-    intervals are a family of their own, ``intervals/``, and no card of evaluations is one of them.
+    intervals are a family of their own, ``intervals/``, which also keeps them out of the cards of evaluations.
     """
     bound = BOUNDS.fullmatch(name)
     if bound:
@@ -130,18 +133,17 @@ LAYOUT = {
     },
     "Speed": {"Agent steps per second": ["Multiline", ["perf/steps_per_s$"]]},
 }
-"""The charts that people look at first, for the tab "Custom scalars". Tags of lines are regular expressions."""
-
+"""The charts of the tab "Custom scalars", which people look at first. Tags of lines are regular expressions."""
 
 EVENTS = re.compile(r"(events\.out\.tfevents\.)(\d+)(\..*)")
 """An event file's name: a beginning, when it was made in seconds since 1970, and on which machine."""
 
 
 def next_writer(folder: Path, purge_step: int) -> SummaryWriter:
-    """A writer whose event file comes after all those that a trial's folder has, at whatever time.
+    """A writer whose event file's name comes after those of all that a trial's folder has, whatever the clock says.
 
-    TensorBoard reads a folder's event files by their names, which begin with the second in which they were made, and
-    none that comes before one that it has read. tensorboardX replaces a file of the same second.
+    TensorBoard reads a folder's event files in the order of their names, which begin with the second in which they were
+    made, and reads none that comes before one that it has read. tensorboardX replaces a file of the same second.
     """
     before = [match for match in map(EVENTS.fullmatch, os.listdir(folder)) if match]
     suffix = f".{len(before) + 1}"
@@ -149,7 +151,8 @@ def next_writer(folder: Path, purge_step: int) -> SummaryWriter:
     latest = max((int(match[2]) for match in before), default=0)
     for name in os.listdir(folder):
         match = EVENTS.fullmatch(name)
-        if match and match[3].endswith(suffix) and int(match[2]) <= latest:  # of the same second, or a clock set back
+        # The new file may be of the same second as an older one, or of an earlier one if the clock was set back.
+        if match and match[3].endswith(suffix) and int(match[2]) <= latest:
             (folder / name).rename(folder / f"{match[1]}{latest + 1}{match[3]}")
     return writer
 
@@ -157,26 +160,30 @@ def next_writer(folder: Path, purge_step: int) -> SummaryWriter:
 class TensorBoard(OpenWhilePlaying):
     """Writes scalars against environment steps, each trial's settings when it starts, and pictures.
 
-    Ray's own logger writes hyperparameters only when a trial ends, and only those that were swept. Here are those that
-    were, and all that train a policy.
+    Ray's own logger writes hyperparameters only when a trial ends, and only those that were swept. This one writes all
+    but those of ``SHOWN_IF_SWEPT`` that are not swept.
     """
 
     def __init__(self, experiment: Path, swept: Sequence[str]) -> None:
         self._experiment = experiment
-        self._left_out = OTHERS.difference(swept)
+        self._left_out = SHOWN_IF_SWEPT.difference(swept)
         self._writers: dict[Trial, SummaryWriter] = {}
 
     def log_trial_start(self, trial: Trial) -> None:
-        """A trial that goes on from a checkpoint wipes what stood there beyond it, so that no point is there twice."""
+        """Open an event file that has TensorBoard forget the points beyond the checkpoint from which the trial goes on.
+
+        These points are written again.
+        """
         self.log_trial_end(trial)
-        behind = trial.latest_checkpoint_result.metrics["timesteps_total"] if trial.latest_checkpoint_result else 0
+        newest = trial.latest_checkpoint_result
+        behind = newest.metrics["timesteps_total"] if newest else 0
         writer = self._writers[trial] = next_writer(trial_folder(self._experiment, trial), purge_step=behind + 1)
         config = {}
         for name, value in trial.config.items():
             if name in self._left_out:
                 continue
             if isinstance(value, (int, float)):
-                value = float(value)  # TensorBoard sorts by floats alone.
+                value = float(value)  # TensorBoard sorts columns of floats alone.
             config[name] = value
         # The experiment summary is left out: TensorBoard believes one trial's list of columns for all, while without
         # it, it collects the columns of every trial, first those that differ.

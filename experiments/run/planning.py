@@ -14,40 +14,41 @@ from experiments.show.text import Rows, print_table, say
 from trainables.sampling.console import agent_step
 from trainables.texts import counted
 
-SHOWN = 27
-"""Trials that are listed."""
+MOST_ROWS = 27
+"""Rows of the table of trials that are printed; of those that follow their number is said."""
 
 UNITS = {"timesteps": "agent steps", "iterations": "iterations"}
-"""What a budget counts, in words."""
+"""What a budget counts, in words, by its unit."""
 
 
 def show(draft: Draft) -> None:
     """Print the plan of a sweep."""
     if draft.rounds:
-        say(f"{_in_words(draft)}: at most {draft.budget} a trial")
+        say(f"{_rounds_in_words(draft)}: at most {draft.budget} a trial")
         print_table(_round_table(draft))
         print()
     else:
-        say(f"{_counted(draft)} of {draft.budget}")
+        say(f"{_trials_in_words(draft)} of {draft.budget}")
     rows = _trial_table(draft)
-    print_table(rows[:SHOWN])
-    if len(rows) > SHOWN:
-        say(f"and {len(rows) - SHOWN} more")
+    print_table(rows[:MOST_ROWS])
+    if len(rows) > MOST_ROWS:
+        say(f"and {len(rows) - MOST_ROWS} more")
     print()
     _say_settings(draft)
     for note in [*draft.notes, *_cores(draft), *_busy(draft), *_early(draft)]:
         say(f"Note: {note}")
     say(_time_of_rounds(draft) if draft.rounds else _time_of_all(draft))
-    where = f"{draft.run.storage_path}/{draft.run.name or f'{draft.learner.name}-DATE-TIME'}"
+    name = draft.run.name or f"{draft.learner.name}-DATE-TIME"
     often = counted(draft.run.checkpoint_frequency, "iteration")
     say(
         f"Scheduler {draft.scheduler}; a checkpoint every {often}, at most"
-        f" {draft.checkpoint_bytes / 1e6:,.0f} MB of them in {where}."
+        f" {draft.checkpoint_bytes / 1e6:,.0f} MB of them in"
+        f" {draft.run.storage_path}/{name}."
     )
 
 
 def show_run(draft: Draft) -> None:
-    """Print how long the trials of one configuration train, and about how long that takes."""
+    """Print how long the trials of ``train.py``'s one configuration train, and about how long that takes."""
     trials = len(draft.configs)
     each, at_once = "", ""
     if trials > 1:
@@ -65,7 +66,7 @@ def _about(draft: Draft) -> str:
 
 
 def _busy(draft: Draft) -> list[str]:
-    """That other programs keep this machine's cores busy, and what it means; empty if they do not, or on a cluster."""
+    """A note that other programs keep this machine's cores busy; none if they do not, or on a cluster."""
     capacity = draft.capacity
     if draft.run.address or capacity.times_longer == 1:
         return []
@@ -76,7 +77,7 @@ def _busy(draft: Draft) -> list[str]:
 
 
 def _say_settings(draft: Draft) -> None:
-    """Print from what settings were drawn, which are the same in all trials, and what an agent step is."""
+    """Print the space from which settings were drawn, those that all trials share, and what an agent step is."""
     if draft.space:
         say("Space: " + " ".join(f"{name}={words}" for name, words in draft.space.items()))
     say(f"Same in all: {', '.join(_same_in_all(draft))}")
@@ -85,7 +86,7 @@ def _say_settings(draft: Draft) -> None:
 
 
 def _cores(draft: Draft) -> list[str]:
-    """Why the plan has fewer cores than this machine; empty on a cluster, which says itself what it has."""
+    """A note of why the plan has fewer cores than this machine; none on a cluster, which says itself what it has."""
     return [] if draft.run.address else fewer_cores()
 
 
@@ -100,7 +101,7 @@ def _same_in_all(draft: Draft) -> list[str]:
 
 
 def _early(draft: Draft) -> list[str]:
-    """Whether trials are compared before their order says anything."""
+    """A note that trials are compared before their order says anything; none if they are not."""
     early = [at for at in (draft.rungs or [])[:-1] if at < FIRST_STEPS]
     if draft.budget.unit != "timesteps" or not early:
         return []
@@ -112,24 +113,28 @@ def _early(draft: Draft) -> list[str]:
     ]
 
 
-def _counted(draft: Draft) -> str:
+def _trials_in_words(draft: Draft) -> str:
     """``9 trials``, or ``9 configurations of 3 seeds each (27 trials)``."""
-    configs, configurations = len(draft.configs), draft.configurations
+    trials = counted(len(draft.configs), "trial")
     if not draft.configuration_of:
-        return counted(configs, "trial")
-    least, most = min(map(len, configurations)), max(map(len, configurations))
+        return trials
+    seeds = [len(members) for members in draft.configurations]
+    least, most = min(seeds), max(seeds)
     of = f"{most} seeds each" if least == most else f"{least} to {most} seeds"
-    return f"{counted(len(configurations), 'configuration')} of {of} ({counted(configs, 'trial')})"
+    return f"{counted(len(seeds), 'configuration')} of {of} ({trials})"
 
 
-def _in_words(draft: Draft) -> str:
+def _rounds_in_words(draft: Draft) -> str:
     """``9 trials begin, 3 go on, 1 goes to the end``."""
-    _, *others = [trials_of_round(len(draft.configurations), index) for index in range(len(draft.rounds))]
-    if not others:
-        return f"{_counted(draft)} to the end"
-    *between, last = others
-    words = [f"{_counted(draft)} begin", *(f"{count} go on" for count in between)]
-    return ", ".join([*words, f"{last} {'goes' if last == 1 else 'go'} to the end"])
+    last_round = len(draft.rounds) - 1
+    if last_round == 0:
+        return f"{_trials_in_words(draft)} to the end"
+    parts = [f"{_trials_in_words(draft)} begin"]
+    for index in range(1, last_round):
+        parts.append(f"{trials_of_round(len(draft.configurations), index)} go on")
+    last = trials_of_round(len(draft.configurations), last_round)
+    parts.append(f"{last} {'goes' if last == 1 else 'go'} to the end")
+    return ", ".join(parts)
 
 
 def _round_table(draft: Draft) -> Rows:
@@ -147,19 +152,28 @@ def _round_table(draft: Draft) -> Rows:
 
 def _trial_table(draft: Draft) -> Rows:
     """The configurations with what is swept, the CPUs that a trial of them reserves, and their trials' seeds."""
-    rows, several = [], bool(draft.configuration_of)
+    trial_title, cpus_title, seed_title = "trial", "CPUs", "seed"
+    swept = list(draft.swept)
+    if draft.configuration_of:
+        trial_title, cpus_title, seed_title = "trials", "CPUs of each", "seeds"
+        swept = [name for name in swept if name != "seed"]
+    rows = []
     for trials in draft.configurations:
-        config, seeds = draft.configs[trials[0]], [draft.configs[trial].seed for trial in trials]
+        config = draft.configs[trials[0]]
         settings = config.to_dict()
-        swept = {name: short(settings[name]) for name in draft.swept if name != "seed" or not several}
-        cpus = f"{config.num_workers * config.cpus_per_worker:g}"
-        which = f"{in_words(trials)} {BASELINE}" if is_baseline(settings, draft.baseline) else in_words(trials)
-        row = {"trials" if several else "trial": which, **swept, "CPUs of each" if several else "CPUs": cpus}
-        rows.append(row | {"seeds" if several else "seed": ", ".join(map(str, seeds))})
+        row = {trial_title: in_words(trials)}
+        if is_baseline(settings, draft.baseline):
+            row[trial_title] += f" {BASELINE}"
+        for name in swept:
+            row[name] = short(settings[name])
+        row[cpus_title] = f"{config.num_workers * config.cpus_per_worker:g}"
+        row[seed_title] = ", ".join(str(draft.configs[trial].seed) for trial in trials)
+        rows.append(row)
     return rows
 
 
 def _time_of_rounds(draft: Draft) -> str:
+    """How long the rounds take, and what follows if that is more than the time budget."""
     given, seconds = draft.time_budget_s or math.inf, draft.seconds or 0
     text = f"{_about(draft)}."
     if seconds > given:
@@ -174,6 +188,7 @@ def _time_of_rounds(draft: Draft) -> str:
 
 
 def _time_of_all(draft: Draft) -> str:
+    """How many trials run at once without rounds, how many CPUs that leaves idle, and how long all trials take."""
     needs = sorted(config.num_workers * config.cpus_per_worker for config in draft.configs)  # small ones run first
     idle = draft.resources.cpus - sum(needs[: draft.concurrent])
     text = f"{draft.concurrent} at once, which leaves {idle:g} CPU{'s' * (idle != 1)} idle. {_about(draft)}"

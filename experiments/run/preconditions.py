@@ -12,20 +12,20 @@ from experiments.plan.resources import ClusterResources, local_cpus
 from trainables.checks import ConfigError
 
 RESERVE_BYTES = 200 * 2**20
-"""Free disk space below which nothing is written any more: for what is being written already."""
+"""Free disk space below which no write is begun: it is kept for what is being written already."""
 
 
 def resources_for(run: RunFlags) -> ClusterResources:
-    """What a new experiment can run on. A cluster is attached to; on this machine alone, nothing is started yet."""
+    """What a new experiment can run on. A cluster is asked, by a Ray that is attached to it; here no Ray starts yet."""
     if not run.address:
         return ClusterResources((local_cpus(),))
-    from experiments.run.ray_session import start_ray  # Ray
+    from experiments.run.ray_session import start_ray  # Ray, which a plan for this machine does without
 
     return start_ray(run.address, run.verbose)
 
 
 def require_free(run: RunFlags) -> None:
-    """Raise ConfigError if a new experiment's name is taken, or a callback is not there."""
+    """Raise ConfigError if a new experiment's name is taken, or if a callback cannot be imported."""
     if run.name and mirror.taken(run, run.name):
         raise ConfigError(f"--name {run.name!r} exists already in {run.storage_path}; --resume {run.name} continues it")
     for typed in run.callback:
@@ -41,9 +41,10 @@ def factory(typed: str) -> Callable[[], Any]:
 
 
 def require_room(run: RunFlags, need: int) -> None:
-    """Raise ConfigError if results cannot be written, or the disk has no room for checkpoints of so many bytes."""
+    """Raise ConfigError if results cannot be written, or if the disk has no room for ``need`` bytes of checkpoints."""
     path = run.folder.absolute()
-    above = next(folder for folder in (path, *path.parents) if os.path.exists(folder))  # False where one may not look
+    # The nearest folder that is there. os.path.exists is False, too, where this user may not look.
+    above = next(folder for folder in (path, *path.parents) if os.path.exists(folder))
     if not os.path.isdir(above) or not os.access(above, os.W_OK | os.X_OK):
         raise ConfigError(f"--storage-path {run.folder} cannot be written: {above} is no folder that you may write to")
     free = shutil.disk_usage(above).free

@@ -36,19 +36,24 @@ LIVE_INTERVAL_S = 0.5
 """Seconds between two frames of the live table."""
 
 COLUMNS = 78
-"""Of a table with all columns that it has at 80; with less, the speed goes first, and then the bar."""
+"""Width, in characters, of a table that calls trials by their numbers and has all columns but that of workers. With
+less room the speed goes first, and then the bar."""
 
-BAR_COLUMNS = 9  # fewer than COLUMNS that a table without the speed, but with the bar, can do with
+BAR_COLUMNS = 9
+"""So many characters less than ``COLUMNS`` are room for the bar, without the speed."""
 
-NAME_COLUMNS = 40  # more than COLUMNS from which on trials are called by their names, if all of these fit
+NAME_COLUMNS = 40
+"""With so many characters more than ``COLUMNS`` trials are called by their names, if all of these fit."""
 
-WORKER_COLUMNS = 20  # more than COLUMNS that the number of workers needs
+WORKER_COLUMNS = 20
+"""With so many characters more than ``COLUMNS`` there is room for the number of workers."""
 
-OTHER_LINES = 5  # of a frame beside its trials: header, the rest in words, and a status that may wrap
+OTHER_LINES = 5
+"""Lines of a frame beside those of trials: the header, the other trials in words, and a status that may wrap."""
 
 
 class Progress(TrialProgressCallback):
-    """A table that follows all trials: live in a terminal, else a status line now and then.
+    """Shows how far all trials are: in a live table on a terminal, elsewhere in a status line now and then.
 
     It replaces Tune's own, which says "completed" of a trial that never began.
     """
@@ -62,19 +67,19 @@ class Progress(TrialProgressCallback):
         self._unit = "step" if spec.timesteps else "iteration"
         self._live: Live | None = None
         self._start = self._printed = 0.0
-        self._restored: float | None = None  # what of all budgets a resumed experiment had used up when it went on
+        self._restored: float | None = None  # what had been played when this program began, in budgets of a trial
         self._drawn: list[int] = []  # widths of the lines on the terminal
 
     def setup(self, stop: Any = None, num_samples: Any = None, total_num_samples: Any = None, **info: Any) -> None:
         self._start = self._printed = time.monotonic()
         console = Console()
         if sys.stdout.isatty() and not console.is_dumb_terminal:
-            self._printed = -math.inf  # draw at once
+            self._printed = -math.inf  # The first frame is drawn at once.
             self._live = Live(console=console, auto_refresh=False, transient=True)
             self._live.start()
 
     def on_trial_complete(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
-        """Say nothing."""
+        """Say nothing, where Tune's own would print a line."""
 
     def on_step_end(self, iteration: int, trials: list[Trial], **info: Any) -> None:
         now = time.monotonic()
@@ -102,7 +107,7 @@ class Progress(TrialProgressCallback):
         live.update(frame, refresh=True)
 
     def _erase_wrapped(self, console: Console) -> None:
-        """Erase the lines that a window made narrower has wrapped, of which rich knows nothing."""
+        """Erase the lines that were added as a window became narrower and lines wrapped: rich does not know of them."""
         wrapped = sum(max(0, width - 1) // console.width for width in self._drawn)
         if wrapped:
             line = ((ControlType.ERASE_IN_LINE, 2), (ControlType.CURSOR_UP, 1))
@@ -156,14 +161,16 @@ class Progress(TrialProgressCallback):
         the mean, or as all trials were if none of these has had one.
         """
         running = [trial for trial in trials if trial.status == Trial.RUNNING]
-        paces = {trial.trial_id: self._iteration_pace(trial) for trial in trials}
-        known = [pace for pace in paces.values() if pace]
-        of_running = [pace for pace in (paces[trial.trial_id] for trial in running) if pace]
-        usual = fmean(of_running or known or [0.0])
+        usual = fmean(self._paces(running) or self._paces(trials) or [0.0])
         needs = []
         for trial in sorted(_alive(trials), key=lambda trial: trial.status != Trial.RUNNING):
-            needs.append((0.0, (1 - self._share(trial)) * (paces[trial.trial_id] or usual)))
+            pace = self._iteration_pace(trial) or usual
+            needs.append((0.0, (1 - self._share(trial)) * pace))
         return in_turn(needs, 0.0, max(1, len(running)))
+
+    def _paces(self, trials: Iterable[Trial]) -> list[float]:
+        """The paces of those trials that have had an iteration."""
+        return [pace for pace in map(self._iteration_pace, trials) if pace]
 
     def _iteration_pace(self, trial: Trial) -> float | None:
         """Seconds of a whole budget by a trial's last iteration; None before its first one."""
@@ -178,7 +185,7 @@ class Progress(TrialProgressCallback):
         return sum(map(self._share, trials))
 
     def _to_play(self, trials: Sequence[Trial]) -> float:
-        """What is still to play, in budgets of a trial, if no trial is stopped early but at the rungs of halving."""
+        """What is still to play, in budgets of a trial, if trials are stopped early at the rungs of halving alone."""
         alive = _alive(trials)
         if not self._rungs or not alive:
             return sum(1 - self._share(trial) for trial in alive)
@@ -192,7 +199,7 @@ class Progress(TrialProgressCallback):
         return left
 
     def _round(self, trials: Sequence[Trial]) -> int:
-        """The present round of halving, counted from 0: that of the trial which has come least far."""
+        """The present round of halving, counted from 0: that of the trial that has come least far."""
         least = min(map(self._done, _alive(trials)), default=self._limit)
         return min(bisect.bisect_right(self._rungs, least), len(self._rungs) - 1)
 
@@ -201,6 +208,7 @@ class Progress(TrialProgressCallback):
         return int(trial.last_result.get(self._time_attr, 0))
 
     def _share(self, trial: Trial) -> float:
+        """What of its budget a trial has used up, 1 for all."""
         return self._spec.budget.share(trial.last_result)
 
     def _state(self, trial: Trial) -> State:
@@ -210,17 +218,17 @@ class Progress(TrialProgressCallback):
         """As many trials as the terminal has lines for, the others in words, and the status."""
         shown = self._most_telling(trials, max(1, console.height - OTHER_LINES))
         hidden = [trial for trial in trials if trial not in shown]
-        parts: list[Table | str] = [self._table(shown, console.width - COLUMNS, self._end(trials))]
-        if hidden:
-            parts.append(f"and {self._counts(hidden)}")
-        return Group(*parts, self._status(trials))
+        table = self._table(shown, console.width - COLUMNS, self._end(trials))
+        if not hidden:
+            return Group(table, self._status(trials))
+        return Group(table, f"and {self._counts(hidden)}", self._status(trials))
 
     def _end(self, trials: Sequence[Trial]) -> int:
         """Where the present round ends, in what the budget counts."""
         return self._rungs[self._round(trials)] if self._rungs else self._limit
 
     def _most_telling(self, trials: Sequence[Trial], count: int) -> list[Trial]:
-        """Those of the most telling states, and of these the best; all in their usual order."""
+        """So many trials of the most telling states, of equal states those that lead, in the order of their numbers."""
         order = [*State]
 
         def key(trial: Trial) -> tuple[int, float]:
@@ -229,7 +237,7 @@ class Progress(TrialProgressCallback):
         return sorted(sorted(trials, key=key)[:count], key=trial_number)
 
     def _table(self, trials: Sequence[Trial], room: int, end: int) -> Table:
-        """One line a trial, called by its name where there is ``room`` for that, in columns beyond ``COLUMNS``."""
+        """One line a trial, called by its name if there is room. ``room`` are the characters beyond ``COLUMNS``."""
         longest = max((len(str(trial)) for trial in trials), default=0)
         named = room >= NAME_COLUMNS and longest <= room
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
@@ -243,7 +251,7 @@ class Progress(TrialProgressCallback):
         return table
 
     def _columns(self, room: int) -> list[str]:
-        """The columns of a table for which there is room; that of the bar has no title."""
+        """The titles of those columns for which there is ``room``, as in ``_table``; that of the bar is empty."""
         columns = ["trial", "state", "return", f"{self._unit}s"]
         if room >= -BAR_COLUMNS:
             columns.append("")
@@ -272,8 +280,11 @@ class Progress(TrialProgressCallback):
 
     def _time_left(self, trial: Trial, end: int) -> str:
         """How long a trial that runs takes to the end of its round, at the pace of its last iteration."""
-        pace = self._iteration_pace(trial) if trial.status == Trial.RUNNING else None
-        return duration(max(0, end - self._done(trial)) / self._limit * pace) if pace else ""
+        pace = self._iteration_pace(trial)
+        if trial.status != Trial.RUNNING or not pace:
+            return ""
+        left = max(0, end - self._done(trial)) / self._limit
+        return duration(left * pace)
 
 
 def _alive(trials: Iterable[Trial]) -> list[Trial]:
@@ -282,5 +293,5 @@ def _alive(trials: Iterable[Trial]) -> list[Trial]:
 
 
 def _number(result: dict[str, Any], name: str, form: str) -> str:
-    """A metric as text; a trial that starts from another one's checkpoint has a return, but no speed yet."""
+    """A metric as text; empty without one, as a fork's trial has a return at its start, but no speed yet."""
     return format(result[name], form) if name in result else ""

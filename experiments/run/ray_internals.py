@@ -1,6 +1,7 @@
-"""What this program uses of Ray although Ray does not promise to keep it: there is no public way.
+"""What this program uses of Ray although Ray does not promise to keep it, since there is no public way.
 
-Through these names Tune and its schedulers are told what a trial had before this program started.
+With these names Tune is told what a trial had before this program started, a Ray of this program's own is closed to
+others, and its end is noticed.
 """
 
 import importlib
@@ -23,7 +24,7 @@ from trainables.checks import ConfigError
 from trainables.versions import OtherSourcesError
 
 WORKS_WITH = "2.60"
-"""The version of Ray that was tried; pyproject.toml asks for it."""
+"""The version of Ray with which the names below were tried; pyproject.toml asks for it."""
 
 
 def require_internals() -> None:
@@ -38,6 +39,7 @@ def require_internals() -> None:
 
 
 def _used() -> Iterator[tuple[Any, Sequence[str]]]:
+    """Modules, classes and objects of Ray, each with the names in it that are used, dotted where they are deeper."""
     yield importlib.import_module("ray.train._internal.session"), ["_TrainingResult"]
     metadata = ("checkpoint_manager.register_checkpoint", "last_result", "pickled_error_filename")
     controller = importlib.import_module("ray.tune.execution.tune_controller").TuneController
@@ -45,7 +47,8 @@ def _used() -> Iterator[tuple[Any, Sequence[str]]]:
         raise AttributeError("TuneController has no _resetting_trials")
     yield Trial("stub", stub=True), ["init_local_path", "storage", *(f"run_metadata.{name}" for name in metadata)]
     storage = importlib.import_module("ray.train._internal.storage").StorageContext
-    inspect.signature(storage).bind_partial(storage_filesystem=None, current_checkpoint_index=0)  # become attributes
+    # These arguments of StorageContext become attributes, which ``give_back`` uses.
+    inspect.signature(storage).bind_partial(storage_filesystem=None, current_checkpoint_index=0)
     yield importlib.import_module("ray._private.ray_constants"), ["ENABLE_RAY_CLUSTER", "ENABLE_RAY_CLUSTERS_ENV_VAR"]
     yield importlib.import_module("ray._private.worker"), ["_global_node"]
     yield importlib.import_module("ray._private.utils"), ["set_sigterm_handler"]
@@ -57,14 +60,15 @@ def _used() -> Iterator[tuple[Any, Sequence[str]]]:
 def on_loopback(**environment: str) -> Iterator[None]:
     """Have a Ray that is started within listen on 127.0.0.1 alone, as it does on macOS, where it makes no clusters.
 
-    Told by ``_node_ip_address``, it listens on all addresses nevertheless. A cluster's programs must know theirs, so
-    what was set before is set again in the end. Its processes have ``environment`` in theirs.
+    Given ``_node_ip_address`` it would listen on all addresses nevertheless. What was set before is set again in the
+    end, since the programs of a cluster must know their own addresses. Ray's processes have ``environment`` in theirs.
     """
     from ray._private import ray_constants
 
     environment[ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR] = "0"  # for the processes that Ray starts
-    before, inherited = ray_constants.ENABLE_RAY_CLUSTER, {*os.environ.items()}
-    ray_constants.ENABLE_RAY_CLUSTER = False  # for this one, which read the variable as Ray was imported
+    before = ray_constants.ENABLE_RAY_CLUSTER
+    inherited = {name: os.environ[name] for name in environment if name in os.environ}
+    ray_constants.ENABLE_RAY_CLUSTER = False  # for this process, which read the variable as Ray was imported
     os.environ |= environment
     try:
         yield
@@ -72,7 +76,7 @@ def on_loopback(**environment: str) -> Iterator[None]:
         ray_constants.ENABLE_RAY_CLUSTER = before
         for name in environment:
             os.environ.pop(name)
-        os.environ |= {name: value for name, value in inherited if name in environment}
+        os.environ |= inherited
 
 
 class OwnPath(JobConfig):
@@ -101,7 +105,7 @@ def own_signals() -> Iterator[None]:
 def own_ray_ended() -> bool:
     """Whether a server of the Ray that this program started has ended, or its folder has gone, with the sockets in it.
 
-    Of a cluster's servers it knows nothing.
+    Of the servers of a cluster, which others started, it knows nothing.
     """
     from ray._private import ray_constants, worker
 
@@ -125,7 +129,7 @@ LACKS_MEMORY = "due to the node running low on memory"
 class ErrorText(Callback):
     """Reads trials' ``error.txt``, and has them forget ``error.pkl``, which Tune would open to make a ResultGrid.
 
-    Somebody else may have put it there, and to open a pickle is to run it; ``error.txt`` says the same.
+    Somebody else may have put ``error.pkl`` there, and to open a pickle is to run it; ``error.txt`` says the same.
     """
 
     def on_trial_recover(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
@@ -135,7 +139,7 @@ class ErrorText(Callback):
         memory: all trials would fail, one by one.
         """
         text = "\n".join(lines(Path(trial.error_file)))
-        newest = re.split(r"^Failure # ", text, flags=re.MULTILINE)[-1]  # earlier ones may be of an earlier program
+        newest = re.split(r"^Failure # ", text, flags=re.MULTILINE)[-1]  # Earlier failures may be of earlier programs.
         _, other_sources, versions = newest.rpartition(f"{OtherSourcesError.__name__}: ")
         if other_sources:
             raise OtherSourcesError(versions)

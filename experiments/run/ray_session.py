@@ -42,10 +42,10 @@ CODE = {
 digest, which they compare, and its kernels of BLAS, which a process reads as it starts."""
 
 PROBE_TIMEOUT_S = 120.0
-"""For an answer of every node. The first on a node waits for the code, and may meet busy cores."""
+"""Seconds in which a node has to answer. The first task on a node waits for the code, and may meet busy cores."""
 
 KEEP_SESSIONS_S = 86_400.0
-"""Time for which the logs of a Ray that has ended stay."""
+"""Seconds for which the logs of a Ray that has ended stay: a day."""
 
 
 def start_ray(address: str | None, verbose: bool) -> ClusterResources:
@@ -87,7 +87,7 @@ def start_local(cpus: int, **options: Any) -> None:
     _remove_old_sessions(folder)
     _guard_token()
     if limit := address_space():
-        options["object_store_memory"] = limit // 10  # which each process maps
+        options["object_store_memory"] = limit // 10  # Each process maps all of it into its address space.
     environment = {"PYTHONPATH": os.pathsep.join(sys.path), SOURCES: sources_digest()}
     # Processes that are started now never get these signals, which a terminal or a batch system sends to all of them.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP, signal.SIGUSR1})
@@ -102,8 +102,8 @@ def start_local(cpus: int, **options: Any) -> None:
                 _temp_dir=str(folder),
                 **options,
             )
-    except Exception as error:  # of many kinds, Ray's own is a plain Exception
-        reason, *_ = [*str(error).strip().splitlines(), type(error).__name__]
+    except Exception as error:  # Errors are of many kinds, and Ray's own is a plain Exception.
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise ConfigError(
             f"Ray does not start here: {reason} On a machine that is busy, or whose disk is slow, try again later; what"
             f" its servers said is in {folder}/session_latest/logs"
@@ -115,11 +115,11 @@ def start_local(cpus: int, **options: Any) -> None:
 def _remove_old_sessions(folder: Path) -> None:
     """Remove what Rays of this user's programs that have ended left behind: 0.3 to 4 MB each, which Ray never removes.
 
-    A raylet writes into its log each minute.
+    A raylet writes into its log each minute, so a Ray whose log is older than ``KEEP_SESSIONS_S`` has ended.
     """
     for session in folder.glob("session_2*"):
         log = session / "logs" / "raylet.out"
-        with contextlib.suppress(OSError):  # another program removes it, too
+        with contextlib.suppress(OSError):  # Another program may remove it at the same time.
             if time.time() - (log if log.exists() else session).stat().st_mtime > KEEP_SESSIONS_S:
                 shutil.rmtree(session)
 
@@ -127,8 +127,8 @@ def _remove_old_sessions(folder: Path) -> None:
 def _guard_token() -> None:
     """See that nobody else on this machine can read Ray's token, which Ray would write into a file for all.
 
-    A file that there is already is closed to others; without one that can be, this program has a token of its own, in
-    its environment. Nothing is done where the environment says what to use.
+    A file of the user's own is closed to others. Where that fails, as without a file, this program has a new token in
+    its environment. Nothing is done where the environment names a token, or has no token used.
     """
     if {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & os.environ.keys() or os.environ.get("RAY_AUTH_MODE") == "disabled":
         return
@@ -141,7 +141,8 @@ def _guard_token() -> None:
 def attach(address: str, **options: Any) -> None:
     """Connect to a running cluster; ``options`` are those of ``ray.init``.
 
-    Raises ConfigError if there is none, in seconds where Ray itself tries for a minute, or if it does not fit.
+    Raises ConfigError if there is none, or if a node has other versions than this machine. Where nobody answers it does
+    so within 5 s; Ray itself would try for a minute.
     """
     host, colon, port = address.rpartition(":")
     if colon:
@@ -163,10 +164,10 @@ def attach(address: str, **options: Any) -> None:
 
 
 def _require_same_versions() -> None:
-    """Raise ConfigError if a node's Python or packages differ from the driver's: results might, in their last bits."""
+    """Raise ConfigError if a node's Python or packages differ from the driver's: then results' last bits might, too."""
 
     def versions() -> dict[str, str]:
-        from trainables.versions import installed_versions  # the node's own, by code that was sent along
+        from trainables.versions import installed_versions  # on the node, with the code that was sent along
 
         return installed_versions()
 
@@ -202,7 +203,10 @@ def require_shared(storage: str) -> None:
 
 
 def _exchange(filesystem: FileSystem, probe: str) -> dict[str, tuple[str, str | None]]:
-    """Have each node copy a file of ours to one that has its id as name; return ids, and what went wrong, by node."""
+    """Have each node copy a file of ours to one that has the node's id as name.
+
+    Returns by node its id, and what went wrong there; None if nothing did.
+    """
 
     def read_and_write(filesystem: FileSystem, probe: str) -> tuple[str, str | None]:
         node = ray.get_runtime_context().get_node_id()
@@ -216,23 +220,26 @@ def _exchange(filesystem: FileSystem, probe: str) -> dict[str, tuple[str, str | 
         return node, None
 
     if filesystem.type_name == "local":
-        Path(probe).chmod(0o777)  # a node's Ray may run as another user
+        Path(probe).chmod(0o777)  # A node's Ray may run as another user.
     with filesystem.open_output_stream(f"{probe}/driver") as target:
         target.write(b"here")
     return _on_every_node(read_and_write, filesystem, probe)
 
 
 def _on_every_node(probe: Callable[..., Any], *args: Any) -> dict[str, Any]:
-    """What a function returns on each node, by node; it waits for no CPU, so a busy cluster answers too.
+    """What a function returns on each node, by the node's name. It waits for no CPU, so a busy cluster answers, too.
 
-    It has to be a function within a function, which travels whole: a module's imports may be what is missing there. A
-    node that died is left out: Ray believes in it for half a minute. Raises ConfigError if a living one is silent.
+    It has to be a function within a function, which is sent whole: a node may lack the module that a function of a
+    module is imported from. A node that has died, which Ray lists for half a minute more, is left out. Raises
+    ConfigError if a living one does not answer.
     """
-    task, nodes, answers = ray.remote(num_cpus=0, max_retries=1)(probe), _living(), {}
-    asked = {
-        node: task.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)).remote(*args)
-        for node in nodes
-    }
+    task = ray.remote(num_cpus=0, max_retries=1)(probe)
+    nodes = _living()
+    asked = {}
+    for node in nodes:
+        there = NodeAffinitySchedulingStrategy(node, soft=False)
+        asked[node] = task.options(scheduling_strategy=there).remote(*args)
+    answers = {}
     for node, name in nodes.items():
         try:
             answers[name] = ray.get(asked[node], timeout=PROBE_TIMEOUT_S)
@@ -246,6 +253,6 @@ def _on_every_node(probe: Callable[..., Any], *args: Any) -> dict[str, Any]:
 
 
 def _living() -> dict[str, str]:
-    """The nodes that Ray believes in, and what to call them."""
+    """The nodes that Ray lists as alive, and what to call each."""
     nodes = (node for node in ray.nodes() if node["Alive"])
     return {node["NodeID"]: f"{node['NodeManagerAddress']} ({node['NodeID'][:8]})" for node in nodes}

@@ -22,8 +22,8 @@ Entry = TypeVar("Entry")
 class Rounds(FIFOScheduler):
     """Runs every trial to the end of a round and pauses it there on its checkpoint; once all are there, it decides.
 
-    All it goes by are the results that came with the trials' newest checkpoints. These are on disk, so a program that
-    was killed at any moment decides the same when it goes on. Trials have to be added paused (``PlannedTrials``).
+    It decides by nothing but the results that came with the trials' newest checkpoints. These are on disk, so a program
+    that was killed at any moment decides the same when it goes on. Trials have to be added paused (``PlannedTrials``).
     """
 
     def __init__(
@@ -40,16 +40,17 @@ class Rounds(FIFOScheduler):
 
     @abstractmethod
     def decide(self, tune_controller: Any, waiting: Mapping[int, Trial]) -> None:
-        """Decide about the trials that have not ended, by index: all of them wait, and afterwards the next round is on.
+        """Decide about the trials that have not ended, by index. All of them wait, and then the next round begins.
 
-        Called again at once if all of them still wait. Raises OSError if what is decided cannot be written.
+        Called again, as Tune next asks for a trial to run, if all of them still wait. Raises OSError if what is decided
+        cannot be written.
         """
 
     def begin(self, trials: Mapping[int, Trial]) -> None:
         """Called once, when all trials of the experiment are there and none runs. Raises OSError as ``decide`` does."""
 
     def write_down(self, write: Callable[[Path, Sequence[Entry]], None], decisions: Sequence[Entry]) -> None:
-        """Write all decisions into the experiment's folder, and to where it lives. Raises OSError."""
+        """Write all decisions into the experiment's folder with ``write``, and send the file home. Raises OSError."""
         write(self.folder, decisions)
         if home := Remote.of(self.folder):
             home.push(self.folder / (SCHEDULERS[self.spec.scheduler].records or ""))
@@ -102,10 +103,10 @@ class Rounds(FIFOScheduler):
 
 
 def playing(trials: Iterable[Trial]) -> list[Trial]:
-    """Those that have their cores, or are about to."""
+    """The trials that have their cores, or are about to have them."""
     return [trial for trial in trials if not trial.is_finished() and trial.status != Trial.PAUSED]
 
 
 def _alive(trials: Mapping[int, Trial]) -> dict[int, Trial]:
-    """The trials that have not ended, in order."""
+    """The trials that have not ended, by index, in order."""
     return {index: trials[index] for index in sorted(trials) if not trials[index].is_finished()}

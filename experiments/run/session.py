@@ -30,7 +30,7 @@ class Session:
     deadline: float = math.inf
     """When the time budget is up, in seconds of ``time.monotonic``."""
     planned_s: float | None = None
-    """Seconds that all trials take by the plan, if there is one."""
+    """Seconds that all trials take by the plan; None without a plan."""
 
     @classmethod
     def begin(

@@ -19,16 +19,17 @@ from experiments.run.ray_internals import own_ray_ended
 from experiments.run.rounds import playing
 
 WATCH_INTERVAL_S = 0.1
-"""Seconds between looks whether Ray is still there, or whether a signal has come."""
+"""Seconds between two looks at whether Ray is still there, or whether a signal has come."""
 
 RAY_ENDS_S = 5.0
-"""Seconds in which Ray's processes end that were sent a signal."""
+"""Seconds within which Ray's processes end after a signal was sent to them."""
 
 
 class StopSignals(tune.Callback):
-    """The first signal is ``received``, and the experiment then ends in good order; a second one ends it at once.
+    """Hears the signals that end an experiment: the first one in good order, a second one at once.
 
-    ``resume`` is the command that goes on from the last checkpoints.
+    ``received`` is the first one, None before it. ``resume`` is the command that goes on from the last checkpoints;
+    empty where none does.
     """
 
     received: signal.Signals | None = None
@@ -37,16 +38,16 @@ class StopSignals(tune.Callback):
         self.resume = resume
 
     def keep(self) -> None:
-        """Keep a signal from now on, also while Tune has not begun: it then ends as it begins."""
+        """Hear signals from now on. One that comes before Tune begins ends the experiment as Tune begins."""
         handle_all(self._handle)
 
     def setup(self, stop: Any = None, num_samples: Any = None, total_num_samples: Any = None, **info: Any) -> None:
-        """Put ourselves before Tune's handler, which is in place by now."""
+        """Take the place of Tune's handler of SIGINT, which is there by now, and keep it for ``end_experiment``."""
         self._tunes_handler = signal.getsignal(signal.SIGINT)
         self.keep()
 
     def release(self) -> None:
-        """Until another experiment runs, a signal ends the program, with the same status: there is nothing to save."""
+        """Have a signal end the program at once, with the same status, since nothing is left to save."""
         handle_all(end_at_once)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
@@ -57,7 +58,7 @@ class StopSignals(tune.Callback):
         say(f"{self.received.name}: saving as iterations end. Once more, and it ends at once.")
 
     def sleep(self, seconds: float) -> None:
-        """Wait for so long, or until a signal comes."""
+        """Wait for so many seconds, or until a signal comes."""
         deadline = time.monotonic() + seconds
         while not self.received and time.monotonic() < deadline:
             time.sleep(WATCH_INTERVAL_S)
@@ -70,7 +71,7 @@ class StopSignals(tune.Callback):
         self.keep()  # Tune's handler has put back the one before it
 
     def __getstate__(self) -> dict[str, Any]:
-        """Nothing: Tune pickles callbacks, and its own handler cannot be."""
+        """Nothing, since Tune pickles callbacks, and its handler cannot be pickled."""
         return {}
 
 
@@ -93,18 +94,19 @@ class RayWatch:
     def _watch(self) -> None:
         while not self._released.wait(WATCH_INTERVAL_S):
             if own_ray_ended():
-                time.sleep(WATCH_INTERVAL_S)  # The signal that ended it may be on its way to this process, too.
+                time.sleep(WATCH_INTERVAL_S)  # A signal that ended it may be on its way to this process, too.
                 self._end()
 
     def _end(self) -> None:
-        received = self._signals.received
         text = "Ray has ended: one of its servers was killed, or its temporary folder was removed."
-        if received:
+        status = UNFINISHED
+        if self._signals.received:
             text = "Ray was ended, too: nothing more can be saved."
+            status = SIGNALLED + self._signals.received
         if self._signals.resume:
             text += f"\nResume:  {self._signals.resume}"
-        say(text)  # at once: Ray's own last lines come at the same moment, and would stand between two of ours
-        os._exit(SIGNALLED + received if received else UNFINISHED)
+        say(text)  # Both lines are one text: Ray's own last lines come at the same moment, and would come between.
+        os._exit(status)
 
 
 class Stop:
@@ -121,7 +123,7 @@ class Stop:
         self.began = False
 
     def due(self, seconds: float = 0.0) -> bool:
-        """Whether a trial is not to begin an iteration of so many seconds."""
+        """Whether a trial is not to begin an iteration of so many seconds. Once that is so, ``began`` is true."""
         due = self._signals.received is not None or time.monotonic() + seconds >= self.deadline
         self.began |= due
         return due
@@ -141,13 +143,14 @@ class Stop:
 
 def _unsaved(trial: Trial) -> bool:
     """Whether a trial that runs has made iterations since its newest checkpoint."""
-    saved = trial.latest_checkpoint_result
-    iterations = [result.get("training_iteration", 0) for result in (trial.last_result, saved.metrics if saved else {})]
-    return trial.status == Trial.RUNNING and iterations[0] > iterations[1]
+    newest = trial.latest_checkpoint_result
+    saved = newest.metrics.get("training_iteration", 0) if newest else 0
+    made = trial.last_result.get("training_iteration", 0)
+    return trial.status == Trial.RUNNING and made > saved
 
 
 def stoppable(scheduler: type, stop: Stop) -> type:
-    """A scheduler's class that decides as it does until the experiment is to stop."""
+    """A class that decides as the ``scheduler`` of Tune does, until the experiment is to stop."""
 
     class Stoppable(scheduler):  # type: ignore[misc]
         def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:

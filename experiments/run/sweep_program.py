@@ -1,4 +1,4 @@
-"""The sweep program, for any learner: from a command line to a Draft, or to what goes on, and to its performance."""
+"""The sweep program, for any learner: what a command line asks for, planned, printed and run."""
 
 import sys
 import time
@@ -24,7 +24,16 @@ from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import Space, space_of
 from experiments.run.confirmation import beside, fresh_seeds, settled_sweep
-from experiments.run.draft import Continuation, Draft, begun, changed, continuation, forked, of_some, require_possible
+from experiments.run.draft import (
+    Continuation,
+    Draft,
+    begun,
+    changed,
+    continuation,
+    forked,
+    renumbered,
+    require_possible,
+)
 from experiments.run.planning import show
 from experiments.run.preconditions import require_free, resources_for
 from trainables.checks import ConfigError, require_used
@@ -35,7 +44,10 @@ FLAGS = {"search": SweepFlags(), "storage": RunFlags()}
 
 @clean_exit()
 def main(learner: Learner, description: str, words: Sequence[str] | None = None) -> None:
-    """Run a sweep from the command line, or what of it are ``words``, and end the program with its status."""
+    """Run the sweep that the command line asks for, and end the program with its status.
+
+    ``words`` are the arguments without the learner's name, if the command line begins with that; None: all arguments.
+    """
     began = time.monotonic()
     if words is None:
         words = sys.argv[1:]
@@ -84,21 +96,30 @@ def prepare(learner: Learner, search: SweepFlags, run: RunFlags, words: Sequence
 def _sweep(learner: Learner, run: RunFlags, search: SweepFlags, resources: ClusterResources) -> Draft:
     """Trials drawn from the sweep's space: as many, and as long, as the flags say or time allows."""
     space = _space(learner, search, resources)
-    own, notes = _baseline(learner, space, search, resources)
-    extent, notes = extent_of(learner, space, search, resources, own), [*space.notes, *notes]
-    count: int | None = None if search.grid else extent.configurations
-    if count == 1 and not space.own:
-        space, count, own = space._replace(domains={}), None, own and {}
+    own, reasons = _baseline(learner, space, search, resources)
+    extent = extent_of(learner, space, search, resources, own)
+    notes = [*space.notes, *reasons]
+    count: int | None = extent.configurations
+    if search.grid:
+        count = None  # all combinations
+    elif count == 1 and not space.own:  # A single trial has the preset's settings: nothing is drawn.
+        space, count = space._replace(domains={}), None
+        if own is not None:
+            own = {}
         notes.append(nothing_swept(search.preset, extent))
     configs, swept = draw(learner, space, count, search.seed, resources, own)
     if space.own and (note := left_out(space, configs, extent, one_of_each(space, own))):
         notes.append(note)
-    baseline, configuration_of = None if own is None else baseline_of(own, swept), None
+    baseline: dict[str, Any] | None = None
+    if own is not None:
+        baseline = baseline_of(own, swept)
+    configuration_of: list[int] | None = None
     if search.seeds_each > 1:
         (first,) = trial_seeds(search.seed, 1)
-        seeds = range(first, first + search.seeds_each)  # as many as train.py --seeds would have from there
+        seeds = range(first, first + search.seeds_each)  # They follow each other, as those of train.py --seeds do.
         configs, configuration_of, twice = with_seeds(configs, seeds)
-        swept, notes = [*swept, "seed"], [*notes, *twice]
+        swept.append("seed")
+        notes += twice
     return Draft(
         learner,
         run,
@@ -122,7 +143,7 @@ def _sweep(learner: Learner, run: RunFlags, search: SweepFlags, resources: Clust
 def _baseline(
     learner: Learner, space: Space, search: SweepFlags, resources: ClusterResources
 ) -> tuple[dict[str, Any] | None, list[str]]:
-    """The baseline's values of what is swept; None if it is left out, and why unless a flag says so."""
+    """The baseline's values of what is swept; None without a baseline, and a note that says why if no flag does."""
     if not search.has_baseline:
         return None, []
     try:
@@ -132,9 +153,10 @@ def _baseline(
 
 
 def _space(learner: Learner, search: SweepFlags, resources: ClusterResources) -> Space:
-    """From what a sweep draws. Workers that never fit are refused before anything is drawn or played."""
-    same_everywhere = search.grid and (search.space or search.sweep)
-    room = None if same_everywhere else resources
+    """The space from which a sweep draws. Workers that never fit are refused before anything is drawn or played."""
+    room: ClusterResources | None = resources
+    if search.grid and (search.space or search.sweep):
+        room = None  # A grid of the user's own choices has the same combinations on any machine.
     space = space_of(learner, search.preset, search.settings, room, search.space, search.sweep)
     parallel = {"num_workers", "cpus_per_worker"}
     if parallel.isdisjoint(space.domains):
@@ -147,8 +169,9 @@ def _fork(learner: Learner, run: RunFlags, search: SweepFlags, resources: Cluste
     """The trials of the experiment that ``--fork`` names, with some settings changed."""
     before, origin = forked(learner, run)
     settings = search.settings
-    configuration_of = of_some(before.configuration_of, [trial.trial.number for trial in origin])
-    require_possible_seeds(max(map(len, members(configuration_of, len(origin)))), search.scheduler, settings)
+    configuration_of = renumbered(before.configuration_of, [trial.trial.number for trial in origin])
+    seeds = max(map(len, members(configuration_of, len(origin))))
+    require_possible_seeds(seeds, search.scheduler, settings)
     configs = [changed(trial, settings, learner.config_class) for trial in origin]
     for config in configs:
         require_fits(config, resources)

@@ -22,7 +22,7 @@ def trial_number(trial: Trial) -> str:
 
 
 def trial_folder(experiment: Path, trial: Trial) -> Path:
-    """A started trial's folder on this machine. (``trial.path`` is where its nodes save, which may be a bucket.)"""
+    """A started trial's folder on this machine; ``trial.path`` is where its node saves, which may be a bucket."""
     assert trial.path
     return experiment / Path(trial.path).name
 
@@ -39,16 +39,16 @@ def state_now(trial: Trial, budget: Budget) -> State:
             dropped=False,  # Tune terminates such a trial at once
             running=True,
             status=trial.status,
-            began=METRIC in result and trial.status != Trial.PENDING,  # what it had before does not say that it runs
+            began=METRIC in result and trial.status != Trial.PENDING,  # A pending trial may have earlier results.
             time_is_up=False,
         )
     )
 
 
 def kept_first(old: RestoredTrial) -> list[tuple[Path, dict[str, Any]]]:
-    """A trial's checkpoints with their rows; what a fork began with counts as the best of them, so that Tune keeps it.
+    """A trial's checkpoints with their rows, of which a fork's first one has the best score, so that Tune keeps it.
 
-    From there its first iterations can be played again.
+    From that one the fork's first iterations can be played again.
     """
     kept = []
     for checkpoint in old.checkpoints.usable:
@@ -60,11 +60,9 @@ def kept_first(old: RestoredTrial) -> list[tuple[Path, dict[str, Any]]]:
 
 
 class TrialName:
-    """Names a trial, and its folder, by its number and its swept values; the number makes it unique.
+    """Names a trial, and its folder, by its number and its swept values; a trial of the ``baseline`` is called so.
 
-    A trial of the ``baseline`` is called so.
-
-    A trial that ran before keeps its name, whatever became of its settings.
+    A trial that ran before keeps the name that it has in ``names``, by number.
     """
 
     def __init__(
@@ -98,7 +96,7 @@ class PlannedTrials(BasicVariantGenerator):
         self._restored, self._paused, self._left = restored, paused, len(configs)
 
     def is_finished(self) -> bool:
-        """Whether no trial will come or go on; also where Tune has stopped them all."""
+        """Whether no trial will come or go on. Tune's own is true, too, once ``set_finished`` was called."""
         return super().is_finished() or (not self._left and not self._live_trials)
 
     def next_trial(self) -> Trial | None:
@@ -109,10 +107,10 @@ class PlannedTrials(BasicVariantGenerator):
         self._left -= 1
         if self._paused:
             trial.set_status(Trial.PAUSED)
-            trial.init_local_path()  # without a folder's name Tune fails where it stops a trial that never began
+            trial.init_local_path()  # Without a folder's name Tune fails where it stops a trial that never began.
         if old := self._restored.get(trial_number(trial)):
             give_back(trial, kept_first(old), old.checkpoints.newest_number, old.last_row)
             if not old.trial.goes_on:
-                trial.set_status(Trial.ERROR if old.trial.facts.broke else Trial.TERMINATED)  # as it was
-                self.on_trial_complete(trial.trial_id)  # takes no place among those that run at once
+                trial.set_status(Trial.ERROR if old.trial.facts.broke else Trial.TERMINATED)
+                self.on_trial_complete(trial.trial_id)  # It takes no place among those that run at once.
         return trial

@@ -73,14 +73,15 @@ def _try(session: Session) -> End | None:
     """Have Tune run the experiment once; where it gives up, print its error and return what end that makes."""
     try:
         fit_once(session)
-        return None
     except (OSError, RuntimeError, tune.TuneError, ray.exceptions.RayError) as error:
         if session.signals.received:
-            time.sleep(RAY_ENDS_S)  # The error can come before Ray's processes end, which then ends this program.
+            # The signal may be about to end Ray's processes: then RayWatch ends this program within these seconds.
+            time.sleep(RAY_ENDS_S)
         gave_up = end_of_error(error, session.signals.received)
-        reason = str(error).strip().splitlines()[-1:] or [type(error).__name__]
-        print(gave_up.error.format(error=reason[0]), file=sys.stderr, flush=True)
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        print(gave_up.error.format(error=lines[-1]), file=sys.stderr, flush=True)
         return gave_up
+    return None
 
 
 def fit_once(session: Session) -> None:
@@ -88,7 +89,7 @@ def fit_once(session: Session) -> None:
     folder, spec, signals = session.folder, session.spec, session.signals
     restored = restore(folder, spec)
     for old in folder.glob(TUNE_STATES):
-        old.unlink()  # of an earlier run: nobody reads it again
+        old.unlink()  # It is of an earlier run, and what it says has been read into ``restored``.
     view = Progress(spec, session.planned_s)
     callbacks = [signals, DiskGuard(folder, signals), view, *session.callbacks]
     if home := Remote.of(folder):
@@ -96,13 +97,13 @@ def fit_once(session: Session) -> None:
     try:
         make_tuner(dataclasses.replace(session, callbacks=callbacks), restored, Stop(signals, session.deadline)).fit()
     finally:
-        view.on_experiment_end([])  # which Tune leaves out where it gives up
+        view.on_experiment_end([])  # Tune does not call it where it gives up.
 
 
 def make_tuner(session: Session, restored: Mapping[str, RestoredTrial], stop: Stop | None = None) -> tune.Tuner:
     """A Tuner that runs exactly the configurations of the session; those trials that were restored go on.
 
-    Without ``stop`` no time budget ends it.
+    Without ``stop`` neither a signal nor the time budget ends it.
     """
     learner, folder, spec = session.learner, session.folder, session.spec
     ship(learner)
@@ -116,9 +117,11 @@ def make_tuner(session: Session, restored: Mapping[str, RestoredTrial], stop: St
     scheduler = kind(learner, folder, spec, restored)
     in_rounds = isinstance(scheduler, Rounds)
     names = TrialName(spec.swept, {number: old.trial.name for number, old in restored.items()}, spec.baseline)
+    # Tune refuses a point with a setting that the space lacks, and warns of a value that is no choice there.
+    space = {name: tune.choice([point[name] for point in points]) for name in points[0]}
     return tune.Tuner(
         learner.trainable,
-        param_space={name: tune.choice([point[name] for point in points]) for name in points[0]},
+        param_space=space,
         tune_config=tune.TuneConfig(
             metric=METRIC,
             mode=MODE,
@@ -134,10 +137,12 @@ def make_tuner(session: Session, restored: Mapping[str, RestoredTrial], stop: St
 
 
 def _run_config(session: Session) -> tune.RunConfig:
+    """Where Tune saves, which checkpoints it keeps, at which limits it ends a trial, and which callbacks it has."""
     folder, spec = session.folder, session.spec
-    storage_path, filesystem, kept = str(folder.parent), None, spec.keep_checkpoints
+    kept = spec.keep_checkpoints
     if kept and spec.fork_of:
-        kept += 1  # what it began with
+        kept += 1  # The checkpoint with which a trial of a fork began is kept beside its best ones.
+    storage_path, filesystem = str(folder.parent), None
     if spec.storage_uri:
         filesystem, root = locate(Remote(spec.storage_uri, folder).uri)
         storage_path = str(Path(root).parent)

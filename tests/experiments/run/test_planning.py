@@ -15,7 +15,7 @@ from experiments.plan.capacity import LENT, PACE
 from experiments.plan.learners import PG, Learner, Pace
 from experiments.plan.resources import ClusterResources
 from experiments.run import sweep_program
-from experiments.run.draft import START_AND_END_S, Draft, of_some
+from experiments.run.draft import START_AND_END_S, Draft, renumbered
 from experiments.run.planning import show
 from tests.helpers.programs import ROOT, call
 from trainables.config import PGConfig
@@ -92,8 +92,8 @@ def test_no_word_of_a_plan_is_cut_at_a_terminals_edge(monkeypatch):
 
 
 def test_a_fork_of_some_trials_keeps_their_configurations():
-    assert of_some([0, 0, 1, 2], [1, 3]) == [0, 1]
-    assert of_some(None, [1, 3]) is None
+    assert renumbered([0, 0, 1, 2], [1, 3]) == [0, 1]
+    assert renumbered(None, [1, 3]) is None
 
 
 @pytest.fixture
