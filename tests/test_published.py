@@ -91,7 +91,8 @@ def test_sentences_have_the_revisions_speeds_and_accepted_updates_of_the_data(pu
     every = {revision[:12] for revision in made.values()}
     pages = {"docs/faults.md": learners, "docs/python.md": every, "docs/reports/protocol.md": every, "README.md": every}
     for page, revisions in pages.items():
-        assert {*re.findall("`([0-9a-f]{12})`", (ROOT / page).read_text())} == revisions, page
+        named = {*re.findall("`([0-9a-f]{12})`", (ROOT / page).read_text())}
+        assert learners <= named <= revisions, page
     speeds = pd.concat([tables.rows_of(name).groupby("trial")["perf/steps_per_s"].median() for name in tables.LEARNERS])
     faults = (ROOT / "docs" / "faults.md").read_text()
     assert f"has {speeds.min():,.0f} to {speeds.max():,.0f} agent steps a second" in faults

@@ -41,7 +41,17 @@ PAGES = [
 BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 TABLES = {
     learning_tables: ("learners", "healthy", "beside_others", "peers", "core_minutes", "elsewhere"),
-    speed_tables: ("begin", "speeds", "iterations", "clusters", "default_sweeps", "sweep_parts", "confirmed"),
+    speed_tables: (
+        "begin",
+        "speeds",
+        "iterations",
+        "clusters",
+        "default_sweeps",
+        "beside_baseline",
+        "sweep_parts",
+        "confirmed",
+        "revisions",
+    ),
 }
 MAKERS = {}
 for module, names in TABLES.items():

@@ -174,6 +174,29 @@ class DefaultSweep(NamedTuple):
         return cls(whole["rows"][0], int(seconds[1]), winner(rows_of(name).groupby("trial").last()))
 
 
+def revisions() -> str:
+    """Which steps of make.sh are published of which revision, made on which machine."""
+    made = json.loads((DATA / "made.json").read_text())
+    rows = []
+    for revision in sorted({*made["revisions"].values()}, key=lambda each: _last_day(made, each)):
+        steps = [step for step, of in made["revisions"].items() if of == revision]
+        machines = {f"{counted(where['cpus'], 'core')}, {where['processor']}" for where in _made_of(made, revision)}
+        pythons = {where["python"] for where in _made_of(made, revision)}
+        names = ", ".join(f"`{step}`" for step in steps)
+        rows.append([f"`{revision[:12]}`", names, _last_day(made, revision), "; ".join(machines), ", ".join(pythons)])
+    return table(["revision", "steps", "until", "machine", "Python"], rows)
+
+
+def _made_of(made: dict[str, Any], revision: str) -> Rows:
+    """What made.json says of each step of a revision."""
+    return [made["made"][step] for step, of in made["revisions"].items() if of == revision]
+
+
+def _last_day(made: dict[str, Any], revision: str) -> str:
+    """The day on which the last step of a revision was made."""
+    return max(where["day"] for where in _made_of(made, revision))
+
+
 def default_sweeps() -> str:
     """The published default sweeps, timed from the command to the end: a line each program and revision."""
     heads = ["sweep", "revision", "trials", "million agent steps of the last", "of all", "minutes"]
