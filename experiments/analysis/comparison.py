@@ -85,7 +85,7 @@ class Side(NamedTuple):
             steps = curve.windows.steps_to(score)
             if steps is None:
                 ended.append(curve.end)
-            elif curve.trial.began and return_w[~np.isnan(return_w)][0] >= score:
+            elif curve.trial.steps_before and return_w[~np.isnan(return_w)][0] >= score:
                 at_most.append(steps)
             else:
                 exact.append(steps)

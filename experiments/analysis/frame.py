@@ -43,7 +43,7 @@ class Frames:
             if trial.rows:
                 for name in ("training_iteration", "timesteps_total", "episodes_total", "time_total_s"):
                     found[name] = trial.last_row.get(name)
-            found["timesteps_before"] = trial.began
+            found["timesteps_before"] = trial.steps_before
             found["return_last"] = trial.last
             found["return_best"] = trial.best
             found["steps_per_s"] = trial.speed
