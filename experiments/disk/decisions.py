@@ -90,7 +90,7 @@ def write_decisions(folder: Path, decisions: Sequence[Decision]) -> None:
 
 
 def read_winner(folder: Path) -> WinnerGames | None:
-    """How the winner of a sweep plays; None where no winner has played yet. Raises ConfigError if the file is damaged."""
+    """How the winner of a sweep plays; None where none has played yet. Raises ConfigError if the file is damaged."""
     for games in _read(folder / WINNER, list[WinnerGames]):
         return games
     return None
@@ -102,7 +102,7 @@ def write_winner(folder: Path, games: WinnerGames) -> None:
 
 
 def _read(path: Path, kind: Any) -> Any:
-    """The entries of a file, as a list of type ``kind``; none if there is no file. Raises ConfigError if it is damaged."""
+    """The entries of a file, a list of type ``kind``; none if there is no file. Raises ConfigError if it is damaged."""
     if not path.exists():
         return []
     return read_model(path, kind)
@@ -134,10 +134,10 @@ def passed(decisions: Sequence[Decision], number: int) -> int:
 def with_diverged(
     scores: Sequence[float | None], diverged: Mapping[int, float], configurations: Sequence[Sequence[int]]
 ) -> list[float | None]:
-    """Trials' ``scores`` at a rung, where seeds that ``diverged`` count as at the end, with their scores by trial number.
+    """Trials' ``scores`` at a rung, where seeds that ``diverged`` count as they do at the end.
 
-    To leave them out would favour settings that diverge now and then. In a configuration without any other seed they
-    have no score, since nobody is left to go on.
+    ``diverged`` has the scores of these seeds by trial number. To leave them out would favour settings that diverge
+    now and then. In a configuration without any other seed they have no score, since nobody is left to go on.
     """
     found = [*scores]
     for trials in configurations:

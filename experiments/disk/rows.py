@@ -1,4 +1,4 @@
-"""What Tune and its loggers write of trials as text: rows of results, and Tune's accounts. What is damaged is left out."""
+"""What Tune and its loggers write of trials: rows of results, and Tune's accounts. What is damaged is left out."""
 
 import contextlib
 import json
