@@ -19,7 +19,7 @@ from trainables.checks import ConfigError
 
 WINDOW_STEPS = 250_000  # agent steps of Dopamine's windows
 MAX_WINDOWS = 10_000  # of a trial: more than any has, unless somebody else wrote its rows
-FEWEST = 4  # windows that a run is cut into
+FEWEST = 4  # windows that a run is cut into, at least
 
 SHORT_RUN = 8
 """Windows that a run of less than four windows of ``WINDOW_STEPS`` is cut into, if its iterations are short enough."""

@@ -210,7 +210,7 @@ def went_on(decision: Decision, configurations: Iterable[Sequence[int]]) -> list
 def limited(
     decision: Decision, configurations: Iterable[Sequence[int]], playing: Collection[int], most: float
 ) -> Decision:
-    """The decision where there is time for ``most`` trials: as many of the best configurations go on as have no more.
+    """The decision where there is time for ``most`` trials: the best configurations go on that have no more together.
 
     The best one goes on in any case. Of a configuration's trials those count that are ``playing``: a seed that has
     ended needs no time.

@@ -71,7 +71,7 @@ class Experiment:
 
     @cached_property
     def last_compared(self) -> list[Standing]:
-        """The standings where several configurations were last compared, the best first; empty if none ever were."""
+        """The standings where several configurations were last compared, the best first; empty if they never were."""
         if not self.standings:
             return []
         return last_compared(self.standings, self.trials, self.spec, self.decisions)

@@ -66,8 +66,8 @@ def provenance() -> Origin:
 def git_revision(file: Path) -> Git | None:
     """The commit that ``file`` is checked out from; None if Git does not track it, as in an installed package.
 
-    Git is told to take no lock, since somebody's commit at the same moment would fail. It looks where the file lies: if
-    a hook of another repository started this program, ``GIT_DIR`` in the environment names that repository.
+    Git is told to take no lock, with which somebody's commit at the same moment would fail. ``GIT_DIR`` is taken out of
+    its environment: if a hook of another repository started this program, it names that repository.
     """
     surroundings = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
 
