@@ -15,7 +15,7 @@ MAX_NAMED = 3
 
 
 def caveats(comparison: Comparison, mark: Callable[[str], str] = str) -> list[str]:
-    """All of them, a line each. ``mark`` makes of a label or a name what is shown of it."""
+    """What a comparison does not say by itself, line by line. ``mark`` makes of a label or name what is shown of it."""
     first = comparison.sides[0].configuration
     found = [order_says(comparison.steps, first.env_id), picked(comparison.sides, mark), limit(comparison, mark)]
     for pair in comparison.pairs:
@@ -50,21 +50,25 @@ def expected_best(count: int) -> float:
 def limit(comparison: Comparison, mark: Callable[[str], str] = str) -> str:
     """Which runs ended where the sides are compared, and where the sides would be compared without these runs.
 
-    Empty if no run ended there, if none went further, or if a side came to its end as planned there with all seeds.
+    Empty if no run ended there, if none went further, or if sides ended there with all their seeds, each as planned.
     """
-    shortest, longer, whole_sides = [], [], []
+    shortest: list[Curve] = []
+    longer: list[float] = []  # where runs ended that went further
+    ended_sides: list[Side] = []  # of which all seeds ended there
     for side in comparison.sides:
         short = [curve for curve in side.curves if curve.end == comparison.steps]
         shortest += short
         longer += [curve.end for curve in side.curves if comparison.steps < curve.end < math.inf]
         if len(short) == len(side.curves):
-            whole_sides.append(side)
-    planned = all(curve.trial.ended_as_planned for side in whole_sides for curve in side.curves)
-    if not shortest or not longer or (whole_sides and planned):
+            ended_sides.append(side)
+    planned = bool(ended_sides)
+    for side in ended_sides:
+        planned = planned and all(curve.trial.ended_as_planned for curve in side.curves)
+    if not shortest or not longer or planned:
         return ""
     text = f"They are compared at {comparison.steps:,} agent steps, where {_named(shortest, mark)} ended."
-    if whole_sides:
-        return f"{text} Without that {mark(whole_sides[0].label)} has no seed."
+    if ended_sides:
+        return f"{text} Without that {mark(ended_sides[0].label)} has no seed."
     return f"{text} --steps {int(min(longer))} leaves that out, and compares at {int(min(longer)):,}."
 
 

@@ -85,7 +85,7 @@ class Side(NamedTuple):
             steps = curve.windows.steps_to(score)
             if steps is None:
                 ended.append(curve.end)
-            elif curve.trial.began and return_w[~np.isnan(return_w)][0] >= score:
+            elif curve.trial.steps_before and return_w[~np.isnan(return_w)][0] >= score:
                 at_most.append(steps)
             else:
                 exact.append(steps)
@@ -110,7 +110,7 @@ class Pair(NamedTuple):
 
     @property
     def told_apart(self) -> bool:
-        """Whether the difference is sure to have a sign."""
+        """Whether the interval of the difference leaves out 0."""
         return self.mean.excludes(0)
 
 
@@ -154,13 +154,13 @@ def compare(groups: Sequence[Sequence[Experiment]], window: int = 0, steps: int 
     that did not diverge), and ``best`` how many of the best configurations of each group count (0: all). Raises
     ConfigError if there is nothing to compare.
     """
-    there = [with_results(group) for group in groups]
-    found = [configurations[: best or None] for configurations in there]
-    _require_comparable(groups, found)
-    rows = _rows(found)
+    found = [with_results(group) for group in groups]
+    chosen = [configurations[: best or None] for configurations in found]
+    _require_comparable(groups, chosen)
+    rows = _rows(chosen)
     size = window or window_size(rows)
     sides: list[Side] = []
-    for group, configurations, among in zip(groups, found, there, strict=True):
+    for group, configurations, among in zip(groups, chosen, found, strict=True):
         sides += _sides(group, configurations, len(among), size)
     end = (steps // size) * size
     if not steps:
@@ -172,7 +172,7 @@ def compare(groups: Sequence[Sequence[Experiment]], window: int = 0, steps: int 
             f" {shortest:,} steps. Give --window or --steps, or leave that run out"
         )
     grid = np.arange(min(_latest_begin(sides, end), end), end + 1, size)
-    confidence = 1 - (1 - CONFIDENCE) / (len(sides) - 1)
+    confidence = 1 - (1 - CONFIDENCE) / (len(sides) - 1)  # Bonferroni: all intervals together have CONFIDENCE
     pairs = [_pair(sides[0], other, grid, confidence) for other in sides[1:]]
     return Comparison(sides, pairs, size, grid, _left_out(sides, end))
 
@@ -192,9 +192,10 @@ def _rows(found: Sequence[Sequence[Configuration]]) -> list[Sequence[dict[str, A
 
 
 def _sides(group: Sequence[Experiment], configurations: Sequence[Configuration], among: int, size: int) -> list[Side]:
-    """Configurations of a group, the best ``among`` so many, as sides with windows of ``size`` agent steps.
+    """Configurations of a group as sides with windows of ``size`` agent steps.
 
-    A side is called by the group's name, and by settings or origin where these tell configurations apart.
+    They are the best ones ``among`` so many, or all. A side is called by the group's name, and by settings or origin
+    where these tell configurations apart.
     """
     names, name = varied(configurations), _name(group)
     picked_from = 1
@@ -238,14 +239,14 @@ def _left_out(sides: Sequence[Side], end: int) -> list[Trial]:
 
 
 def _name(group: Sequence[Experiment]) -> str:
-    """What a group is called: as its first experiment, with the number of the others."""
+    """What a group is called: by its first experiment, with the number of the others."""
     if len(group) == 1:
         return group[0].name
     return f"{group[0].name} and {len(group) - 1} more"
 
 
 def _require_comparable(groups: Sequence[Sequence[Experiment]], found: Sequence[Sequence[Configuration]]) -> None:
-    """Raise ConfigError unless there are as many configurations as figures have colours, of one environment."""
+    """Raise ConfigError unless these are two to ``MAX_SIDES`` configurations with results, of one environment."""
     for group, configurations in zip(groups, found, strict=True):
         if not configurations:
             raise ConfigError(f"{_name(group)} has no results yet")
@@ -276,19 +277,22 @@ def _pair(baseline: Side, other: Side, grid: np.ndarray, confidence: float) -> P
     a_k, b_k = np.array([*first.values()]), np.array([*second.values()])  # (seeds, points)
     known = ~np.isnan(a_k).any(axis=0) & ~np.isnan(b_k).any(axis=0)
     a_k, b_k = a_k[:, known], b_k[:, known]
-    a, b = a_k[:, -1], b_k[:, -1]
     points = []
     for a_at_one, b_at_one in zip(a_k.T, b_k.T, strict=True):
         points.append(difference(a_at_one, b_at_one, paired, confidence))
+    mean_k, low_k, high_k = np.array(points, float).T  # (points, 3)
+    a, b = a_k[:, -1], b_k[:, -1]  # where the sides are compared
     return Pair(
-        baseline,
-        other,
-        (len(a), len(b)),
-        paired,
-        confidence,
-        points[-1],
-        probability_of_improvement(a, b, confidence),
-        seeds_to_tell(a, b, paired, confidence),
-        grid[known],
-        *np.array(points, float).T,
+        baseline=baseline,
+        other=other,
+        seeds=(len(a), len(b)),
+        paired=paired,
+        confidence=confidence,
+        mean=points[-1],
+        improvement=probability_of_improvement(a, b, confidence),
+        needed=seeds_to_tell(a, b, paired, confidence),
+        steps_k=grid[known],
+        mean_k=mean_k,
+        low_k=low_k,
+        high_k=high_k,
     )

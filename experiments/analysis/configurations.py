@@ -1,7 +1,6 @@
 """The trials of each configuration, in one experiment or several, and those of them by which it is judged."""
 
 import textwrap
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +14,10 @@ from experiments.plan.identity import ConfigurationKey
 from experiments.plan.trial_names import BASELINE, SHORT, short
 from trainables.texts import printable
 
-ITERATION = ("slots", "segment_length", "updates_per_iteration")  # their product is an iteration's steps, of segments
+UPDATES = "updates_per_iteration"
+ITERATION = ("slots", "segment_length", UPDATES)
+"""Settings whose product is the number of agent steps of an iteration of segments."""
+
 MAX_LABEL = 200  # letters
 
 
@@ -25,9 +27,9 @@ class Configuration:
 
     learner: str
     config: dict[str, Any]  # without the seed
-    trials: list[Trial]  # those that halving kept longest, and those that failed
+    trials: list[Trial]  # those that their scheduler kept longest, and those that failed
     fresh: bool  # its seeds were drawn after it had been chosen, so its score has no selection bias
-    stopped: list[Trial] = field(default_factory=list)  # by halving, while others of the same settings went on
+    stopped: list[Trial] = field(default_factory=list)  # by a scheduler, while others of the same settings went on
     origin: str = ""  # where its trials come from, in words; empty from scratch
 
     @property
@@ -47,7 +49,7 @@ class Configuration:
 
     @property
     def all_trials(self) -> list[Trial]:
-        """All trials, with those that halving stopped earlier; for early curves, and for speeds."""
+        """All trials, with those that were stopped earlier; for early curves, and for speeds."""
         return self.trials + self.stopped
 
     @property
@@ -62,7 +64,7 @@ class Configuration:
 
     @property
     def scores(self) -> np.ndarray:
-        """The latest mean return of every seed that arrived (n,)."""
+        """The latest score of every trial by which it is judged (n,)."""
         return np.array([trial.last for trial in self.judged_by])
 
     @property
@@ -73,9 +75,11 @@ class Configuration:
     @property
     def remarks(self) -> str:
         """What the score does not say of the trials: how many diverged, failed or have no results, were stopped."""
-        counts = Counter(diverged=sum(trial.diverged for trial in self.judged_by))
-        counts["without results"] = len(self.trials) - len(self.judged_by)
-        counts["stopped earlier"] = len(self.stopped)
+        counts = {
+            "diverged": sum(trial.diverged for trial in self.judged_by),
+            "without results": len(self.trials) - len(self.judged_by),
+            "stopped earlier": len(self.stopped),
+        }
         words = []
         for what, count in counts.items():
             if count:
@@ -96,11 +100,11 @@ class Configuration:
 
 
 def by_configuration(experiments: Iterable[Experiment]) -> list[Configuration]:
-    """All trials by configuration, the best configuration first, and those of which all trials failed last.
+    """The configurations of all trials, the best first, and those of which all trials failed last.
 
     Two runs of one seed are the same run, so only the longer one counts. The fresh seeds of a confirmation are a
-    configuration of their own: the sweep's seeds were chosen for their luck, too. Where halving stopped some trials of
-    the same settings earlier than others, those count that it kept longest.
+    configuration of their own: the sweep's seeds were chosen for their luck, too. Where a scheduler stopped some trials
+    of the same settings earlier than others, those count that it kept longest.
     """
     trials_of: dict[ConfigurationKey, list[Trial]] = {}
     for experiment in experiments:
@@ -116,7 +120,7 @@ def with_results(experiments: Iterable[Experiment]) -> list[Configuration]:
 
 
 def _configuration(runs: Sequence[Trial]) -> Configuration:
-    """The configuration of these runs, its trials apart: those that halving kept longest, and those stopped before."""
+    """The configuration of these runs, which are those that were kept longest, and those that were stopped before."""
     first = runs[0]
     last = max(trial.stopped_at for trial in runs)
     kept, stopped = [], []
@@ -171,8 +175,8 @@ def varied(configurations: Iterable[Configuration]) -> list[str]:
         values = {repr(config.get(name)) for config in configs}
         if len(values) > 1:
             different.append(name)
-    if ITERATION[-1] in different and _iterations_are_alike(configs):
-        different.remove(ITERATION[-1])
+    if UPDATES in different and _iterations_are_alike(configs):
+        different.remove(UPDATES)
     order = [*SHORT, *different]
     return sorted(different, key=order.index)
 

@@ -20,7 +20,7 @@ from trainables.texts import printable
 
 
 def contradictions(experiment: Experiment) -> list[str]:
-    """All findings."""
+    """What an experiment's files say against each other, a line for each finding."""
     for decision in experiment.decisions:
         if len(decision.scores) != len(experiment.spec.configs):
             return [f"{DECISIONS} has scores of other trials than {RECORD}"]
@@ -69,8 +69,10 @@ def _rows(experiment: Experiment) -> Iterator[str]:
             continue
         yield from _gaps(experiment, trial)
         others = len(lines(trial.folder / RESULTS)) - len(trial.rows)
-        may_be_cut_off = not trial.has_ended and experiment.spec.ended != TIME_BUDGET  # a kill cuts off a line
-        if others > may_be_cut_off:
+        allowed = 0
+        if not trial.has_ended and experiment.spec.ended != TIME_BUDGET:  # a kill may have cut off a line
+            allowed = 1
+        if others > allowed:
             yield f"{trial.name}: {RESULTS} has {others} lines that repeat an iteration, or are no row"
         yield from _sums(experiment, trial)
 
@@ -105,7 +107,7 @@ def _sums(experiment: Experiment, trial: Trial) -> Iterator[str]:
 
 
 def _settings(experiment: Experiment) -> Iterator[str]:
-    """Settings that are not those that were planned."""
+    """Settings of trials that differ from those that were planned."""
     configs = experiment.spec.configs
     for trial in experiment.trials:
         if trial.number < len(configs):
@@ -137,9 +139,10 @@ def _row_at(trial: Trial, time_attr: str, at: float) -> Mapping[str, Any] | None
 def _rungs(experiment: Experiment) -> Iterator[str]:
     """Scores at rungs that are not those of the rows there."""
     spec, decisions = experiment.spec, experiment.decisions
+    rungs = spec.rungs or []
     for index, decision in enumerate(decisions):
         at = decision.at
-        if [at] != (spec.rungs or [])[index : index + 1]:
+        if index >= len(rungs) or rungs[index] != at:
             yield f"{DECISIONS}: its rung {index + 1} is none of {RECORD}"
             continue
         for trial in experiment.trials:
@@ -147,8 +150,10 @@ def _rungs(experiment: Experiment) -> Iterator[str]:
             if row is None or dropped(decisions[:index], trial.number):
                 continue
             score = decision.scored.get(trial.number)
-            fell = row.get("diverged") or trial.facts.broke
-            if score != score_of(row) and not (fell and score is None):
+            may_lack_one = row.get("diverged") or trial.facts.broke
+            if score is None and may_lack_one:
+                continue
+            if score != score_of(row):
                 yield f"{trial.name}: {DECISIONS} has a score of {score} at {at}, {RESULTS} {score_of(row)}"
 
 

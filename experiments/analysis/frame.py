@@ -43,7 +43,7 @@ class Frames:
             if trial.rows:
                 for name in ("training_iteration", "timesteps_total", "episodes_total", "time_total_s"):
                     found[name] = trial.last_row.get(name)
-            found["timesteps_before"] = trial.began
+            found["timesteps_before"] = trial.steps_before
             found["return_last"] = trial.last
             found["return_best"] = trial.best
             found["steps_per_s"] = trial.speed
@@ -64,17 +64,17 @@ class Frames:
         columns = ("window_end", "return_mean", "games", "time_total_s")
 
         def whole(_: Experiment, trial: Trial) -> Iterator[dict[str, Any]]:
-            for end, *values in zip(*windows(trial.rows, steps), strict=True):
-                yield dict(zip(columns, (int(end), *values), strict=True))
+            for end, return_mean, games, seconds in zip(*windows(trial.rows, steps), strict=True):
+                yield dict(zip(columns, (int(end), return_mean, games, seconds), strict=True))
 
         return self._frame(whole, columns)
 
     def _frame(
         self, records_of: Callable[[Experiment, Trial], Iterable[dict[str, Any]]], always: Iterable[str] = ()
     ) -> "pd.DataFrame":
-        """A frame with a line for each record of each trial: the trial's names, the record, the trial's settings.
+        """A frame with a line for each record of each trial: the ``NAMES``, the record, the trial's settings.
 
-        Without any record the frame has the columns of names, and those that there are ``always``.
+        Without any record the frame has the columns ``NAMES`` and those in ``always``.
         """
         import pandas as pd  # 0.5 s, which no program without frames should wait for
 
@@ -108,7 +108,7 @@ def _is_setting(column: str) -> bool:
 
 
 def _settings(trial: Trial) -> dict[str, Any]:
-    """A trial's settings that its learner has; all that its file names if the learner's code is not imported."""
+    """A trial's settings by their columns: those that its learner has, or all if the learner's code is not imported."""
     known = list(trial.config)
     if trial.learner in LEARNERS | IMPORTED:
         known = [field.name for field in dataclasses.fields(config_class_of(trial.learner))]
@@ -120,7 +120,7 @@ def _settings(trial: Trial) -> dict[str, Any]:
 
 
 def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a row is a number, and no bookkeeping."""
+    """The entries of a row that are numbers, without Ray Tune's ``BOOKKEEPING``."""
     found = {}
     for name, value in row.items():
         if isinstance(value, int | float) and name not in BOOKKEEPING:
@@ -129,7 +129,7 @@ def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _column(values: list[Any]) -> Any:
-    """Values of one type: truth values, whole numbers and numbers (NaN where there is none) as such, others as text."""
+    """A column of one type: truth values, whole numbers, numbers (NaN where there is none), or else texts."""
     kinds = {*map(type, values)}
     if kinds == {bool} or (kinds == {int} and max(map(abs, values)) < 2**63):
         return np.array(values)

@@ -32,7 +32,7 @@ class Lead(NamedTuple):
 
 
 def lead(experiment: Experiment) -> Lead | None:
-    """None where nobody was compared with the best configuration."""
+    """The best configuration of a halved sweep beside the best other one; None where they were never compared."""
     return _lead(experiment, experiment.last_compared)
 
 
@@ -45,9 +45,9 @@ def lead_over_baseline(experiment: Experiment) -> Lead | None:
 
 
 def _lead(experiment: Experiment, compared: Sequence[Standing], among: Collection[int] = ()) -> Lead | None:
-    """The best configuration beside the best of the others that were ``compared`` with it.
+    """The best configuration of a halved sweep beside the best of the others that were ``compared`` with it.
 
-    ``among`` are the numbers of the trials that count as others, if not all do.
+    ``among`` are the numbers of the trials that count as others, if not all do. None where one of the two is missing.
     """
     if not experiment.leader or not experiment.decisions:
         return None
@@ -71,11 +71,14 @@ def _by_seeds(experiment: Experiment, best: Standing, second: Standing) -> Estim
 
 
 def _scores_by_seed(experiment: Experiment, standing: Standing) -> dict[int, float]:
-    """The scores by which a configuration was compared, by random seed."""
+    """The scores of a configuration's trials where it was compared, by random seed in ascending order."""
     decision = experiment.decision_at(standing.at)
     found = {}
     for trial in standing.trials:
-        found[trial.seed] = decision.scored[trial.number] if decision else trial.last
+        if decision:
+            found[trial.seed] = decision.scored[trial.number]
+        else:
+            found[trial.seed] = trial.last
     return dict(sorted(found.items()))
 
 
@@ -92,7 +95,7 @@ def _spread(experiment: Experiment, standing: Standing) -> Spread | None:
 
     None if neither is known.
     """
-    (trial,) = standing.trials[:1]
+    trial = standing.trials[0]
     decision = experiment.decision_at(standing.at)
     if decision:
         return decision.spread_of(trial.number)
@@ -109,7 +112,7 @@ class Confirmation(NamedTuple):
     end: int  # where the sweep's trial ended; ``sweep`` and ``fresh`` are taken there
     where: str  # the same in words
     sweep: float
-    fresh: np.ndarray  # one score for each fresh seed that came so far (n,)
+    fresh: np.ndarray  # one score for each fresh seed that came there (n,)
     final: np.ndarray  # where the fresh seeds ended (n,), NaN until all did; later if the sweep's trial was cut short
 
     @property
@@ -143,7 +146,9 @@ def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
     and so is a configuration without any that has, or one of whose trials has no result until there.
     """
     budget, time_attr = confirm.spec.budget, sweep.spec.budget.time_attr
-    limit = budget.limits.get(time_attr, math.inf) if budget != sweep.spec.budget else math.inf
+    limit = math.inf
+    if budget != sweep.spec.budget:
+        limit = budget.limits.get(time_attr, math.inf)
     fresh = {decisive(again.config): again.trials for again in by_configuration([confirm])}
     found = []
     for chosen in best_configurations(sweep, len(sweep.trials)):
@@ -151,33 +156,47 @@ def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
         end = min(limit, _end(chosen, time_attr))
         before = np.array([trial.score_at(time_attr, end) for trial in chosen.judged_by])
         after = _scores_there(trials, time_attr, end)
-        if len(after) and np.isfinite(before).all():
-            where = f"{millions(end)} steps" if time_attr == "timesteps_total" else counted(int(end), "iteration")
-            final = _final(trials) if confirm.has_ended else np.array([math.nan])
-            found.append(Confirmation(chosen, int(end), where, _score(before), after, final))
+        if not len(after) or not np.isfinite(before).all():
+            continue
+        final = np.array([math.nan])
+        if confirm.has_ended:
+            final = _final(trials)
+        found.append(Confirmation(chosen, int(end), _where(end, time_attr), _score(before), after, final))
     return found
+
+
+def _where(end: float, time_attr: str) -> str:
+    """So many agent steps or iterations, in words."""
+    if time_attr == "timesteps_total":
+        return f"{millions(end)} steps"
+    return counted(int(end), "iteration")
 
 
 def _end(chosen: Configuration, time_attr: str) -> float:
     """Where the first of a configuration's trials ended that did not diverge, or if all did where the last one did."""
     ends = [trial.rows[-1][time_attr] for trial in chosen.judged_by if not trial.diverged]
-    return min(ends) if ends else max(trial.rows[-1][time_attr] for trial in chosen.judged_by)
+    if ends:
+        return min(ends)
+    return max(trial.rows[-1][time_attr] for trial in chosen.judged_by)
 
 
 def _scores_there(trials: Sequence[Trial], time_attr: str, end: float) -> np.ndarray:
-    """The scores at an end of the trials that came there, or had ended before (n,)."""
+    """The scores at an end (n,) of the trials that came there, or had arrived before."""
     found = []
     for trial in trials:
         came = trial.arrived or trial.rows[-1][time_attr] >= end
         score = trial.score_at(time_attr, end)
-        if came and math.isfinite(score):  # A trial's first result can come after the end.
+        if came and math.isfinite(score):  # it is NaN where a trial's first result came after the end
             found.append(score)
     return np.array(found)
 
 
 def _final(trials: Sequence[Trial]) -> np.ndarray:
-    """The latest scores of the trials that did not fail (n,), NaN alone where all did."""
-    return np.array([trial.last for trial in trials if not trial.failed] or [math.nan])
+    """The latest scores (n,) of the trials that did not fail; NaN alone where all did."""
+    scores = [trial.last for trial in trials if not trial.failed]
+    if not scores:
+        return np.array([math.nan])
+    return np.array(scores)
 
 
 def verdict(found: Sequence[Confirmation], mark: Callable[[str], str] = str) -> str:
@@ -186,14 +205,15 @@ def verdict(found: Sequence[Confirmation], mark: Callable[[str], str] = str) -> 
     Empty unless there are two, all of whose seeds have come to their end. ``mark`` makes of a configuration's label
     what is shown of it.
     """
-    if len(found) < 2 or not all(np.isfinite(c.final).all() for c in found):
+    if len(found) < 2 or not all(np.isfinite(each.final).all() for each in found):
         return ""
-    best, next_best, *others = sorted(found, key=lambda c: c.final_score, reverse=True)
-    names = varied(c.chosen for c in found)
+    best, next_best, *others = sorted(found, key=lambda each: each.final_score, reverse=True)
+    names = varied(each.chosen for each in found)
     text = f"By the end of its fresh seeds {mark(best.chosen.label(names))} is best: by "
     text += _ahead(best, next_best, mark(next_best.chosen.label(names)))
+    baseline_was_named = best.chosen.is_baseline or next_best.chosen.is_baseline
     for other in others:
-        if other.chosen.is_baseline and not best.chosen.is_baseline and not next_best.chosen.is_baseline:
+        if other.chosen.is_baseline and not baseline_was_named:
             text += f" It is ahead by {_ahead(best, other, mark(other.chosen.label(names)))}"
     return text
 
@@ -205,5 +225,7 @@ def _ahead(best: Confirmation, other: Confirmation, label: str) -> str:
     text = f"{points:.1f} points over {label}"
     if math.isnan(ahead.low):
         return f"{text}, and one seed does not say how much of that is luck."
-    told = "which is more than luck" if ahead.low > 0 else "so the two cannot be told apart"
+    told = "so the two cannot be told apart"
+    if ahead.low > 0:
+        told = "which is more than luck"
     return f"{text} (95% interval of the means' difference {ahead.low:.1f} to {ahead.high:.1f}), {told}."

@@ -27,7 +27,7 @@ Flag = tuple[str, list[str]]
 """A flag of a command, with its values."""
 
 SLOWER = 10
-"""A plan's command gives it this many times its seconds, or a slower machine would not come to its last round."""
+"""The command of a plan asks for so many times the plan's seconds, since a slower machine must come to its end, too."""
 
 
 def next_step(experiment: Experiment) -> str:
@@ -68,7 +68,9 @@ def resume_command(folder: Path, spec: ExperimentSpec, again: Sequence[str] = ()
 def first_command(spec: ExperimentSpec) -> str:
     """The command that started an experiment, as it is typed here; that of a foreign program as the record has it."""
     program, *words = spec.command or ["unknown"]
-    return neighbour(program, *words) if program in PROGRAMS else shlex.join([program, *words])
+    if program not in PROGRAMS:
+        return shlex.join([program, *words])
+    return neighbour(program, *words)
 
 
 def best_command(experiment: Experiment) -> tuple[str, dict[str, Any]]:
@@ -83,23 +85,29 @@ def best_command(experiment: Experiment) -> tuple[str, dict[str, Any]]:
     trial = best.standing.best
     config = learner_named(experiment.learner).config_class.from_dict(trial.config)
     spec, budget, seeds = experiment.spec, experiment.spec.budget, sorted(best.seeds)
-    command, left = train_command(experiment.learner, config, budget), spec.start(trial.number)
-    forks = left is not None and spec.command[:1] == ["train.py"]
-    if spec.fork_of and left and forks:
+    left = spec.start(trial.number)
+    from_scratch = True
+    if spec.fork_of and left and spec.command[:1] == ["train.py"]:
+        from_scratch = False
         origin = display(experiment.folder.with_name(spec.fork_of.name))
         before = type(config).from_dict(left.config)
         command = f"{train_command(experiment.learner, config, budget, before)} {shlex.join(['--fork', origin])}"
     elif spec.configuration_of and seeds == [*range(seeds[0], seeds[0] + len(seeds))]:
         command = train_command(experiment.learner, dataclasses.replace(config, seed=seeds[0]), budget)
         command += f" --seeds {len(seeds)}"
-    scores = {"score": best.score, "seeds": best.seeds, "iterations": trial.iterations, "state": trial.state}
-    scores |= {
+    else:
+        command = train_command(experiment.learner, config, budget)
+    return command, {
+        "config": config.to_dict(),
+        "score": best.score,
+        "seeds": best.seeds,
+        "iterations": trial.iterations,
+        "state": trial.state,
         "baseline": best.is_baseline,
         "stopped_earlier": len(best.stopped),
         "origin": best.origin,
-        "from_scratch": not forks,
+        "from_scratch": from_scratch,
     }
-    return command, {"config": config.to_dict()} | scores
 
 
 def confirm_command(folder: Path, spec: ExperimentSpec) -> str:
@@ -124,7 +132,10 @@ def plan_command(spec: ExperimentSpec) -> str:
             left_out.add("--preset")
     more += _extent(spec, given)
     words = []
-    for flag, values in [each for each in typed if each[0] not in left_out] + more:
+    for flag, values in typed:
+        if flag not in left_out:
+            words += [flag, *values]
+    for flag, values in more:
         words += [flag, *values]
     return _command(spec, words)
 
@@ -175,23 +186,29 @@ def _flags(words: Iterable[str]) -> list[Flag]:
 
 
 def watch_command(folder: Path, learner: str) -> str:
-    """The command that has a policy play."""
-    code = [] if learner in LEARNERS else ["--learner", typed_as(learner)]
-    return neighbour("watch.py", display(folder), *code)
+    """The command that has the policy in a folder play."""
+    words = [display(folder)]
+    if learner not in LEARNERS:
+        words += ["--learner", typed_as(learner)]
+    return neighbour("watch.py", *words)
 
 
 def train_command(learner: str, config: Config, budget: Budget, defaults: Config | None = None) -> str:
-    """The command that trains a configuration; it names only what counts and differs from train.py's defaults."""
+    """The command that trains a configuration; it names only what counts and differs from train.py's ``defaults``."""
     words: list[str] = []
     for settings, default in ((config, defaults or type(config)()), (budget, Budget(None))):
         for field in dataclasses.fields(settings):
             value, flag = getattr(settings, field.name), field.name.replace("_", "-")
             if value == getattr(default, field.name) or ignored(settings, field.name):
                 continue
-            if isinstance(value, bool):
-                words.append(f"--{flag}" if value else f"--no-{flag}")
+            if value is True:
+                words.append(f"--{flag}")
+            elif value is False:
+                words.append(f"--no-{flag}")
+            elif isinstance(value, tuple):
+                words += [f"--{flag}", *map(str, value)]
             else:
-                words += [f"--{flag}", *map(str, value if isinstance(value, tuple) else [value])]
+                words += [f"--{flag}", str(value)]
     return neighbour("train.py", typed_as(learner), *words)
 
 
@@ -201,8 +218,9 @@ def _command(spec: ExperimentSpec, words: Sequence[str]) -> str:
     Of a learner of one's own that was not imported the module's name alone is proposed, never a path that stands in a
     folder.
     """
-    program, *_ = [*spec.command, ""]
-    if program not in PROGRAMS:
+    if not spec.command or spec.command[0] not in PROGRAMS:
         return ""
-    named = program in OF_ANY_LEARNER and is_learner(spec.learner)
-    return neighbour(program, *([typed_as(spec.learner)] if named else []), *words)
+    program = spec.command[0]
+    if program in OF_ANY_LEARNER and is_learner(spec.learner):
+        words = [typed_as(spec.learner), *words]
+    return neighbour(program, *words)

@@ -72,14 +72,18 @@ def shown_order_says(experiments: Sequence[Experiment]) -> str:
 
 def _steps_of_order(experiments: Sequence[Experiment], trials: Sequence[Trial]) -> int:
     """The agent steps after which the ``trials`` of these experiments were compared."""
-    (experiment, *others) = experiments
-    if not others and experiment.last_compared and experiment.decisions and experiment.spec.timesteps:
-        return experiment.last_compared[0].at or 0
+    if len(experiments) == 1:
+        experiment = experiments[0]
+        if experiment.last_compared and experiment.decisions and experiment.spec.timesteps:
+            return experiment.last_compared[0].at or 0
     steps = [trial.steps for trial in trials if not trial.fell]
-    return min(steps or [trial.steps for trial in trials])
+    if not steps:
+        steps = [trial.steps for trial in trials]
+    return min(steps)
 
 
 def _is_pong(env_id: str) -> bool:
+    """Whether an environment is a Pong of ALE with a fixed frame skip."""
     try:
         pong_settings(env_id)
     except ValueError:

@@ -86,7 +86,8 @@ def recorded(experiment: Experiment, trial: Trial) -> Recorded:
 def _stretches(trial: Trial, points: Mapping[int, Checkpoint | None]) -> list[Stretch]:
     """A trial's rows from each point, by its iteration, to the next one, or from the last point on."""
     found, starts = [], sorted(points)
-    for start, last in zip(starts, [*starts[1:], trial.iterations], strict=False):
+    ends = [*starts[1:], trial.iterations]
+    for start, last in zip(starts, ends, strict=False):  # without starts there is one end more
         rows = [row for row in trial.rows if start < row["training_iteration"] <= last]
         if rows:
             found.append(Stretch(trial, points[start], start + 1, last, points.get(last), rows))
@@ -94,7 +95,7 @@ def _stretches(trial: Trial, points: Mapping[int, Checkpoint | None]) -> list[St
 
 
 def _points(trial: Trial) -> tuple[dict[int, Checkpoint | None], list[str], list[str]]:
-    """The trial's checkpoints by iteration, what is wrong with some, and those that were cut off."""
+    """The trial's checkpoints by iteration, what is wrong with some, and notes on those that a kill cut off."""
     found: dict[int, Checkpoint | None] = {}
     wrong: list[str] = []
     notes: list[str] = []
@@ -102,10 +103,10 @@ def _points(trial: Trial) -> tuple[dict[int, Checkpoint | None], list[str], list
         if checkpoint.reason:
             if (checkpoint.folder / STATE).is_file():
                 wrong.append(checkpoint.reason)
-            else:  # a kill cut the checkpoint off, since the state is written last
+            else:  # a kill cut it off: the state is written last
                 notes.append(checkpoint.reason)
             continue
-        if checkpoint.iteration <= trial.copied_at:  # it is of a trial that this one was before
+        if checkpoint.iteration <= trial.copied_at:  # it may be of another trial, or of a past that the trial lost
             continue
         name, latest = checkpoint.folder.name, max(found, default=0)
         complaint = _contradiction(trial, checkpoint)
@@ -118,7 +119,10 @@ def _points(trial: Trial) -> tuple[dict[int, Checkpoint | None], list[str], list
 
 
 def _contradiction(trial: Trial, checkpoint: Checkpoint) -> str | None:
-    """What a checkpoint says otherwise than its trial's settings and rows. A fork begins with its origin's settings."""
+    """What in a checkpoint contradicts its trial's settings or rows, in words; None if nothing does.
+
+    A fork's trial begins with a checkpoint of its origin, whose settings may be others.
+    """
     state = checkpoint.state
     if state.learner != trial.learner:
         return f"is of learner {state.learner}, its trial of {trial.learner}"
@@ -158,8 +162,8 @@ def _missing(trial: Trial, have: set[int], every: int) -> list[str]:
     last = trial.iterations - 1
     if trial.facts.used_up:
         last = trial.iterations
-    first = trial.rows[0]["training_iteration"]
-    for iteration in range(-(-first // every) * every, last + 1, every):
+    first = -(-trial.rows[0]["training_iteration"] // every) * every  # the first iteration, rounded up
+    for iteration in range(first, last + 1, every):
         if iteration not in have:
             return [f"there is no checkpoint of iteration {iteration}, and all were to be kept"]
     return []
@@ -186,11 +190,12 @@ def compare_arrays(recorded: Mapping[str, np.ndarray], recomputed: Mapping[str, 
         if then != now:
             return f"{name}: recorded {then}, recomputed {now}"
         old, new = recorded[name], recomputed[name]
-        other = np.flatnonzero((_bytes(old) != _bytes(new)).any(axis=1))
-        if len(other):
-            place = ", ".join(str(int(index)) for index in np.unravel_index(other[0], old.shape))
-            what = f"{name}[{place}], and {len(other) - 1:,} more of its {old.size:,} values"
-            return f"{what}: recorded {old.ravel()[other[0]].item()!r}, recomputed {new.ravel()[other[0]].item()!r}"
+        different = np.flatnonzero((_bytes(old) != _bytes(new)).any(axis=1))
+        if len(different):
+            first = different[0]
+            place = ", ".join(str(int(index)) for index in np.unravel_index(first, old.shape))
+            what = f"{name}[{place}], and {len(different) - 1:,} more of its {old.size:,} values"
+            return f"{what}: recorded {old.ravel()[first].item()!r}, recomputed {new.ravel()[first].item()!r}"
     return None
 
 
@@ -207,6 +212,7 @@ def _bytes(array: np.ndarray) -> np.ndarray:
 
 
 def _compare(recorded: Mapping[str, Any], recomputed: Mapping[str, Any]) -> str | None:
+    """The first result that is not the same, in words; None if there is none."""
     old, new = dict(_digits(recorded)), dict(_digits(recomputed))
     for name in old | new:
         then, now = old.get(name, "nothing"), new.get(name, "nothing")

@@ -17,9 +17,11 @@ import scipy  # whose parts are loaded as they are first named
 from experiments.disk.decisions import Spread
 
 CONFIDENCE = 0.95
-POWER = 0.8  # probability with which as many seeds as ``seeds_to_tell`` says would show a difference that is there
+POWER = 0.8
+"""Probability with which as many seeds as ``seeds_to_tell`` says would show a difference that is there."""
 
 MAX_SEEDS = 1000
+"""Seeds up to which ``seeds_to_tell`` looks for a number that is enough."""
 
 
 class Estimate(NamedTuple):
@@ -67,7 +69,9 @@ def difference(first: np.ndarray, second: np.ndarray, paired: bool, confidence: 
             found = scipy.stats.ttest_rel(second, first).confidence_interval(confidence)
         else:
             found = scipy.stats.ttest_ind(second, first, equal_var=False).confidence_interval(confidence)
-    return Estimate(value, value, value) if math.isnan(found.low) else Estimate(value, *map(float, found))
+    if math.isnan(found.low):
+        return Estimate(value, value, value)
+    return Estimate(value, float(found.low), float(found.high))
 
 
 def welch_half(first: Spread, second: Spread, confidence: float = CONFIDENCE) -> float:
@@ -84,6 +88,7 @@ def welch_half(first: Spread, second: Spread, confidence: float = CONFIDENCE) ->
 
 
 def _require_scores(first: np.ndarray, second: np.ndarray) -> None:
+    """Raise ValueError if one of two sets of scores is empty."""
     for name, scores in (("first", first), ("second", second)):
         if not len(scores):
             raise ValueError(f"the {name} of the two has no scores: which trials were meant?")
@@ -112,8 +117,11 @@ def probability_of_improvement(first: np.ndarray, second: np.ndarray, confidence
         return (estimate - p) ** 2 - quantile**2 * variance
 
     tiny = 1e-9  # at 0 and 1 the variance is 0, just inside it is not
-    low = scipy.optimize.brentq(outside, 0.0, min(estimate, 1 - tiny)) if estimate > 0 else 0.0
-    high = scipy.optimize.brentq(outside, max(estimate, tiny), 1.0) if estimate < 1 else 1.0
+    low, high = 0.0, 1.0
+    if estimate > 0:
+        low = scipy.optimize.brentq(outside, 0.0, min(estimate, 1 - tiny))
+    if estimate < 1:
+        high = scipy.optimize.brentq(outside, max(estimate, tiny), 1.0)
     return Estimate(estimate, low, high)
 
 
@@ -126,11 +134,16 @@ def seeds_to_tell(first: np.ndarray, second: np.ndarray, paired: bool, confidenc
     if min(len(first), len(second)) < 2:
         return None
     shift = abs(float(np.mean(second) - np.mean(first)))
-    variance = np.var(np.subtract(second, first), ddof=1) if paired else sum(np.var(s, ddof=1) for s in (first, second))
+    if paired:
+        variance, samples = float(np.var(second - first, ddof=1)), 1
+    else:
+        variance, samples = float(np.var(first, ddof=1) + np.var(second, ddof=1)), 2
     if shift == 0 or variance == 0:
         return None
     n = np.arange(2, MAX_SEEDS + 1)
-    degrees = (n - 1) * (1 if paired else 2)
-    limit = scipy.stats.t.ppf((1 + confidence) / 2, degrees)
-    enough = scipy.stats.nct.sf(limit, degrees, shift / np.sqrt(variance / n)) >= POWER
-    return int(n[enough][0]) if enough.any() else None
+    freedom = samples * (n - 1)
+    limit = scipy.stats.t.ppf((1 + confidence) / 2, freedom)
+    enough = scipy.stats.nct.sf(limit, freedom, shift / np.sqrt(variance / n)) >= POWER
+    if not enough.any():
+        return None
+    return int(n[enough][0])

@@ -19,9 +19,9 @@ from trainables.checks import ConfigError
 
 WINDOW_STEPS = 250_000  # agent steps of Dopamine's windows
 MAX_WINDOWS = 10_000  # of a trial: more than any has, unless somebody else wrote its rows
-FEWEST = 4  # windows of a run, whatever its length
+FEWEST = 4  # windows that a run is cut into, at least
 
-SHORTEST = 8
+SHORT_RUN = 8
 """Windows that a run of less than four windows of ``WINDOW_STEPS`` is cut into, if its iterations are short enough."""
 
 ROUND_SIZES = [digit * 10**power for power in range(5) for digit in (1, 2, 5)] + [100_000, 200_000]
@@ -81,17 +81,20 @@ def windows(rows: Sequence[Mapping[str, Any]], size: int) -> Windows:
         return np.diff(np.interp(edges, steps, so_far))
 
     count_n = np.nan_to_num(np.maximum(column("episodes_this_iter"), 0))
-    games_w, total_w = per_window(count_n), per_window(count_n * np.nan_to_num(column("episode_reward_batch_mean")))
+    games_w = per_window(count_n)
+    total_w = per_window(count_n * np.nan_to_num(column("episode_reward_batch_mean")))
     return_w = np.divide(total_w, games_w, out=np.full(len(games_w), np.nan), where=games_w > 1e-9)
-    return Windows(edges[1:], return_w, games_w, np.interp(edges[1:], end_n, column("time_total_s")))
+    seconds_w = np.interp(edges[1:], end_n, column("time_total_s"))
+    return Windows(edges[1:], return_w, games_w, seconds_w)
 
 
 def window_size(trials: Sequence[Sequence[Mapping[str, Any]]]) -> int:
     """A size of windows for several trials' rows: ``WINDOW_STEPS``, or less if a trial is too short for ``FEWEST``.
 
-    A size that is less is the largest of ``ROUND_SIZES`` that cuts the shortest trial into ``SHORTEST`` windows, each
+    A size that is less is the largest of ``ROUND_SIZES`` that cuts the shortest trial into ``SHORT_RUN`` windows, each
     as long as the longest iteration or longer. If there is none it is the least size that is as long as an iteration
-    and makes ``FEWEST`` windows; and if iterations are longer than that the largest size that makes ``FEWEST``.
+    and makes ``FEWEST`` windows; and if iterations are longer than that the largest size that makes ``FEWEST``. Without
+    rows it is ``WINDOW_STEPS``.
     """
     ends = [rows[-1]["timesteps_total"] for rows in trials if rows]
     shortest = min(ends, default=0)
@@ -102,7 +105,7 @@ def window_size(trials: Sequence[Sequence[Mapping[str, Any]]]) -> int:
     whole = [size for size in fitting if size >= iteration]
     if not whole:
         return fitting[-1]
-    many = [size for size in whole if size * SHORTEST <= shortest]
+    many = [size for size in whole if size * SHORT_RUN <= shortest]
     if not many:
         return whole[0]
     return many[-1]
@@ -126,13 +129,14 @@ MAX_SCORES = 7  # columns of such a table
 class Arrivals(NamedTuple):
     """When a configuration's seeds came to a score. As text: ``2.9 M (3 of 5)``, the median and how many came.
 
-    ``at most 2.9 M (3 of 5)`` where the median is of forks that had the score as they began.
+    The text is ``at most 2.9 M (3 of 5)`` where the median is that of forks which had the score as they began,
+    ``> 2.9 M (2 of 5)`` where less than half of the seeds came, and ``never (0 of 5)`` where all seeds diverged first.
     """
 
     score: float
     steps: tuple[float, ...]  # agent steps at the end of the first window at the score, of the seeds that came to it
     ended: tuple[float, ...]  # agent steps at which the runs of other seeds ended; inf for one that diverged
-    at_most: tuple[float, ...] = ()  # end of the first window of forks that had the score there, then or before
+    at_most: tuple[float, ...] = ()  # the same of forks that had the score in their first window, or before they began
 
     def __str__(self) -> str:
         came = self.steps + self.at_most

@@ -4,12 +4,10 @@ So what was decided holds after a kill: which trials went on at each rung (``run
 (``winner.json``). Trials are counted from 0.
 """
 
-import itertools
 import json
 import math
 import statistics
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
@@ -28,8 +26,11 @@ class Spread(Model):
 
 
 def spread(returns: Sequence[float]) -> Spread:
-    """That of some games' returns (n,)."""
-    return Spread(games=len(returns), deviation=statistics.stdev(returns) if len(returns) > 1 else 0.0)
+    """How much the ``returns`` of some games (n,) differ."""
+    deviation = 0.0
+    if len(returns) > 1:
+        deviation = statistics.stdev(returns)
+    return Spread(games=len(returns), deviation=deviation)
 
 
 class Decision(Model):
@@ -78,59 +79,78 @@ class WinnerGames(Model):
     ended: Literal["diverged", "failed"] | None = None  # what became of its last round; None if it came to its end
 
 
-def _read(name: str, kind: Any, folder: Path) -> Any:
-    """What an experiment has decided so far, in order. Raises ConfigError if the file is damaged."""
-    return read_model(folder / name, kind) if (folder / name).exists() else []
+def read_decisions(folder: Path) -> list[Decision]:
+    """What was decided at an experiment's rungs so far, in order. Raises ConfigError if the file is damaged."""
+    return _read(folder / DECISIONS, list[Decision])
 
 
-def _write(name: str, folder: Path, entries: Sequence[Model]) -> None:
-    """Replace the file by one that has all of these."""
-    replace_text(folder / name, json.dumps([entry.model_dump() for entry in entries], indent=1))
-
-
-read_decisions: Callable[[Path], list[Decision]] = partial(_read, DECISIONS, list[Decision])
-write_decisions: Callable[[Path, Sequence[Decision]], None] = partial(_write, DECISIONS)
+def write_decisions(folder: Path, decisions: Sequence[Decision]) -> None:
+    """Replace an experiment's file of decisions by one that has all of these."""
+    _write(folder / DECISIONS, decisions)
 
 
 def read_winner(folder: Path) -> WinnerGames | None:
-    """None where no winner has played yet. Raises ConfigError if the file is damaged."""
-    return next(iter(_read(WINNER, list[WinnerGames], folder)), None)
+    """How the winner of a sweep plays; None where none has played yet. Raises ConfigError if the file is damaged."""
+    for games in _read(folder / WINNER, list[WinnerGames]):
+        return games
+    return None
 
 
 def write_winner(folder: Path, games: WinnerGames) -> None:
-    """Replace the file."""
-    _write(WINNER, folder, [games])
+    """Replace a sweep's file of its winner's games, which is a list of one entry."""
+    _write(folder / WINNER, [games])
+
+
+def _read(path: Path, kind: Any) -> Any:
+    """The entries of a file, a list of type ``kind``; none if there is no file. Raises ConfigError if it is damaged."""
+    if not path.exists():
+        return []
+    return read_model(path, kind)
+
+
+def _write(path: Path, entries: Sequence[Model]) -> None:
+    """Replace a file by one that has these entries."""
+    replace_text(path, json.dumps([entry.model_dump() for entry in entries], indent=1))
 
 
 def dropped(decisions: Sequence[Decision], number: int) -> Decision | None:
-    """The decision at which a trial was not among those that go on; None if it still is."""
-    return next((decision for decision in decisions if number not in decision.kept), None)
+    """The first decision at which a trial was not among those that go on; None if it always was."""
+    for decision in decisions:
+        if number not in decision.kept:
+            return decision
+    return None
 
 
 def passed(decisions: Sequence[Decision], number: int) -> int:
     """At how many rungs a trial was among those that go on, before it was not."""
-    return len([*itertools.takewhile(lambda decision: number in decision.kept, decisions)])
+    rungs = 0
+    for decision in decisions:
+        if number not in decision.kept:
+            break
+        rungs += 1
+    return rungs
 
 
 def with_diverged(
     scores: Sequence[float | None], diverged: Mapping[int, float], configurations: Sequence[Sequence[int]]
 ) -> list[float | None]:
-    """Trials' scores, with those of seeds that ``diverged``, which are the same at a rung and at the end.
+    """Trials' ``scores`` at a rung, where seeds that ``diverged`` count as they do at the end.
 
-    To leave them out would favour settings that diverge now and then. A configuration without any other seed has none,
-    since nobody is left to go on.
+    ``diverged`` has the scores of these seeds by trial number. To leave them out would favour settings that diverge
+    now and then. In a configuration without any other seed they have no score, since nobody is left to go on.
     """
     found = [*scores]
     for trials in configurations:
         if any(scores[trial] is not None for trial in trials):
-            for trial in diverged.keys() & {*trials}:
-                found[trial] = diverged[trial]
+            for trial in trials:
+                if trial in diverged:
+                    found[trial] = diverged[trial]
     return found
 
 
 RULE = "mean"
-"""How the scores of a configuration's seeds become its own, in one word, which decisions name and texts say;
-``over_seeds`` is the one place that does it."""
+"""How a configuration's score follows from its seeds' scores, in one word, which decisions name and texts say.
+``over_seeds`` is the one place that computes it."""
 
 
 def over_seeds(scores: Iterable[float | None]) -> float | None:
@@ -190,7 +210,7 @@ def went_on(decision: Decision, configurations: Iterable[Sequence[int]]) -> list
 def limited(
     decision: Decision, configurations: Iterable[Sequence[int]], playing: Collection[int], most: float
 ) -> Decision:
-    """The decision where there is time for ``most`` trials: the best configurations go on that have no more of them.
+    """The decision where there is time for ``most`` trials: the best configurations go on that have no more together.
 
     The best one goes on in any case. Of a configuration's trials those count that are ``playing``: a seed that has
     ended needs no time.

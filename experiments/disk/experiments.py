@@ -45,8 +45,9 @@ class Experiment:
 
     @cached_property
     def state(self) -> ExperimentState:
-        """What has become of it."""
-        return state_of_experiment([t.state for t in self.trials], self.all_ended, self.running, self.spec.ended)
+        """Its state: the first case of ``state_of_experiment`` that holds for it."""
+        states = [trial.state for trial in self.trials]
+        return state_of_experiment(states, self.all_ended, self.running, self.spec.ended)
 
     @property
     def has_ended(self) -> bool:
@@ -89,7 +90,7 @@ class Experiment:
 
     @cached_property
     def last_beside_baseline(self) -> list[Standing]:
-        """As ``last_compared``, where the baseline was among them; empty without one, and if it never was."""
+        """The standings where the baseline was last compared with others; empty without one, and if it never was."""
         if not self.baseline or not self.standings:
             return []
         return last_compared(self.standings, self.trials, self.spec, self.decisions, self.baseline)
@@ -137,9 +138,10 @@ def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
     records = Records(spec, read_decisions(folder))
     trials = []
     for index, (key, path) in enumerate(folders.trial_folders(folder).items()):
-        number = index  # Tune's own keys are no numbers
         if spec.is_ours:
             number = int(key)
+        else:  # the key is Tune's id of the trial
+            number = index
         trials.append(read_trial(path, number, records, statuses.get(key), running))
     return Experiment(folder, spec, trials, running, records.decisions, read_winner(folder))
 
@@ -152,7 +154,7 @@ def trials_to_play(trials: Sequence[Trial], planned: int) -> int:
 def read_group(storage_path: Path, names: str) -> list[Experiment]:
     """An experiment by name or path, or several joined by commas. Raises ConfigError, listing what there is."""
     try:
-        return [read_experiment(find(storage_path, names))]
+        return [read_experiment(find(storage_path, names))]  # a name may have a comma in it
     except ConfigError:
         if "," not in names:
             raise
@@ -160,7 +162,7 @@ def read_group(storage_path: Path, names: str) -> list[Experiment]:
 
 
 def read_all(storage_path: Path) -> tuple[list[Experiment], dict[str, str]]:
-    """The experiments in a storage folder, and by name what is wrong with those that cannot be understood."""
+    """The experiments in a storage folder, and what is wrong with those that cannot be understood, by name."""
     experiments, damaged = [], {}
     for name in folders.existing(storage_path):
         try:

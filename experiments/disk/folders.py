@@ -71,18 +71,20 @@ def trial_folders(experiment: Path) -> dict[str, Path]:
     found: dict[str, Path] = {}
     order: dict[str, int] = {}
     tunes_own = is_tunes_own(experiment)
+    pattern = TUNE_TRIAL if tunes_own else TRIAL
     for name in _listed(experiment):
-        match = (TUNE_TRIAL if tunes_own else TRIAL).fullmatch(name)
+        match = pattern.fullmatch(name)
         if not match or not os.path.isdir(experiment / name):
             continue
-        key, order_of_it = match[1], 0  # names of ours are listed in order
         if tunes_own:
-            key, order_of_it = match[2], int(match[3])
+            key, place = match[2], int(match[3])
+        else:
+            key, place = match[1], int(match[1])
         if key in found:
             raise ConfigError(
                 f"{found[key].name!r} and {name!r} in {experiment} are two folders of one trial: move the copy away"
             )
-        found[key], order[key] = inside(experiment, name), order_of_it
+        found[key], order[key] = inside(experiment, name), place
     return {key: found[key] for key in sorted(found, key=order.__getitem__)}
 
 
@@ -103,5 +105,5 @@ def _listed(folder: Path) -> list[str]:
 
 
 def display(path: Path) -> str:
-    """A path as short as it can be typed here."""
+    """A path as it is typed here: as it is, or relative to the present folder, whichever is shorter."""
     return min(str(path), os.path.relpath(path), key=len)

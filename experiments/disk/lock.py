@@ -14,12 +14,13 @@ from trainables.checks import ConfigError
 
 LOCK = ".lock"
 
-WAITS = (0.01, 0.04, 0.1, 0.0)  # seconds after each attempt to take it: one that ``is_held`` takes lasts for a moment
+WAITS = (0.01, 0.04, 0.1, 0.0)
+"""Seconds after each failed attempt to take the lock: ``is_held`` of another program has it for a moment."""
 
 
 @contextmanager
 def exclusive(folder: Path) -> Iterator[None]:
-    """Hold an experiment's lock. Raises ConfigError if another program holds it, or if it cannot be written."""
+    """Hold an experiment's lock. Raises ConfigError if another program holds it, or if it cannot be made or taken."""
     try:
         descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
     except OSError as error:

@@ -14,7 +14,7 @@ import shutil
 import sys
 import uuid
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Self
 from urllib.parse import quote, unquote, urlsplit
@@ -45,9 +45,11 @@ class Remote:
 
     @classmethod
     def of(cls, folder: Path) -> Self | None:
-        """What an experiment's folder mirrors, if it is a mirror. Raises ConfigError if its file is damaged."""
+        """What an experiment's folder mirrors; None if it is no mirror. Raises ConfigError if its file is damaged."""
         storage = ExperimentSpec.read(folder).storage_uri
-        return cls(storage, folder) if storage else None
+        if not storage:
+            return None
+        return cls(storage, folder)
 
     @property
     def uri(self) -> str:
@@ -62,6 +64,7 @@ class Remote:
         return SubTreeFileSystem(root, filesystem)
 
     def _there(self, path: Path) -> str:
+        """Where a path of the mirror lies at home."""
         return path.relative_to(self.folder).as_posix()
 
     def exists(self) -> bool:
@@ -81,10 +84,14 @@ class Remote:
         replace_text(self.folder / MARK, mark)
 
     def push_all(self, folder: Path) -> None:
-        """Send what this program writes of a trial, or of the experiment; a link's target belongs to somebody else."""
+        """Send the files that this program writes into a trial's folder, or into the experiment's.
+
+        Links are left out, since their targets belong to somebody else.
+        """
         self._home.create_dir(self._there(folder))
-        paths = [path for path in sorted(folder.iterdir()) if _is_ours(path.name)]
-        self.push(*(path for path in paths if path.is_file() and not path.is_symlink()))
+        for path in sorted(folder.iterdir()):
+            if _is_ours(path.name) and path.is_file() and not path.is_symlink():
+                self.push(path)
 
     def push(self, *files: Path) -> None:
         """Send files of the mirror. An object store puts each in its place at once, or not at all."""
@@ -115,9 +122,10 @@ class Remote:
             return
         if not self.exists():
             raise ConfigError(f"{self.uri} is no experiment")
-        there = Remote.of(self.folder) if (self.folder / RECORD).is_file() else self
-        if there is None or there.uri != self.uri:
-            raise ConfigError(f"{self.folder} is in the way: another experiment of the name of {self.uri}")
+        if (self.folder / RECORD).is_file():
+            mirrored = Remote.of(self.folder)
+            if mirrored is None or mirrored.uri != self.uri:
+                raise ConfigError(f"{self.folder} is in the way: another experiment of the name of {self.uri}")
         self.folder.mkdir(parents=True, exist_ok=True)
         with exclusive(self.folder):
             try:
@@ -126,10 +134,10 @@ class Remote:
                 raise ConfigError(f"{self.uri} cannot be fetched: {error}") from None
 
     def pull(self, trial: str = "") -> None:
-        """Fetch Tune's files and checkpoints, and this program's files unless the mirror's count. Or of a trial that
-        runs here, Tune's alone.
+        """Fetch Tune's files and checkpoints, and this program's files unless those of the mirror count.
 
-        Checkpoints that are there no longer go. Raises ConfigError if a name is none, or if a link is in the way.
+        Of a ``trial`` that runs here, Tune's part alone is fetched. Checkpoints that are no longer at home are deleted
+        here. Raises ConfigError if a name at home cannot be one of ours, or if a link is in the way here.
         """
         there = self._files_there(trial)
         keep_ours = bool(trial) or self._wrote_last()
@@ -137,14 +145,15 @@ class Remote:
             if not _is_whole(path, size, keep_ours):
                 self._fetch_file(path)
         kept = {path.parent for path in there}
-        for name in {path.relative_to(self.folder).parts[0] for path in there}:
+        names = {path.relative_to(self.folder).parts[0] for path in there}  # of trials' folders, and of files
+        for name in names:
             if (self.folder / name).is_dir():
                 for old in folders.checkpoint_folders(self.folder / name):
                     if old not in kept:
                         shutil.rmtree(old)
 
     def _fetch_file(self, path: Path) -> None:
-        """Fetch what lies there at this path of the mirror; a fetch that fails leaves what is here."""
+        """Fetch the file at home whose place in the mirror is ``path``; a fetch that fails leaves what is here."""
         path.parent.mkdir(parents=True, exist_ok=True)
         incoming = inside(path.parent, f".{path.name}.incoming")
         copy_files(self._there(path), str(incoming), source_filesystem=self._home)
@@ -159,15 +168,21 @@ class Remote:
             return file.read(100) == mark.read_bytes()
 
     def _files_there(self, trial: str) -> dict[Path, int]:
-        """The sizes of files at home, or of a trial there, by their places in the mirror; none that is hidden."""
+        """The sizes of an experiment's files at home, or of those of a trial there, by their places in the mirror.
+
+        They lie in the experiment, in a folder of it, or in a checkpoint of such a folder, and none is hidden.
+        """
         found = {}
         selector = FileSelector(trial, recursive=True, allow_not_found=True)
         for info in sorted(self._home.get_file_info(selector), key=lambda info: info.path):
             steps = PurePosixPath(info.path).parts
-            if info.is_file and not any(step.startswith(".") for step in steps):
-                path = reduce(inside, steps, self.folder)
-                if len(steps) < 3 or (len(steps) == 3 and number(steps[1]) >= 0):
-                    found[path] = info.size
+            if not info.is_file or any(step.startswith(".") for step in steps):
+                continue
+            path = self.folder
+            for step in steps:
+                path = inside(path, step)
+            if len(steps) < 3 or (len(steps) == 3 and number(steps[1]) >= 0):
+                found[path] = info.size
         return found
 
 
@@ -191,17 +206,19 @@ def taken(run: RunFlags, name: str) -> bool:
 
 
 def find(run: RunFlags, name: str, learner: str) -> Path:
-    """The folder of what a flag names by name, path or URI; a mirror is fetched first. Raises ConfigError."""
-    remote = None
+    """The folder of an experiment given by name, path or URI; a mirror is fetched first. Raises ConfigError."""
     if is_uri(name):
-        locate(name)  # which refuses a URI that says more than a place
+        locate(name)  # refuses a URI that holds more than a place, such as credentials
         parts = urlsplit(name)
         path = PurePosixPath(parts.path)
         folder = inside(MIRRORS.absolute(), unquote(path.name))
-        remote = Remote(parts._replace(path=str(path.parent)).geturl(), folder)
+        remote: Remote | None = Remote(parts._replace(path=str(path.parent)).geturl(), folder)
     elif run.uri and name == Path(name).name:
-        remote = Remote(run.uri, inside(MIRRORS.absolute(), name))
-    folder = remote.folder if remote else find_folder(run.folder, name, learner)
-    if remote := remote or Remote.of(folder):
+        folder = inside(MIRRORS.absolute(), name)
+        remote = Remote(run.uri, folder)
+    else:
+        folder = find_folder(run.folder, name, learner)
+        remote = Remote.of(folder)
+    if remote:
         remote.fetch()
     return find_folder(run.folder, str(folder), learner)

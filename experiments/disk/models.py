@@ -13,7 +13,7 @@ Count = Annotated[int, Field(ge=0)]
 """A whole number that counts something, from 0."""
 
 Settings = dict[str, str | int | FiniteFloat | bool | None]
-"""A trial's settings as text has them."""
+"""A trial's settings as JSON holds them; a tuple, such as the sizes of layers, is a text there."""
 
 
 class Model(BaseModel):
@@ -42,5 +42,5 @@ def read_model(path: Path, kind: Any) -> Any:
 
 @functools.cache
 def _checks_of(kind: Any) -> TypeAdapter[Any]:
-    """What checks a value of a type; to make it takes longer than to check a trial's settings."""
+    """The validator of a type. Each is made once: making it takes longer than checking a trial's settings with it."""
     return TypeAdapter(kind)

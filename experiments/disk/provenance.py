@@ -24,14 +24,17 @@ class Git(Model):
     dirty: bool
 
     def __str__(self) -> str:
-        return f"{self.revision[:12]}{' and uncommitted changes' if self.dirty else ''}"
+        text = self.revision[:12]
+        if self.dirty:
+            text += " and uncommitted changes"
+        return text
 
 
 class Origin(Model):
     """Where results come from: the code, its libraries, the machine."""
 
     started: str = "unknown"
-    sources: list[dict[str, str]] = Field(default_factory=list)  # our packages' digests; one more for each other code
+    sources: list[dict[str, str]] = Field(default_factory=list)  # digests by package; one entry for each code that ran
     git: Git | None = None  # None without git, or outside of a checkout
     versions: dict[str, str] = Field(default_factory=dict)
     python: str = "unknown"
@@ -61,10 +64,10 @@ def provenance() -> Origin:
 
 
 def git_revision(file: Path) -> Git | None:
-    """The commit that ``file`` is checked out from, if it is tracked there: not so an installed package's.
+    """The commit that ``file`` is checked out from; None if Git does not track it, as in an installed package.
 
-    Git takes no lock for it, with which somebody's commit at the same moment would fail; and it looks where the file
-    lies, also if a hook of another repository started this program, in whose environment ``GIT_DIR`` names that one.
+    Git is told to take no lock, with which somebody's commit at the same moment would fail. ``GIT_DIR`` is taken out of
+    its environment: if a hook of another repository started this program, it names that repository.
     """
     surroundings = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
 
@@ -81,25 +84,31 @@ def git_revision(file: Path) -> Git | None:
 
 
 def changes_since(origin: Origin) -> list[str]:
-    """What of an origin is another thing here and now, in words."""
-
-    def parts(of: Origin) -> dict[str, str | None]:
-        return {**of.versions, "Python": of.python, "": of.platform, "BLAS kernels": of.blas_kernels}
-
+    """What differs between an origin of results and here and now, in words."""
     now = provenance()
-    before, found = parts(origin), []
-    for name, new in parts(now).items():
-        if (old := before.get(name)) not in (None, "unknown", new):
+    before, found = _libraries_and_machine(origin), []
+    for name, new in _libraries_and_machine(now).items():
+        old = before.get(name)
+        if old not in (None, "unknown", new):
             found.append(f"{name} {str(old)[:80]} ({(new or 'none')[:80]} here)".lstrip())
-    code = [
-        f"{name} of SHA-256 {ran.get(name, 'unknown')[:12]} ({digest[:12]} here)"
-        for ran in origin.sources or [{}]
-        for name, digest in now.sources[0].items()
-        if ran.get(name) != digest
-    ]
+    code = []
+    for ran in origin.sources or [{}]:  # {}: code of which nothing is known
+        for name, digest in now.sources[0].items():
+            if ran.get(name) != digest:
+                code.append(f"{name} of SHA-256 {ran.get(name, 'unknown')[:12]} ({digest[:12]} here)")
     if code and origin.git:
         code.append(f"git revision {origin.git} ({now.git or 'none'} here)")
     return found + code
+
+
+def _libraries_and_machine(origin: Origin) -> dict[str, str | None]:
+    """What an origin says of libraries and machine, by name; the platform stands without a name."""
+    return {
+        **origin.versions,
+        "Python": origin.python,
+        "": origin.platform,
+        "BLAS kernels": origin.blas_kernels,
+    }
 
 
 def sha256_of(source: Path) -> str:

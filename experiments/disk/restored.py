@@ -1,4 +1,4 @@
-"""What an experiment's trials have done so far, read from the files that outlive any program.
+"""What a resume restores: what an experiment's trials have done so far, read from the files that outlive any program.
 
 Tune's own state (``tuner.pkl``, ``experiment_state-*.json``) is not used: after a kill it is older than the
 checkpoints, Tune starts again without a word if it is damaged, and to read it is to unpickle it. Rows and checkpoints
@@ -51,16 +51,16 @@ class RestoredTrial(NamedTuple):
         """
         counters = checkpoint.counters
         for row in self.trial.rows:
-            if row | counters == row:
+            if all(row.get(name) == count for name, count in counters.items()):
                 return row
         score = checkpoint.score
-        if not math.isfinite(score):  # before the first game
+        if not math.isfinite(score):  # it was saved before the first game had ended
             score = WORST_RETURN
         return counters | {METRIC: score}
 
 
 def restore(folder: Path, spec: ExperimentSpec) -> dict[str, RestoredTrial]:
-    """Every trial that has a folder, by its number. ``spec`` may give it more to do than the folder says.
+    """Every trial that has a folder, by its number (``00003``). ``spec`` may give more to do than the folder says.
 
     Raises ConfigError if the trials' folders and ``experiment.json`` contradict each other, if a setting is impossible,
     if a fork was cut off before all its checkpoints were there, or if the file of decisions is damaged.
@@ -83,7 +83,7 @@ def restore(folder: Path, spec: ExperimentSpec) -> dict[str, RestoredTrial]:
 
 
 def _require_whole(experiment: Experiment, spec: ExperimentSpec, learner: Learner) -> None:
-    """Raise ConfigError for settings that make no network, and for decisions about other trials or rungs."""
+    """Raise ConfigError for settings that make no network, and for decisions that do not fit the trials and rungs."""
     for config in spec.configs:
         try:
             parameters(learner.name, learner.config_class.from_dict(config))
@@ -109,11 +109,12 @@ def _require_same(trial: Trial, planned: Mapping[str, Any]) -> None:
 
 
 def _restore(trial: Trial, spec: ExperimentSpec, config: Mapping[str, Any]) -> RestoredTrial:
-    """What the trial has behind it."""
+    """The trial by what ``spec`` asks of it, with the checkpoints from which it can go on."""
     settings = learner_named(trial.learner).config_class.from_dict(config)
-    found = to_go_on_from(trial.folder, settings, spec.learner)
-    records, traces = trial.records._replace(spec=spec), trial.traces._replace(saved=found.iteration, running=False)
-    return RestoredTrial(dataclasses.replace(trial, records=records, traces=traces), found)
+    checkpoints = to_go_on_from(trial.folder, settings, spec.learner)
+    records = trial.records._replace(spec=spec)
+    traces = trial.traces._replace(saved=checkpoints.iteration, running=False)
+    return RestoredTrial(dataclasses.replace(trial, records=records, traces=traces), checkpoints)
 
 
 def plays_on(restored: Mapping[str, RestoredTrial], spec: ExperimentSpec) -> bool:
@@ -125,18 +126,20 @@ def describe(restored: Mapping[str, RestoredTrial], fork_of: ForkOf | None = Non
     """Where each trial goes on from, and what could not be used; a line each. A fork's rows begin after its start."""
     lines = []
     for key, found in restored.items():
-        name, start = found.trial.name, 0
+        name = found.trial.name
         for damaged in found.checkpoints.damaged:
             lines.append(f"  {name}: not used: {damaged.reason}")
+        start = 0
         if fork_of:
             start = fork_of.starts[int(key)].iteration
-        had = {row["training_iteration"] for row in found.trial.rows}
-        missing = sorted({*range(start + 1, found.iteration)} - had)
+        recorded = {row["training_iteration"] for row in found.trial.rows}
+        missing = sorted({*range(start + 1, found.iteration)} - recorded)
         if missing:
             lines.append(f"  {name}: result.json lacks iterations {missing[0]} to {missing[-1]}; they stay missing")
         if found.trial.goes_on:
-            played, again = "", max(had, default=0) - found.iteration
+            line = f"  {name}: goes on after iteration {found.iteration}"
+            again = max(recorded, default=0) - found.iteration
             if again > 0:
-                played = f" ({again} later ones had no checkpoint, and are played again)"
-            lines.append(f"  {name}: goes on after iteration {found.iteration}{played}")
+                line += f" ({again} later ones had no checkpoint, and are played again)"
+            lines.append(line)
     return lines

@@ -1,4 +1,4 @@
-"""The text that Tune and its loggers leave of a trial, whatever has become of it: what is no result is left out."""
+"""What Tune and its loggers write of trials: rows of results, and Tune's accounts. What is damaged is left out."""
 
 import contextlib
 import json
@@ -17,10 +17,14 @@ from trainables.texts import MAX_JSON_BYTES, parse_json, printable, read_text
 MAX_LINE = 1_000_000  # letters of a line; a row has 3,000
 
 Number = Annotated[float, Field(gt=-1e15, lt=1e15)]
+"""Of steps, seconds or returns: greater ones than anybody's are refused."""
 
 
 class Row(BaseModel):
-    """What is asked of a row. Whatever else it has is looked at only if it is a number."""
+    """The fields of a row that are checked as it is read: three that it must have, and some that must be numbers.
+
+    Whatever else it has is checked by those who look at it.
+    """
 
     model_config = ConfigDict(strict=True)
 
@@ -41,9 +45,9 @@ class Row(BaseModel):
 class Rows(Sequence[dict[str, Any]]):
     """A trial's rows of results, one per iteration in order.
 
-    Where an iteration stands there twice, the row that was written last counts. What is no whole ``Row``, as a kill
-    cuts it off, is left out. A list of experiments needs each trial's last row alone, so this is found and read first;
-    the others are read as soon as one of them, or their number, is asked for.
+    Where an iteration stands there twice, the row that was written last counts. What is no whole ``Row``, such as a
+    line that a kill cut off, is left out. A list of experiments needs each trial's last row alone, so this one is read
+    by itself where no other is asked for; the others are read as soon as one of them, or their number, is asked for.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -89,13 +93,13 @@ ITERATION = re.compile(r'"training_iteration"\s*:\s*(\d{1,15})\s*[,}]')
 
 
 def _iteration(text: str) -> int:
-    """The iteration of a row's text. Raises ValueError if it does not stand there once, as in any row of Tune's."""
+    """The iteration of a row's text. Raises ValueError unless it stands there exactly once, as in any row of Tune's."""
     (iteration,) = ITERATION.findall(text)
     return int(iteration)
 
 
 def _row(text: str) -> dict[str, Any]:
-    """A row by its text; empty if that is none."""
+    """The row that a text holds; empty if it holds none."""
     with contextlib.suppress(ValueError):
         row: dict[str, Any] = parse_json(printable(text))
         Row.model_validate(row)
@@ -122,31 +126,40 @@ def _lines(path: Path) -> list[str]:
 
 
 DAMAGE = (TypeError, KeyError, IndexError, ValueError, AttributeError, OSError, RecursionError)
-"""What is raised where a file of Tune's was cut off, or is none."""
+"""What is raised where a file of Tune's was cut off, or is none of Tune's."""
 
 
 def tune_accounts(experiment: Path) -> dict[str, dict[str, Any]]:
-    """What Tune has noted of each trial, by ``trial_folders``' keys.
+    """What Tune has noted of each trial, its status at least, by ``trial_folders``' keys.
 
     Of a Tuner of somebody's own each of Tune's state files counts, of ours the newest one.
     """
-    own, found = is_tunes_own(experiment), dict[str, dict[str, Any]]()
-    accounts = sorted(experiment.glob(TUNE_STATES))  # whose names are dates
-    if not own:
-        accounts = accounts[-1:]
-    for path in accounts:
+    tunes_own = is_tunes_own(experiment)
+    paths = sorted(experiment.glob(TUNE_STATES))  # by their dates, which are in their names
+    if not tunes_own:
+        paths = paths[-1:]
+    found: dict[str, dict[str, Any]] = {}
+    for path in paths:
         with contextlib.suppress(*DAMAGE):
-            trials = {}
-            for pair in json.loads(read_text(path, MAX_JSON_BYTES))["trial_data"]:
-                trial = parse_json(pair[0])  # a text of JSON within JSON, of several lines
-                key = trial["trial_id"]
-                if not own:
-                    _, _, key = key.rpartition("_")
-                trials[key] = {"status": trial["status"]} | trial
-            found |= trials
+            found |= _accounts_in(path, tunes_own)
+    return found
+
+
+def _accounts_in(path: Path, tunes_own: bool) -> dict[str, dict[str, Any]]:
+    """What one of Tune's state files notes of each trial. Raises one of ``DAMAGE`` if an account lacks id or status."""
+    found = {}
+    content = json.loads(read_text(path, MAX_JSON_BYTES))  # ``parse_json`` would spoil the line ends of the texts in it
+    for pair in content["trial_data"]:
+        account = parse_json(pair[0])
+        if "status" not in account:
+            raise KeyError("status")
+        key = account["trial_id"]
+        if not tunes_own:
+            _, _, key = key.rpartition("_")  # ours end with the number with which the trial's folder begins
+        found[key] = account
     return found
 
 
 def tune_statuses(experiment: Path) -> dict[str, str]:
-    """Trials' statuses, by ``trial_folders``' keys: nothing else says that a time budget ended a trial."""
-    return {key: trial["status"] for key, trial in tune_accounts(experiment).items()}
+    """What Tune last called each trial, by ``trial_folders``' keys."""
+    return {key: account["status"] for key, account in tune_accounts(experiment).items()}

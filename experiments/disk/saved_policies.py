@@ -47,7 +47,7 @@ def of_experiment(experiment: Experiment) -> Checkpoints:
 
 
 def find(storage_path: Path, name_or_path: str) -> Checkpoints:
-    """The checkpoints of an experiment's best trial, of a trial, or the one of a checkpoint folder; one is usable.
+    """The checkpoints of an experiment's best trial, of a trial, or a single one; at least one of them is usable.
 
     A name is looked for in the storage path, a path anywhere, and then what comes with the package (``SHIPPED``).
     Raises ConfigError, listing what is there, if it does not exist or holds no whole checkpoint.
@@ -69,7 +69,7 @@ def find(storage_path: Path, name_or_path: str) -> Checkpoints:
 
 
 def _of_best_trial(experiment: Experiment) -> Checkpoints:
-    """As ``of_experiment``. Raises ConfigError, with the trials that have a whole checkpoint, if that one has none."""
+    """As ``of_experiment``. Raises ConfigError, naming trials that have a usable checkpoint, if that one has none."""
     found = of_experiment(experiment)
     if found.newest:
         return found
@@ -95,7 +95,7 @@ def _existing(storage_path: Path, name_or_path: str) -> Path:
             return folder
     for path in (storage_path / name_or_path, Path(name_or_path)):
         if os.path.isdir(path.parent) and path.parent not in (Path(), storage_path):
-            # a trial or checkpoint of what does exist
+            # An experiment or trial exists, and what was meant within it does not.
             known = [name for name in os.listdir(path.parent) if os.path.isdir(path.parent / name)]
             raise ConfigError(unknown("checkpoint, trial or experiment", str(path), known))
     raise ConfigError(unknown("checkpoint, trial or experiment", name_or_path, known))
@@ -146,7 +146,7 @@ def policy_runner(checkpoint: Checkpoint, trained: bool = True) -> "PolicyRunner
 
     Raises CheckpointError if its arrays are damaged or of other shapes.
     """
-    from trainables.policy import PolicyRunner, load_runner  # what plays
+    from trainables.policy import PolicyRunner, load_runner  # which import all that plays games
 
     trainable, settings = trainable_of(checkpoint), settings_of(checkpoint)
     if trained:
@@ -156,11 +156,11 @@ def policy_runner(checkpoint: Checkpoint, trained: bool = True) -> "PolicyRunner
 
 
 def export(checkpoint: Checkpoint, folder: Path) -> int:
-    """Write a checkpoint's policy alone, to play and not to train on, into a new folder: theta in half precision.
+    """Write a checkpoint's policy alone, to play and not to go on training, into a new folder: theta in half precision.
 
-    Returns the bytes written. Raises CheckpointError if the checkpoint is damaged, and OSError.
+    Returns the number of bytes written. Raises CheckpointError if the checkpoint is damaged, and OSError.
     """
-    from trainables.policy import policy_alone  # with what plays
+    from trainables.policy import policy_alone  # which imports all that plays games
 
     trainable, settings = trainable_of(checkpoint), settings_of(checkpoint)
     arrays, state = load(checkpoint.folder, settings, trainable.learner)

@@ -3,7 +3,6 @@
 Of a fork it says where its trials come from: which runs they left, and at how many agent steps.
 """
 
-import contextlib
 import hashlib
 import itertools
 import json
@@ -33,7 +32,7 @@ ALL_DONE, TIME_BUDGET, INTERRUPTED, GAVE_UP = "all done", "time budget", "interr
 
 
 class Limits(Model):
-    """A budget as text has it."""
+    """A budget as JSON holds it."""
 
     iterations: Count | None
     timesteps: Count | None = None
@@ -56,7 +55,7 @@ class ForkOf(Model):
 
 
 class ExperimentSpec(Model):
-    """``experiment.json``."""
+    """What an experiment was asked to do: the entries of ``experiment.json``."""
 
     learner: str
     command: list[str]  # the program's file name and its arguments as typed; empty where a foreign Tuner began it
@@ -87,7 +86,7 @@ class ExperimentSpec(Model):
 
     @model_validator(mode="after")
     def _require_whole(self) -> Self:
-        """Check what entries say together."""
+        """Raise ValueError for entries that do not fit each other."""
         self._require_names()
         if not self.budget.limits:
             raise ValueError("it has neither iterations nor timesteps")
@@ -101,20 +100,27 @@ class ExperimentSpec(Model):
         return self
 
     def _require_names(self) -> None:
-        """Raise ValueError for a name of another experiment that is none, or a storage that is no URI."""
-        names = {"confirms": self.confirms, "fork_of": self.fork_of.name if self.fork_of else None}
+        """Raise ValueError for a name of another experiment that is no name, or a storage that is no URI."""
+        names = {}
+        if self.confirms is not None:
+            names["confirms"] = self.confirms
+        if self.fork_of:
+            names["fork_of"] = self.fork_of.name
         for entry, name in names.items():
-            if name is not None and not is_name(name):
+            if not is_name(name):
                 raise ValueError(f"{entry}={name!r} is no name")
         if self.storage_uri and not is_uri(self.storage_uri):
             raise ValueError(f"storage_uri={self.storage_uri[:60]!r} is no URI")
 
     def _counts_configurations(self, of: Sequence[int]) -> bool:
-        """Whether these are the configurations of all trials, ascending, and none is left out."""
-        return len(of) == len(self.configs) and [*of] == sorted(of) and {*of} == {*range(len({*of}))}
+        """Whether these are the numbers of all trials' configurations, ascending from 0, and none is left out."""
+        numbers = {*of}
+        none_left_out = numbers == {*range(len(numbers))}
+        return len(of) == len(self.configs) and [*of] == sorted(of) and none_left_out
 
     @property
     def _rungs_lead_to_the_end(self) -> bool:
+        """Whether the rungs ascend from above 0, and the last one is the budget's end; False without rungs."""
         rungs = self.rungs or [0]
         ascending = all(before < after for before, after in itertools.pairwise([0, *rungs]))
         return ascending and rungs[-1] == self.budget.limits[self.budget.time_attr]
@@ -139,16 +145,22 @@ class ExperimentSpec(Model):
         replace_text(folder / RECORD, json.dumps(self.model_dump(), indent=1))
 
     def but(self, **changes: Any) -> Self:
-        """The same with some other entries."""
+        """The same specification with other values of these entries."""
         return self.model_copy(update=changes)
 
     def with_source(self, source: Path | None) -> Self:
-        """The same with the digests of our sources and of a learner's file, if others ran. Raises ConfigError."""
-        ran, ran_with, changes = self.origin.sources or [{}], self.learner_sha256, dict[str, Any]()
-        if ran[-1] != (now := sources()):
+        """The same with the digests of the present code appended, where other code ran last. Raises ConfigError.
+
+        The code is our packages and, if there is one, the file ``source`` of a learner of one's own.
+        """
+        changes: dict[str, Any] = {}
+        ran, now = self.origin.sources or [{}], sources()  # {}: code of which nothing is known
+        if ran[-1] != now:
             changes["origin"] = self.origin.model_copy(update={"sources": [*ran, now]})
-        if source and ran_with[-1:] != [sha256 := sha256_of(source)]:
-            changes["learner_sha256"] = [*ran_with, sha256]
+        if source:
+            sha256 = sha256_of(source)
+            if self.learner_sha256[-1:] != [sha256]:
+                changes["learner_sha256"] = [*self.learner_sha256, sha256]
         return self.but(**changes)
 
     @property
@@ -177,13 +189,17 @@ class ExperimentSpec(Model):
         return [int(config.get("seed") or 0) for config in self.configs]
 
     def start(self, number: int) -> Start | None:
-        """Where a trial of a fork left its origin; None from scratch."""
-        return self.fork_of.starts[number] if self.fork_of and number < len(self.fork_of.starts) else None
+        """Where a trial of a fork left its origin; None from scratch, and for a trial that was not planned."""
+        if not self.fork_of or number >= len(self.fork_of.starts):
+            return None
+        return self.fork_of.starts[number]
 
     def with_more(self, more: Budget) -> Self:
-        """What it is to do once its budget is extended. Raises ConfigError as ``Budget.extended`` does."""
+        """The same with a budget extended by ``more``. Raises ConfigError as ``Budget.extended`` does."""
         now = self.budget.extended(more)
-        rungs = self.rungs and [*self.rungs[:-1], now.limits[now.time_attr]]
+        rungs = self.rungs
+        if rungs:  # the last one is the budget's end
+            rungs = [*rungs[:-1], now.limits[now.time_attr]]
         before = [*self.extended, Limits(iterations=self.iterations, timesteps=self.timesteps)]
         return self.but(iterations=now.iterations, timesteps=now.timesteps, rungs=rungs, extended=before)
 
@@ -217,14 +233,19 @@ def create(storage_path: Path, name: str | None, spec: ExperimentSpec) -> Path:
 
 
 def _make(storage_path: Path, name: str | None, learner: str) -> Path:
-    """A new folder; of programs that begin in one second each has its own."""
+    """Make a new folder. Without a name, programs that begin in the same second get different ones: ``...-2``."""
     called = name or f"{learner}-{time.strftime('%Y%m%d-%H%M%S')}"
-    names = itertools.chain([called], [] if name else (f"{called}-{count}" for count in itertools.count(2)))
-    for folder in (storage_path / each for each in names):
-        with contextlib.suppress(FileExistsError):
+    folder, count = storage_path / called, 1
+    while True:
+        try:
             folder.mkdir()
             return folder
-    raise ConfigError(f"--name {name!r} exists already in {storage_path}; --resume {name} continues it")
+        except FileExistsError:
+            if name:
+                reason = f"--name {name!r} exists already in {storage_path}; --resume {name} continues it"
+                raise ConfigError(reason) from None
+        count += 1
+        folder = storage_path / f"{called}-{count}"
 
 
 def find(storage_path: Path, name_or_path: str, learner: str | None = None) -> Path:
@@ -238,15 +259,23 @@ def find(storage_path: Path, name_or_path: str, learner: str | None = None) -> P
         if is_experiment(folder):
             if not is_name(folder.name):
                 raise ConfigError(f"{printable(str(folder))!r}: accepted are names that can be printed; rename it")
-            if learner and is_tunes_own(folder):
-                raise ConfigError(f"{folder} was made by a tune.Tuner of one's own: tune.Tuner.restore goes on with it")
-            if learner and learner != (found := ExperimentSpec.read(folder).learner):
-                raise ConfigError(f"{folder} is an experiment of {found!r}, not of {learner!r}")
+            if learner:
+                _require_learner(folder, learner)
             return folder
-    # Of a path that leads to no experiment, show what lies in that folder, or else beside it.
-    parents = [storage_path] if Path(name_or_path).name == name_or_path else [path, path.parent, storage_path]
+    parents = [storage_path]
+    if Path(name_or_path).name != name_or_path:  # of a path, what lies in that folder is listed, or else beside it
+        parents = [path, path.parent, storage_path]
     parent = next((parent for parent in parents if existing(parent)), storage_path)
     raise ConfigError(f"{unknown('experiment', Path(name_or_path).name, existing(parent))} (in {parent})")
+
+
+def _require_learner(folder: Path, learner: str) -> None:
+    """Raise ConfigError unless an experiment is of this learner, and was begun by a program of ours."""
+    if is_tunes_own(folder):
+        raise ConfigError(f"{folder} was made by a tune.Tuner of one's own: tune.Tuner.restore goes on with it")
+    found = ExperimentSpec.read(folder).learner
+    if found != learner:
+        raise ConfigError(f"{folder} is an experiment of {found!r}, not of {learner!r}")
 
 
 def left_of(spec: ExperimentSpec, number: int) -> Left | None:
@@ -278,7 +307,7 @@ def past_of(spec: ExperimentSpec, number: int) -> str:
 
 
 def _forked_together(spec: ExperimentSpec, number: int, start: Start) -> list[Start]:
-    """The starts of the trials of a fork that are seeds of one configuration; ``start`` is that of trial ``number``.
+    """The starts of those trials of a fork that are seeds of one configuration; ``start`` is that of trial ``number``.
 
     The record names the trials. Where it names none, they are those that drew the same settings, if they left at equal
     steps. Of these, trials to which the fork gave one seed are not seeds of one configuration: only their origins tell

@@ -7,7 +7,7 @@ results it is all trials of equal keys (``plan/identity.py``) that went equally 
 """
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,7 +28,7 @@ class Standing(NamedTuple):
 
     @property
     def order(self) -> tuple[int, bool, float]:
-        """What standings are compared by, the greatest is the best: one whose seeds all failed is behind the others."""
+        """What standings are sorted by, the greatest first: one whose seeds all failed is behind those equally far."""
         sound = any(not trial.failed for trial in self.judged_by)
         return self.rung, sound, self.score
 
@@ -60,11 +60,11 @@ def by_latest(trials: Sequence[Trial]) -> Standing:
 
 
 def each_run_once(trials: Iterable[Trial]) -> list[Trial]:
-    """Of each run of a configuration the trial that went furthest: its random seed makes it one run, however copied.
+    """Of trials of one configuration, for each run the one that went furthest: equal random seeds make one run.
 
-    Two experiments may have it; and in a Tuner of somebody's own, population based training copies trials.
+    Two experiments may have the same run; and in a Tuner of somebody's own, population based training copies trials.
     """
-    found: dict[Hashable, Trial] = {}
+    found: dict[tuple[int, int | None], Trial] = {}
     for trial in trials:
         run = trial.seed, trial.forked_at
         if run not in found or trial.iterations > found[run].iterations:
@@ -73,6 +73,7 @@ def each_run_once(trials: Iterable[Trial]) -> list[Trial]:
 
 
 def _latest_order(trial: Trial) -> tuple[int, bool, float]:
+    """What the trials of one configuration are sorted by, the greatest first."""
     return by_latest([trial]).order
 
 
@@ -84,8 +85,8 @@ def together(trials: Iterable[Trial]) -> list[list[Trial]]:
     return list(found.values())
 
 
-def _of(configurations: Iterable[Sequence[int]], trials: Iterable[Trial]) -> list[list[Trial]]:
-    """Of each of the ``configurations``, given by its trials' numbers, those of its trials that are among ``trials``.
+def _trials_of(configurations: Iterable[Sequence[int]], trials: Iterable[Trial]) -> list[list[Trial]]:
+    """The trials of each of the ``configurations``, which name theirs by number, as far as they are among ``trials``.
 
     A configuration that has no trial among these is left out.
     """
@@ -101,45 +102,43 @@ def _of(configurations: Iterable[Sequence[int]], trials: Iterable[Trial]) -> lis
 def standings(trials: Sequence[Trial], spec: ExperimentSpec, decisions: Sequence[Decision]) -> list[Standing]:
     """The configurations that have results, the best first; of equal ones the first."""
     played = [trial for trial in trials if trial.rows]
-    most = 0
-    for trial in played:
-        most = max(most, trial.rung)
-    furthest = [trial for trial in played if trial.rung == most]
-    if most and not all(trial.played_out for trial in furthest):
-        found = _at_rung(played, most, decisions[most - 1], spec)
+    most_rungs = max((trial.rung for trial in played), default=0)
+    furthest = [trial for trial in played if trial.rung == most_rungs]
+    if most_rungs and not all(trial.played_out for trial in furthest):
+        found = _at_rung(played, most_rungs, decisions[most_rungs - 1], spec)
     else:
-        found = _at_the_end(played, most)
+        found = _at_the_end(played, most_rungs)
     return sorted(found, key=lambda standing: standing.order, reverse=True)
 
 
-def _at_rung(played: Sequence[Trial], most: int, decision: Decision, spec: ExperimentSpec) -> list[Standing]:
+def _at_rung(played: Sequence[Trial], most_rungs: int, decision: Decision, spec: ExperimentSpec) -> list[Standing]:
     """The standings of those that went on at the ``decision`` by their scores there, and of others by their latest.
 
-    It is the last one of the ``most`` decisions at which any of them went on.
+    It is the last decision at which any of them went on, which they did at ``most_rungs`` rungs.
     """
     among = len(ranking(decision.scored, spec.configurations))
     found = []
-    for seeds in _of(spec.configurations, played):
+    for seeds in _trials_of(spec.configurations, played):
         standing = _furthest(seeds)
-        if standing.rung == most:
+        if standing.rung == most_rungs:
             (ranked,) = ranking(decision.scored, [standing.numbers])  # whoever went on there has a score
             standing = standing._replace(score=ranked.score, at=decision.at, among=among)
         found.append(standing)
     return found
 
 
-def _at_the_end(played: Sequence[Trial], most: int) -> list[Standing]:
-    """All standings by their latest results; those that went on at ``most`` rungs were compared with each other."""
+def _at_the_end(played: Sequence[Trial], most_rungs: int) -> list[Standing]:
+    """All standings by their latest results; those that went on at ``most_rungs`` were compared with each other."""
     found = [_furthest(seeds) for seeds in together(played)]
-    compared = [standing for standing in found if standing.rung == most]
+    among = len([standing for standing in found if standing.rung == most_rungs])
     for index, standing in enumerate(found):
-        if standing.rung == most:
-            found[index] = standing._replace(among=len(compared))
+        if standing.rung == most_rungs:
+            found[index] = standing._replace(among=among)
     return found
 
 
 def _furthest(seeds: Sequence[Trial]) -> Standing:
-    """The standing of a configuration's seeds that went on at most rungs."""
+    """The standing, by their latest results, of those of a configuration's seeds that went on at the most rungs."""
     rung = max(trial.rung for trial in seeds)
     return by_latest([trial for trial in seeds if trial.rung == rung])._replace(rung=rung)
 
@@ -163,13 +162,14 @@ def last_compared(
         return [standing._replace(at=end, among=len(at_the_end)) for standing in at_the_end]
     for decision in reversed(decisions):
         ranked = ranking(decision.scored, spec.configurations)
-        if len(ranked) > 1:
-            found = []
-            for each in ranked:
-                (seeds,) = _of([each.trials], trials)
-                found.append(Standing(seeds, each.score, at=decision.at, among=len(ranked)))
-            if _has_any(found, wanted):
-                return found
+        if len(ranked) < 2:
+            continue
+        found = []
+        for each in ranked:
+            (seeds,) = _trials_of([each.trials], trials)
+            found.append(Standing(seeds, each.score, at=decision.at, among=len(ranked)))
+        if _has_any(found, wanted):
+            return found
     return []
 
 
@@ -185,7 +185,7 @@ def _beside_the_leader(now: Sequence[Standing]) -> list[Standing]:
 
 def _has_any(standings: Iterable[Standing], wanted: Sequence[int]) -> bool:
     """Whether one of the ``wanted`` trials, given by number, is among these; True if none is wanted."""
-    there = set[int]()
     for standing in standings:
-        there |= {*standing.numbers}
-    return not wanted or not there.isdisjoint(wanted)
+        if not {*wanted}.isdisjoint(standing.numbers):
+            return True
+    return not wanted

@@ -42,7 +42,7 @@ def fell(state: str) -> Literal["diverged", "failed"] | None:
 class Facts(NamedTuple):
     """All that decides a trial's state: what happened, of which the table makes a verdict.
 
-    So who asks what happened (whether there can be a last checkpoint, or why a score is missing) asks the facts, and
+    Whoever asks what happened (whether there can be a last checkpoint, or why a score is missing) asks the facts, and
     whoever asks what that is worth asks the state.
     """
 
@@ -91,7 +91,7 @@ class HasState:
 
     @cached_property
     def state(self) -> State:
-        """What has become of it."""
+        """The first case of ``state_of`` that holds for it."""
         return state_of(self.facts)
 
     @property
@@ -126,7 +126,7 @@ class HasState:
 
     @property
     def stopped(self) -> bool:
-        """Whether it was stopped before the end of its budget, as others were better."""
+        """Whether it was stopped before the end of its budget: others were better, or time was too short for it."""
         return self.state == State.STOPPED
 
     @property
@@ -158,7 +158,10 @@ class Traces(NamedTuple):
 
 def facts_of(number: int, rows: Sequence[Mapping[str, Any]], records: Records, traces: Traces) -> Facts:
     """The facts of a trial on disk, which is called by its ``number`` in its experiment's records."""
-    spec, last = records.spec, rows[-1] if rows else {}
+    spec = records.spec
+    last: Mapping[str, Any] = {}
+    if rows:
+        last = rows[-1]
     decision = dropped(records.decisions, number)
     return Facts(
         broke=not _is_done(rows, spec) and _broke(number, traces, decision),
@@ -186,19 +189,19 @@ def _is_done(rows: Sequence[Mapping[str, Any]], spec: ExperimentSpec) -> bool:
     return not any(earlier.ended(rows) for earlier in spec.earlier_budgets)
 
 
-def _broke(number: int, traces: Traces, dropped: Decision | None) -> bool:
+def _broke(number: int, traces: Traces, dropped_at: Decision | None) -> bool:
     """Whether an error ended a trial that is not done: ``error.txt`` stays where it failed once and then went on.
 
-    The decision at which it was ``dropped`` says so. One of an older file does not; there a trial that had failed has
-    no score, as one whose seeds all diverged, and that one's last row says that it is done.
+    The decision at which others went on without it says so. One of an older file does not; there a trial that had
+    failed has no score. Neither has one whose seeds all diverged, but its last row says that it is done.
     """
     if not traces.error:
         return False
-    if dropped is None:
+    if dropped_at is None:
         return traces.status in (None, ERROR)
-    if dropped.broke is None:
-        return number not in dropped.scored
-    return number in dropped.broke
+    if dropped_at.broke is None:
+        return number not in dropped_at.scored
+    return number in dropped_at.broke
 
 
 def _over(rows: Sequence[Mapping[str, Any]], spec: ExperimentSpec, traces: Traces) -> bool:
@@ -235,7 +238,8 @@ def state_of_experiment(
 ) -> ExperimentState:
     """An experiment's state: that of the first case that holds.
 
-    It is of its ``trials``' states, whether all that were planned have ended, and why its last program ``ended``.
+    It follows from its ``trials``' states, from whether all that were planned have ended (``all_ended``), from whether
+    a program runs it now, and from why its last program ``ended``.
     """
     done = all_ended or ended == ALL_DONE
     cases = (

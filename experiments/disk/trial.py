@@ -58,7 +58,7 @@ class Trial(HasState):
         return is_baseline(self.config, self.records.spec.baseline)
 
     def changed(self, planned: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings that the trial has not as ``planned``, each with the value that was planned."""
+        """The settings in which the trial differs from those ``planned``, each with the planned value."""
         found = {}
         for name, value in planned.items():
             if self.config.get(name) != value:
@@ -92,7 +92,7 @@ class Trial(HasState):
         return checkpoint.steps == self.forked_at
 
     @property
-    def began(self) -> int:
+    def steps_before(self) -> int:
         """Agent steps that were made before its rows begin: 0, or of a fork its origin's."""
         if not self.rows:
             return 0
@@ -106,12 +106,16 @@ class Trial(HasState):
     @property
     def best(self) -> float:
         """Its highest score; NaN before the first row."""
-        return float(self.curve(METRIC).max()) if self.rows else math.nan
+        if not self.rows:
+            return math.nan
+        return float(self.curve(METRIC).max())
 
     @property
     def last(self) -> float:
         """Its latest score; the lowest that there is if it diverged, NaN before the first row."""
-        return score_of(self.last_row) if self.rows else math.nan
+        if not self.rows:
+            return math.nan
+        return score_of(self.last_row)
 
     @property
     def scored(self) -> bool:
@@ -121,7 +125,9 @@ class Trial(HasState):
     @property
     def speed(self) -> float:
         """Median agent steps per second of an iteration, rollouts and update; NaN before the first row."""
-        return float(np.median(self.curve("perf/steps_per_s"))) if self.rows else math.nan
+        if not self.rows:
+            return math.nan
+        return float(np.median(self.curve("perf/steps_per_s")))
 
     @property
     def diverged(self) -> bool:
@@ -130,7 +136,7 @@ class Trial(HasState):
 
     @cached_property
     def facts(self) -> Facts:
-        """What decides its state."""
+        """What its files say of what happened to it, which decides its state."""
         return facts_of(self.number, self.rows, self.records, self.traces)
 
     @property
@@ -150,17 +156,21 @@ class Trial(HasState):
 
     @property
     def stopped_at(self) -> float:
-        """Where a scheduler stopped it, as others were better, in what the budget counts; infinity if none did."""
+        """Where a scheduler stopped it in favour of others; infinity if none did.
+
+        Under halving that is a rung, in what the budget counts, and under a scheduler that decides about each trial
+        alone the trial's agent steps.
+        """
         if self.dropped:
             return self.dropped.at
-        alone = not SCHEDULERS[self.records.spec.scheduler].joins_seeds
-        if alone and self.stopped:  # where it lagged behind, whatever other seeds of its settings did
+        decides_alone = not SCHEDULERS[self.records.spec.scheduler].joins_seeds
+        if decides_alone and self.stopped:
             return self.steps
         return math.inf
 
     @cached_property
     def key(self) -> ConfigurationKey:
-        """What makes it a trial of its configuration."""
+        """The key of its configuration, which all of this configuration's trials have."""
         spec = self.records.spec
         return ConfigurationKey(
             spec.learner,
@@ -193,11 +203,14 @@ class Trial(HasState):
 
 
 NO_CAUSE = "The actor never ran"
-"""A line that Ray's errors of an actor may end with, below the one that says what killed it."""
+"""Words of a line that Ray's errors of an actor may end with, below the one that says what killed it."""
 
 
 def read_trial(folder: Path, number: int, records: Records, status: str | None, running: bool) -> Trial:
-    """A trial of an experiment. ``status`` is what Tune called it last. Raises ConfigError for impossible settings."""
+    """Read a trial of an experiment. Raises ConfigError for impossible settings.
+
+    ``status`` is what Tune called it last, and ``running`` says whether a program runs its experiment.
+    """
     rows = read_rows(folder / RESULTS)
     config = _config(folder, records.spec, number)
     error = ""
@@ -205,7 +218,7 @@ def read_trial(folder: Path, number: int, records: Records, status: str | None, 
         if NO_CAUSE not in line:
             error = line
     saved = 0
-    if rows and rows[-1].get("done"):  # whether a trial has saved decides its state at its end alone
+    if rows and rows[-1].get("done"):  # what a trial has saved decides its state only at the end of its budget
         saved = of_trial(folder).iteration
     return Trial(folder, number, config, rows, records, Traces(error.strip(), saved, status, running))
 

@@ -1,4 +1,4 @@
-"""A trial's checkpoints that nobody vouches for: which are there, checked before memory is taken, and copied."""
+"""A trial's checkpoints, for which nobody vouches: found, checked before memory is taken for them, and copied."""
 
 import functools
 import os
@@ -33,11 +33,13 @@ def to_go_on_from(folder: Path, settings: Config, learner: str) -> Checkpoints:
 
 
 def _load_whole(settings: Config, learner: str, folder: Path) -> State:
-    return load(folder, settings, learner)[1]
+    """A checkpoint's state, if its arrays can be used, too. Raises CheckpointError."""
+    _, state = load(folder, settings, learner)
+    return state
 
 
 def load_state(folder: Path) -> State:
-    """A checkpoint's state. Raises CheckpointError, also for a learner that can be none."""
+    """A checkpoint's state. Raises CheckpointError, also if what it names as its learner can be no learner."""
     state = checkpoints.load_state(folder)
     if is_learner(state.learner):
         return state
@@ -48,14 +50,14 @@ def load_state(folder: Path) -> State:
 def load(folder: Path, settings: Config, learner: str) -> tuple[dict[str, np.ndarray], State]:
     """A checkpoint's arrays and state, as ``checkpoints.load`` reads them.
 
-    Raises CheckpointError, before memory is taken, also if ``theta`` has not the size that ``settings`` ask for, or the
-    file not one that goes with it: a text decides neither what is built nor read.
+    Raises CheckpointError, before memory is taken, also if ``theta`` has another size than ``settings`` ask for, or if
+    the file is too large for it: a text decides neither how much is built nor how much is read.
     """
     try:
         num_params = parameters(learner, settings)
     except ConfigError as error:
         raise CheckpointError(f"{folder}: {error}") from None
-    from trainables.policy import load as load_checked  # with what plays
+    from trainables.policy import load as load_checked  # which imports all that plays games
 
     return load_checked(folder, learner, num_params, settings.slots)
 

@@ -73,16 +73,19 @@ def copied_at(trial: Path) -> int:
     Until then its rows and checkpoints are those of two trials, or of a past that it lost. 0 if it never did.
     """
     match = TUNE_TRIAL.fullmatch(trial.name)
+    if not match:
+        return 0
     with contextlib.suppress(OSError, ValueError, TypeError, OverflowError):
-        path = trial.parent / f"pbt_policy_{match[2] if match else ''}.txt"
+        path = trial.parent / f"pbt_policy_{match[2]}.txt"
         *_, last = read_text(path, MAX_JSON_BYTES).splitlines()
+        # A line has this trial and the copied one, then the iterations of both, then the settings of both.
         _, _, its_own, of_the_other, *_ = parse_json(last)
         return max(int(its_own), int(of_the_other), 0)
     return 0
 
 
 def _started(folder: Path) -> str:
-    """When Tune began, as the name of its first account says."""
+    """When Tune began: as the name of its first account says, or else when the folder was last changed."""
     first = min(path.stem.removeprefix("experiment_state-") for path in folder.glob(TUNE_STATES))
     try:
         return datetime.strptime(first, "%Y-%m-%d_%H-%M-%S").astimezone().isoformat(timespec="seconds")
@@ -91,7 +94,7 @@ def _started(folder: Path) -> str:
 
 
 def _config(trial: Path, config_class: type[Config]) -> dict[str, Any]:
-    """All settings of a trial; those that Tune was not told have their defaults."""
+    """All settings of a trial; those that ``params.json`` lacks have their defaults. Raises ConfigError."""
     try:
         settings = parse_json(read_text(trial / PARAMS, MAX_JSON_BYTES))
         return config_class.from_dict(settings).to_dict()
