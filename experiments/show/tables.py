@@ -83,7 +83,8 @@ def configuration_table(configurations: Sequence[Configuration], labels: Sequenc
         judged_by = configuration.judged_by
         score, interval = "", ""
         if has_score(judged_by):
-            score, interval = number(configuration.score), _interval(configuration.scores)
+            score = number(configuration.score)
+            interval = interval_of_mean(configuration.scores)
         rows.append(
             {
                 "configuration": label,
@@ -97,7 +98,7 @@ def configuration_table(configurations: Sequence[Configuration], labels: Sequenc
     return rows
 
 
-def _interval(scores: np.ndarray) -> str:
+def interval_of_mean(scores: np.ndarray) -> str:
     """The 95% interval of the scores' mean, without brackets; empty with fewer than two."""
     if len(scores) < 2:
         return ""
@@ -142,7 +143,7 @@ def confirmation_table(found: Sequence[Confirmation]) -> Rows:
             "after": c.where,
             "sweep": number(c.sweep),
             "fresh seeds": number(c.fresh_score),
-            "95% interval of mean": _interval(c.fresh),
+            "95% interval of mean": interval_of_mean(c.fresh),
             "drop": f"{c.drop:+.1f}",
             "at the end": number(c.final_score),
         }
