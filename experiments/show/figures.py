@@ -175,7 +175,7 @@ def diagnostics_figures(
 
 
 def _fewest(configurations: Sequence[Configuration], metric: str) -> int:
-    """Points that a trial's curve needs to be drawn: two if any trial was evaluated twice, of other metrics one."""
+    """Points that a trial's curve needs to be drawn: two of evaluations, if any trial was evaluated twice; else one."""
     if not metric.startswith("eval/"):
         return 1
     for configuration in configurations:

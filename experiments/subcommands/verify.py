@@ -120,7 +120,7 @@ class Replay(Again):
         out = self.out
         if not out:
             name = f"{experiment.name}-{number_of(trial.number)}-iteration-{iteration}-{which}.gif"
-            out = place_for(trial.folder / "checkpoint", name)
+            out = place_for(trial.folder, name)
         require_film(out)
         from experiments.run.again import WantedGame, recorded, replay  # loads Ray
 
