@@ -5,10 +5,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from experiments.analysis.configurations import Configuration
-from experiments.analysis.luck import confirmations, verdict
+from experiments.analysis.luck import Confirmation, confirmations, verdict
 from experiments.analysis.next_command import next_command
 from experiments.analysis.rank_correlation import shown_order_says
-from experiments.analysis.statistics import mean_interval
 from experiments.ask.budget import duration
 from experiments.disk.experiments import Experiment
 from experiments.disk.folders import WINNER_FILM
@@ -18,7 +17,7 @@ from experiments.show.durations import took, trained
 from experiments.show.page import Page
 from experiments.show.settings import labels
 from experiments.show.summary import how_it_plays, play_command, time_is_up, whose_policy, winner_lines
-from experiments.show.tables import has_score
+from experiments.show.tables import has_score, interval_of_mean
 from experiments.show.text import code, number, to_markdown
 from trainables.checkpoints import FILM
 from trainables.texts import MAX_BYTES, open_regular
@@ -30,14 +29,14 @@ SEEN = {
     "trpo": "Beside it stands what the network sees of the console's memory, byte by byte, and with coarse coding the"
     " bins of positions below: orange is above 0, blue below.",
 }
-"""What is to be seen in a film, by the learner; films show games of Pong alone."""
+"""What stands beside the game in a film, by the learner; films show games of Pong alone."""
 
 SEEN_BY_OTHERS = "Beside it stands what the network sees: orange is above 0, blue below."
 BAR = "The bar underneath is the probability of moving up (orange), of staying (grey) and of moving down (blue)."
 
 
 def add_answer(page: Page, experiments: Sequence[Experiment], configurations: Sequence[Configuration]) -> None:
-    """What a reader wants to know first. ``configurations`` are those that have results, of all these experiments."""
+    """Add the first screen. ``configurations`` are those of all these experiments that have results."""
     trials = []
     for experiment in experiments:
         trials += experiment.trials
@@ -47,15 +46,16 @@ def add_answer(page: Page, experiments: Sequence[Experiment], configurations: Se
         page.add(f"Trials: {counts}. There are no results yet.")
         return
     best, experiment = _best(experiments, configurations)
-    page.add(to_markdown([_figures(best, trials, experiments)]))
+    page.add(to_markdown([_key_numbers(best, trials, experiments)]))
     _add_film(page, experiment)
     lines = winner_lines(experiment, code) or _best_lines(best, configurations, experiment)
     lines.append(shown_order_says(experiments))
     lines.append(time_is_up(experiment))
-    lines += [verdict(found, code) for found in _confirmed(experiments)]
-    go_on, play = next_command(experiment), play_command(experiment)
+    lines += [verdict(found, code) for _, found in confirmed(experiments)]
+    go_on = next_command(experiment)
     if go_on:
         lines.append(f"Go on: {code(go_on)}")
+    play = play_command(experiment)
     if play:
         lines.append(f"See it play: {code(play)}")
     lines.append(whose_policy(experiment, code))
@@ -63,17 +63,17 @@ def add_answer(page: Page, experiments: Sequence[Experiment], configurations: Se
     page.add("\n\n".join(filter(None, lines)))
 
 
-def _figures(best: Configuration, trials: Sequence[Trial], experiments: Sequence[Experiment]) -> dict[str, str]:
+def _key_numbers(best: Configuration, trials: Sequence[Trial], experiments: Sequence[Experiment]) -> dict[str, str]:
     """The score of the best configuration, and what all trials have played; a fork's without what its origin did.
 
-    What all took by the clock is called otherwise than the sum of their training, of which several go on at a time.
+    Two times are shown: by the clock, and the training summed over trials, of which several can run at a time.
     """
     shown = {}
     if has_score(best.judged_by):
         shown["score in training"] = number(best.score)
-    if has_score(best.judged_by) and len(best.scores) > 1:
-        low, high = mean_interval(best.scores)
-        shown["95% interval of mean"] = f"{number(float(low))} to {number(float(high))}"
+        interval = interval_of_mean(best.scores)
+        if interval:
+            shown["95% interval of mean"] = interval
     steps = 0
     for trial in trials:
         for row in trial.rows:
@@ -106,25 +106,27 @@ def _best(
     found = []
     for experiment in experiments:
         if experiment.leader:
-            configuration, best = by_key[experiment.leader.best.key], experiment.leader.best
-            order = (configuration.fresh, configuration.standing.order, by_latest([best]).order)
+            trial = experiment.leader.best
+            configuration = by_key[trial.key]
+            order = (configuration.fresh, configuration.standing.order, by_latest([trial]).order)
             found.append((order, configuration, experiment))
-    return max(found, key=lambda each: each[0])[1:]
+    _, best, its_experiment = max(found, key=lambda each: each[0])
+    return best, its_experiment
 
 
-def _confirmed(experiments: Sequence[Experiment]) -> list[list]:
-    """What each confirmation says of its sweep, where both are among these."""
+def confirmed(experiments: Sequence[Experiment]) -> list[tuple[Experiment, list[Confirmation]]]:
+    """The sweeps that others of these experiments confirm, each with what its confirmation says of it."""
     named = {experiment.name: experiment for experiment in experiments}
     found = []
     for confirm in experiments:
         sweep = named.get(confirm.spec.confirms or "")
         if sweep:
-            found.append(confirmations(sweep, confirm))
+            found.append((sweep, confirmations(sweep, confirm)))
     return found
 
 
 def _add_film(page: Page, experiment: Experiment) -> None:
-    """The latest filmed game of the best trial: at a sweep's end, or in an evaluation; and what is to be seen in it.
+    """Add the latest filmed game of the best trial, from a sweep's end or an evaluation, and say what it shows.
 
     It is of the trial whose best checkpoint is the best policy (``saved_policies.of_experiment``), and says which
     iteration it is of: films are made when a trial is evaluated, and not of each checkpoint.
@@ -132,18 +134,19 @@ def _add_film(page: Page, experiment: Experiment) -> None:
     trial, played = experiment.best, experiment.played
     if trial is None:
         return
-    films = []
+    candidates = []
     for checkpoint in trial.checkpoints.usable:
-        films.append((checkpoint.evaluated, checkpoint.folder / FILM))  # of the latest evaluation before it
+        # A checkpoint keeps the film of the latest evaluation before it.
+        candidates.append((checkpoint.evaluated, checkpoint.folder / FILM))
     if played and played.trial == trial.number:
-        films.append((played.iteration, experiment.folder / WINNER_FILM))
-    there = []
-    for iteration, path in films:
+        candidates.append((played.iteration, experiment.folder / WINNER_FILM))
+    films = []
+    for iteration, path in candidates:
         if path.is_file() and not path.is_symlink():
-            there.append((iteration, path))
-    if not there:
+            films.append((iteration, path))
+    if not films:
         return
-    iteration, path = max(there, key=lambda film: film[0])
+    iteration, path = max(films, key=lambda film: film[0])
     with open_regular(path) as file:
         page.pictures[path.name] = file.read(MAX_BYTES)
     picture = f"![A game of {code(trial.name)} after iteration {iteration}]({{figures}}/{path.name})"

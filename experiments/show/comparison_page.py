@@ -16,6 +16,8 @@ from experiments.show.figures import (
     COLOURS,
     GRID_POINTS,
     INK,
+    SEED_ALPHA,
+    SEED_WIDTH,
     draw_band,
     label_steps,
     label_time,
@@ -84,28 +86,34 @@ def verdict(pair: Pair, steps: int, mark: Callable[[str], str] = str) -> str:
             " from the first, and one seed does not say how much is luck. Three seeds of each are the least, five are"
             " better."
         )
-    seeds = f"{pair.seeds[0]} and {pair.seeds[1]} seeds" + (", paired" if pair.paired else "")
-    brackets = f"({100 * pair.confidence:.3g}% interval {{}}; {seeds})"
     if not pair.told_apart:
         return (
             f"{baseline} and {other} cannot be told apart: {where} the second is {pair.mean.value:+.2f} from the first"
-            f" {brackets.format(_interval(pair.mean, '+.2f'))}. {_more_seeds(pair)}"
+            f" {_in_brackets(pair, pair.mean, '+.2f')}. {_more_seeds(pair)}"
         )
-    value, low, high = pair.mean
     better, worse, gain = other, baseline, pair.mean
-    if value < 0:
-        better, worse, gain = baseline, other, Estimate(-value, -high, -low)
-    return f"{better} is better than {worse}: by {gain.value:.2f} {where} {brackets.format(_interval(gain, '.2f'))}."
+    if pair.mean.value < 0:
+        better, worse = baseline, other
+        gain = Estimate(-pair.mean.value, -pair.mean.high, -pair.mean.low)
+    return f"{better} is better than {worse}: by {gain.value:.2f} {where} {_in_brackets(pair, gain, '.2f')}."
+
+
+def _in_brackets(pair: Pair, estimate: Estimate, form: str) -> str:
+    """An interval and what it rests on: ``(95% interval 9.12 to 10.55; 3 and 3 seeds, paired)``."""
+    seeds = f"{pair.seeds[0]} and {pair.seeds[1]} seeds"
+    if pair.paired:
+        seeds += ", paired"
+    return f"({100 * pair.confidence:.3g}% interval {_interval(estimate, form)}; {seeds})"
 
 
 def _more_seeds(pair: Pair) -> str:
-    """How many more seeds would settle it."""
+    """How many more seeds of each would show a difference as large as the one that was found."""
     if pair.mean.value == 0:
         return "As far as these seeds show there is none, and more of them would hardly find one."
     if pair.needed is None:
         return f"If it is as large as it looks, more than {MAX_SEEDS:,} seeds of each would be needed to show it."
     have = min(pair.seeds)
-    needed = max(pair.needed, have + 1)  # so many as there are have not shown it
+    needed = max(pair.needed, have + 1)  # The seeds that there are have not shown it.
     return (
         f"If it is as large as it looks, {needed} seeds of each would show it with probability {POWER:g}:"
         f" {needed - have} more."
@@ -113,21 +121,21 @@ def _more_seeds(pair: Pair) -> str:
 
 
 def differing(comparison: Comparison) -> str:
-    """The settings of all sides in which these differ, as a list, and how many others some learners have.
+    """The settings that all sides have and in which they differ, as a list, and how many settings not all have.
 
-    A line that there are none, if there are none.
+    Where nothing differs, a sentence says so.
     """
     configurations = [side.configuration for side in comparison.sides]
-    lines, others = [], 0
+    lines, not_of_all = [], 0
     for name in varied_settings(configurations):
         if not all(name in found.config for found in configurations):
-            others += 1
+            not_of_all += 1
             continue
         values = [code(short(found.config[name])) for found in configurations]
         lines.append(f"- {code(name)}: {' against '.join(values)}")
-    if others:
-        learners = {code(found.learner): None for found in configurations}
-        lines.append(f"- learner: {' against '.join(learners)}, with {counted(others, 'setting')} not all have (below)")
+    if not_of_all:
+        learners = " against ".join(dict.fromkeys(code(found.learner) for found in configurations))
+        lines.append(f"- learner: {learners}, with {counted(not_of_all, 'setting')} not all have (below)")
     if not lines:
         return "All settings that decide results are the same, but for seeds."
     return "Settings that differ:\n\n" + "\n".join(lines)
@@ -148,7 +156,7 @@ def settings_of_one_learner(comparison: Comparison) -> str:
 
 
 def _levels(pairs: Sequence[Pair]) -> str:
-    """Which intervals stand in brackets."""
+    """Which intervals stand in brackets, and what the probability of improvement is."""
     measures = "The probability of improvement is that of a seed to score higher than one of the first configuration."
     if len(pairs) == 1:
         return f"Differences are from the first configuration, with 95% intervals. {measures}"
@@ -159,19 +167,19 @@ def _levels(pairs: Sequence[Pair]) -> str:
 
 
 def side_table(comparison: Comparison) -> Rows:
-    """Each side's seeds and their scores."""
+    """Each side's seeds, and their mean returns in the window at whose end the sides are compared."""
     rows = []
     for side in comparison.sides:
-        scores = side.at(comparison.steps)
-        values, configuration = np.array([*scores.values()]), side.configuration
+        by_seed = side.at(comparison.steps)
+        returns = np.array([*by_seed.values()])
         rows.append(
             {
                 "configuration": side.label,
-                "learner": configuration.learner,
-                "random seeds": with_remarks(scores, configuration),
-                "mean return": number(float(values.mean()), 2),
-                "lowest": number(float(values.min()), 2),
-                "highest": number(float(values.max()), 2),
+                "learner": side.configuration.learner,
+                "random seeds": with_remarks(by_seed, side.configuration),
+                "mean return": number(float(returns.mean()), 2),
+                "lowest": number(float(returns.min()), 2),
+                "highest": number(float(returns.max()), 2),
             }
         )
     return rows
@@ -196,28 +204,29 @@ def pair_table(pairs: Sequence[Pair]) -> Rows:
 
 def _with_interval(estimate: Estimate, form: str) -> str:
     """A figure with its interval, where it has one: ``+9.83 (+9.12 to +10.55)``."""
-    found = _interval(estimate, form)
-    if not found:
+    interval = _interval(estimate, form)
+    if not interval:
         return f"{estimate.value:{form}}"
-    return f"{estimate.value:{form}} ({found})"
+    return f"{estimate.value:{form}} ({interval})"
 
 
 def _interval(estimate: Estimate, form: str) -> str:
-    """A figure's interval without brackets; empty without one."""
+    """A figure's interval without brackets; empty if the seeds were too few for one."""
     if math.isnan(estimate.low):
         return ""
     return f"{estimate.low:{form}} to {estimate.high:{form}}"
 
 
 def curves_figure(comparison: Comparison) -> Figure:
-    """Mean returns in windows: over agent steps, as far as they are compared, and below over wall-clock time."""
+    """Mean returns in windows, as far as they are compared: above over agent steps, below over wall-clock time."""
     figure = new_figure(5.6)
     above, below = figure.subplots(2, sharey=True)
     for side, colour in zip(comparison.sides, COLOURS, strict=False):
         over_steps = [curve.returns_at(comparison.steps_k) for curve in side.curves]
         named = f"{side.label}, {counted(len(side.curves), 'seed')}"
         draw_runs(above, comparison.steps_k, np.array(over_steps), colour, named)
-        draw_runs(below, *_over_time(side, comparison.steps), colour, None)
+        seconds_k, over_time = _over_time(side, comparison.steps)
+        draw_runs(below, seconds_k, over_time, colour, None)
     label_steps(above, comparison.sides[0].configuration.env_id)
     label_time(below)
     for axes in (above, below):
@@ -247,26 +256,29 @@ def _over_time(side: Side, steps: int) -> tuple[np.ndarray, np.ndarray]:
     """Common seconds of training (k,), and every seed's mean return then (n, k), NaN where it has none."""
     times = [curve.windows.seconds_w[curve.windows.end_w <= steps] for curve in side.curves]
     longest = max((time[-1] for time in times if len(time)), default=0.0)
-    grid = np.unique(np.concatenate([np.linspace(0, longest, GRID_POINTS), *times]))  # with a single window's end
+    # The windows' own ends are among the points, or a run of a single window would have a value at none.
+    grid = np.unique(np.concatenate([np.linspace(0, longest, GRID_POINTS), *times]))
     samples = np.full((len(times), len(grid)), np.nan)
-    for sample, curve, time in zip(samples, side.curves, times, strict=True):
+    for index, time in enumerate(times):
         if len(time):
-            sample[:] = np.interp(grid, time, curve.windows.known_w[: len(time)], left=np.nan, right=np.nan)
+            returns = side.curves[index].windows.known_w[: len(time)]
+            samples[index] = np.interp(grid, time, returns, left=np.nan, right=np.nan)
     return grid, samples
 
 
 def draw_runs(axes: Axes, x: np.ndarray, samples: np.ndarray, colour: str, label: str | None) -> None:
-    """Seeds (n, k) as thin lines; their mean as a thick one, in its band, where all of them have a return."""
+    """Draw seeds (n, k) as thin lines; their mean as a thick one, in its band, where all of them have a return."""
     for sample in samples:
-        axes.plot(x, sample, color=colour, linewidth=0.7, alpha=0.45, marker=_marker(sample))
+        axes.plot(x, sample, color=colour, linewidth=SEED_WIDTH, alpha=SEED_ALPHA, marker=_marker(sample))
     mean = samples.mean(axis=0)
     axes.plot(x, mean, color=colour, linewidth=2, marker=_marker(mean), label=label)
     if len(samples) > 1:
-        draw_band(axes, x, *mean_interval(samples), colour)
+        low, high = mean_interval(samples)
+        draw_band(axes, x, low, high, colour)
 
 
 def _marker(y: np.ndarray) -> str | None:
-    """The marker of a curve that is a single point, which no line shows; None for all other curves."""
+    """The marker of a curve with a single point, which a line would not show; None for all other curves."""
     if np.isfinite(y).sum() == 1:
         return "o"
     return None

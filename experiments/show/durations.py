@@ -9,13 +9,13 @@ from experiments.disk.folders import RECORD
 from experiments.disk.trial import Trial
 
 PAUSE_S = 120
-"""Seconds in which no trial plays that are a pause of the experiment, as between a kill and ``--resume``.
+"""Longer than so many seconds without a trial that plays is a pause, as between a kill and ``--resume``.
 
 Starting Ray and its processes takes less.
 """
 
 FAR_AHEAD = 1e11
-"""Seconds since 1970 that no clock shows."""
+"""Seconds since 1970, more than 3,000 years: a row that says that it was written later has no time that counts."""
 
 
 def started(experiment: Experiment) -> float:

@@ -28,10 +28,10 @@ from trainables.texts import counted
 COLOURS = (BLUE, "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 WIDTH = 6.2  # inches; two figures fit side by side on a screen
 RETURN = "score: mean return of latest games"
-GRID_POINTS = 200
+GRID_POINTS = 200  # points of a curve that is a mean over seeds, whose rows are at different places
 SEED_WIDTH, SEED_ALPHA = 0.7, 0.45  # of a seed's line beside others
-LEGEND_LETTERS = 70  # as many as fit into the width
-LEGEND_LINE = 0.21  # inches
+LEGEND_LETTERS = 70  # of a line; as many as fit into the width
+LEGEND_LINE = 0.21  # inches from line to line
 
 BAND_ROOM = 0.25
 """How far a band widens the axes at most, as a share of the heights of the curves: with few seeds bands are wide."""
@@ -85,7 +85,7 @@ def styled() -> Iterator[None]:
 
 
 def new_figure(height: float, width: float = WIDTH) -> Figure:
-    """An empty figure; inches."""
+    """An empty figure; its size is in inches."""
     return Figure(figsize=(width, height), layout="constrained")
 
 
@@ -104,23 +104,26 @@ def learning_curves(
 
     Each seed is a thin line; the mean of several is a thick one in a 95% band. The first configurations have colours
     from ``COLOURS[first_colour]`` on, so put the best ones first; the others are grey. All are of one environment. A
-    seed with less than the ``fewest`` points is left out.
+    seed with fewer points than ``fewest`` is left out.
     """
     others = len(configurations) - len(COLOURS)
     figure = new_figure(3.2)
     axes = figure.add_subplot()
     if others > 0 and legend:
         axes.plot([], color=GREY, label=counted(others, "other configuration"))
-    drawn = []
+    colours = colours_from(first_colour)
+    found = []
+    # The best configuration is drawn last, above all others, so the legend has the reverse order.
     for index in reversed(range(len(configurations))):
         colour, label = GREY, ""
-        if index < len(COLOURS):
-            colour, label = colours_from(first_colour)[index], labels[index]
+        if index < len(colours):
+            colour, label = colours[index], labels[index]
         band = _draw(axes, configurations[index], x, metric, colour, label, fewest)
         if bands and band:
-            drawn.append((band, colour))
-    for band, colour in drawn:  # last, since the axes make room for bands by the heights of all curves
-        draw_band(axes, *band, colour)
+            found.append((band, colour))
+    # Bands come after all curves, since the axes make room for them by the heights of the curves.
+    for (x_k, low_k, high_k), colour in found:
+        draw_band(axes, x_k, low_k, high_k, colour)
     if x == "timesteps_total":
         label_steps(axes, configurations[0].env_id)
     else:
@@ -141,7 +144,7 @@ def colours_from(first: int) -> list[str]:
 def diagnostics_figures(
     configurations: Sequence[Configuration], labels: Sequence[str], first_colour: int = 0
 ) -> dict[str, Figure]:
-    """What else was recorded, over agent steps, each figure by its name; colours are those of ``learning_curves``.
+    """Figures of ``DIAGNOSTICS`` over agent steps, by name, of what was recorded; colours as in ``learning_curves``.
 
     Evaluations of the best configuration, the first, stand in the 95% interval of their games, if it has one seed.
     Trials that were evaluated once are left out where others were evaluated more often.
@@ -172,7 +175,7 @@ def diagnostics_figures(
 
 
 def _fewest(configurations: Sequence[Configuration], metric: str) -> int:
-    """Points that a trial's curve needs to be drawn: of evaluations two, if any trial has these; else one."""
+    """Points that a trial's curve needs to be drawn: two of evaluations, if any trial was evaluated twice; else one."""
     if not metric.startswith("eval/"):
         return 1
     for configuration in configurations:
@@ -212,7 +215,7 @@ def _in_lines(label: str) -> str:
 
 
 def legend_below(figure: Figure, reverse: bool = False) -> None:
-    """A legend of all axes below them, for which the figure grows."""
+    """Draw a legend of all axes below them, for which the figure grows."""
     handles, names, lines = [], [], 0
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -225,13 +228,13 @@ def legend_below(figure: Figure, reverse: bool = False) -> None:
 
 
 def label_steps(axes: Axes, env_id: str) -> None:
-    """Agent steps of an environment along the x axis."""
+    """Label the x axis as agent steps of an environment."""
     axes.set_xlabel(f"agent steps ({agent_step(env_id)} each)")
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
 
 
 def label_time(axes: Axes) -> None:
-    """Seconds along the x axis, in the unit that suits what is drawn."""
+    """Label the x axis, which is in seconds, in the unit that suits what is drawn."""
     longest = axes.get_xlim()[1]
     unit, seconds = "s", 1
     if longest > 2 * 3600:
@@ -239,7 +242,8 @@ def label_time(axes: Axes) -> None:
     elif longest > 2 * 60:
         unit, seconds = "min", 60
     axes.set_xlabel(f"wall-clock time of training ({unit})")
-    _, step, *_ = MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(0, longest / seconds)
+    ticks = MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(0, longest / seconds)
+    step = ticks[1]  # The first tick is 0.
     axes.xaxis.set_major_locator(MultipleLocator(seconds * step))
     axes.xaxis.set_major_formatter(lambda x, _: f"{x / seconds:g}")
 
@@ -247,9 +251,9 @@ def label_time(axes: Axes) -> None:
 def _draw(
     axes: Axes, configuration: Configuration, x: str, metric: str, colour: str, label: str, fewest: int
 ) -> Band | None:
-    """Draw the seeds that have the ``fewest`` points, and their mean; return the mean's interval, where there is one.
+    """Draw the seeds of ``fewest`` points or more, and their mean; return the mean's interval, where there is one.
 
-    An empty ``label`` names nothing in the legend.
+    With an empty ``label`` nothing is in the legend.
     """
     for trial in configuration.stopped:
         x_n, y_n = _curve(trial, x, metric)
@@ -260,12 +264,15 @@ def _draw(
         x_n, y_n = _curve(trial, x, metric)
         if len(x_n) >= fewest:
             curves.append((x_n, y_n))
+    if not curves:
+        return None
     if len(curves) == 1:
-        _draw_seed(axes, *curves[0], color=colour, linewidth=1.6, label=label)
+        x_n, y_n = curves[0]
+        _draw_seed(axes, x_n, y_n, color=colour, linewidth=1.6, label=label)
         return None
     for x_n, y_n in curves:
         _draw_seed(axes, x_n, y_n, color=colour, linewidth=SEED_WIDTH, alpha=SEED_ALPHA)
-    return _draw_mean(axes, curves, colour, label) if curves else None
+    return _draw_mean(axes, curves, colour, label)
 
 
 def _draw_seed(axes: Axes, x_n: np.ndarray, y_n: np.ndarray, **style: Any) -> None:
@@ -274,20 +281,27 @@ def _draw_seed(axes: Axes, x_n: np.ndarray, y_n: np.ndarray, **style: Any) -> No
 
 
 def _draw_mean(axes: Axes, curves: Sequence[tuple[np.ndarray, np.ndarray]], colour: str, label: str) -> Band | None:
-    """Draw the mean of several seeds' curves where they have something in common; return its interval."""
+    """Draw the mean of several seeds' curves where these overlap in x, and return its interval.
+
+    Where they do not, the legend alone has the label, beside the colour of the seeds.
+    """
     found = mean_curve(curves)
     if found is None:
-        axes.plot([], color=colour, linewidth=SEED_WIDTH, label=label and f"{label}, {len(curves)} seeds")
+        if label:
+            label += f", {len(curves)} seeds"
+        axes.plot([], color=colour, linewidth=SEED_WIDTH, label=label)
         return None
+    if label:
+        label += f", mean of {len(curves)} seeds"
     grid, mean, low, high = found
-    axes.plot(grid, mean, color=colour, linewidth=2, label=label and f"{label}, mean of {len(curves)} seeds")
+    axes.plot(grid, mean, color=colour, linewidth=2, label=label)
     return grid, low, high
 
 
 def _curve(trial: Trial, x: str, metric: str) -> tuple[np.ndarray, np.ndarray]:
     """A trial's curve of a metric: x and y (n,) of the rows that have both.
 
-    Rows between evaluations repeat the last one, which is one point.
+    An evaluation is one point, though the rows after it repeat it.
     """
     x_n, y_n = trial.curve(x), trial.curve(metric)
     there = np.isfinite(x_n) & np.isfinite(y_n)
@@ -319,12 +333,14 @@ def mean_curve(curves: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndar
 
     Returns the common x (k,), the mean (k,), and the ends of the interval; None if the curves have nothing in common.
     """
-    start, end = max(x_n[0] for x_n, _ in curves), min(x_n[-1] for x_n, _ in curves)
+    start = max(x_n[0] for x_n, _ in curves)
+    end = min(x_n[-1] for x_n, _ in curves)
     if not start < end:
         return None
     grid = np.linspace(start, end, GRID_POINTS)
     samples = np.array([np.interp(grid, x_n, y_n) for x_n, y_n in curves])
-    return (grid, samples.mean(axis=0), *mean_interval(samples))
+    low, high = mean_interval(samples)
+    return grid, samples.mean(axis=0), low, high
 
 
 def speed_figure(found: Sequence[Speed]) -> Figure:
@@ -345,7 +361,8 @@ def speed_figure(found: Sequence[Speed]) -> Figure:
     axes.plot(x, y, "o", color=COLOURS[0], alpha=0.65, markeredgewidth=0, label=label)
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
     for speed in found[1:]:
-        text, point = f"{speed.efficiency:.0%}", (speed.workers, speed.steps_per_s)
+        text = f"{speed.efficiency:.0%}"
+        point = (speed.workers, speed.steps_per_s)
         axes.annotate(text, point, (0, -24), textcoords="offset points", ha="center", color=INK, bbox=box)
     axes.set_xticks(workers)
     axes.margins(x=0.08)

@@ -13,7 +13,7 @@ from trainables.texts import counted
 
 
 def add_origins(page: Page, experiments: Sequence[Experiment]) -> None:
-    """Where each experiment's results come from."""
+    """Add where each experiment's results come from, once for an experiment that is given twice."""
     page.add("## Where these results come from")
     shown = set()
     for experiment in experiments:
@@ -34,7 +34,7 @@ def origin(experiment: Experiment) -> str:
 
 
 def _command(experiment: Experiment) -> str:
-    """The command that began it."""
+    """The command that began it; of a Tuner of somebody's own the call that Tune restores it by."""
     if experiment.spec.is_ours:
         return first_command(experiment.spec)
     return f"tune.Tuner.restore({display(experiment.folder)!r}, ...)"
@@ -77,11 +77,12 @@ def _where(experiment: Experiment) -> Iterator[str]:
 def _what(experiment: Experiment) -> Iterator[str]:
     """The environment, the seeds, the space, and the settings that are the same in all trials."""
     configs = [trial.config for trial in experiment.trials] or [{}]
-    played, seeds = dict[str, None](), set[int]()
+    environments: dict[str, None] = {}  # a set that keeps its order
+    seeds = set()
     for config in configs:
-        played[str(config.get("env_id", "unknown"))] = None
+        env_id = str(config.get("env_id", "unknown"))
+        environments[code(environment(env_id))] = None
         seeds.add(config.get("seed", 0))
-    environments = [code(environment(env_id)) for env_id in played]
     yield f"Environment: {' and '.join(environments)}, actions sampled"
     yield f"Seeds: {', '.join(map(str, sorted(seeds)))}"
     if experiment.spec.space:

@@ -1,4 +1,4 @@
-"""Films and frames as files: where they go is looked at before anything is played or computed."""
+"""Films and tables as files. Where a film goes is checked before anything is played."""
 
 import json
 import math
@@ -21,9 +21,12 @@ if TYPE_CHECKING:
 Format = Literal["csv", "parquet", "json"]
 
 
-def place_for(checkpoint: Path, name: str) -> Path:
-    """Where what is made of a checkpoint goes: into its experiment's folder, or here if it has none that takes it."""
-    for folder in checkpoint.absolute().parents[:2]:
+def place_for(origin: Path, name: str) -> Path:
+    """Where a file goes that is made of a trial or a checkpoint, whose folder is ``origin``.
+
+    That is its experiment's folder, or the present one if it is in no experiment that can be written to.
+    """
+    for folder in origin.absolute().parents[:2]:
         if is_experiment(folder) and os.access(folder, os.W_OK):
             return inside(folder, name)
     return Path(name)
@@ -38,7 +41,8 @@ def require_film(out: Path) -> None:
         raise ConfigError(f"--out {out}: there is no folder {out.parent}")
     if os.path.lexists(folder / STATE):
         raise ConfigError(f"--out {out}: {out.parent} is a checkpoint, which stays as it was written")
-    if out.is_dir() or not os.access(out if out.exists() else folder, os.W_OK):
+    written = out if out.exists() else folder
+    if out.is_dir() or not os.access(written, os.W_OK):
         raise ConfigError(f"--out {out} cannot be written: it names another place for the film")
 
 
@@ -51,18 +55,21 @@ def write_out(out: Path, content: bytes) -> None:
 
 
 def to_bytes(frame: "pd.DataFrame", kind: str) -> bytes:
-    """The frame with all digits of its numbers, as CSV for any other kind. A missing value is an empty cell there.
+    """The frame with all digits of its numbers, as Parquet, JSON or, for any other kind, CSV.
 
-    JSON is an array of records, one a line. It has no notation for an infinite number, which is null, as a missing one.
+    A missing value is an empty cell in CSV. JSON is an array of records, one a line; it has no notation for an infinite
+    number, which is null, as a missing one.
     """
     if kind == "parquet":
         buffer = BytesIO()
         frame.to_parquet(buffer, index=False)
         return buffer.getvalue()
-    if kind != "json":
-        return frame.to_csv(index=False, lineterminator="\n").encode()
-    records = frame.astype(object).where(frame.notna() & ~frame.isin([math.inf, -math.inf]), None).to_dict("records")
-    return ("[\n" + ",\n".join(json.dumps(record, allow_nan=False) for record in records) + "\n]\n").encode()
+    if kind == "json":
+        has_notation = frame.notna() & ~frame.isin([math.inf, -math.inf])
+        records = frame.astype(object).where(has_notation, None).to_dict("records")
+        lines = [json.dumps(record, allow_nan=False) for record in records]
+        return ("[\n" + ",\n".join(lines) + "\n]\n").encode()
+    return frame.to_csv(index=False, lineterminator="\n").encode()
 
 
 def put(frame: "pd.DataFrame", kind: str | None, path: Path | None) -> None:

@@ -16,7 +16,8 @@ from experiments.show.text import line
 from trainables.checks import ConfigError
 from trainables.files import replace_text, replacing
 
-TYPES = {".svg": "image/svg+xml", ".gif": "image/gif"}
+MEDIA_TYPES = {".svg": "image/svg+xml", ".gif": "image/gif"}
+"""What a browser calls the kinds of pictures, by the ends of their names."""
 
 RAW = ("html", "entity", "link", "autolink", "automail", "reference", "short_reference", "image_reference")
 """Markdown's notations that a page does not need, and that let through what stands in a text."""
@@ -41,16 +42,16 @@ class Page:
     pictures: dict[str, bytes] = field(default_factory=dict)
 
     def add(self, text: str) -> None:
-        """Another paragraph."""
+        """Add a paragraph, a heading, a list or a table."""
         self.text += text.rstrip() + "\n\n"
 
     def add_section(self, title: str, introduction: str = "") -> None:
-        """A heading, and what stands below it, unless the page has it."""
+        """Add a heading and an introduction below it, unless the page has the heading."""
         if f"## {title}\n" not in self.text:
             self.add(f"## {title}\n\n{introduction}")
 
     def show(self, **figures: Figure) -> None:
-        """Figures side by side, if the screen is wide enough. A second one of a name has a number."""
+        """Add figures by name: side by side, if the screen is wide enough. A second one of a name has a number."""
         shown = []
         for wanted, figure in figures.items():
             name = wanted
@@ -89,7 +90,8 @@ def publish(page: Page, out: Path | None, experiment: Path, name: str) -> None:
             with replacing(inside(folder, picture)) as file:
                 file.write(content)
         replace_text(path.with_suffix(".md"), page.text.replace("{figures}", folder.name))
-        if out and out.exists() and (out.is_symlink() or not out.is_file()):  # --out may lead elsewhere
+        if out and out.exists() and (out.is_symlink() or not out.is_file()):
+            # --out may be a link, a pipe or a device, which a new file must not replace.
             out.write_text(to_html(page), encoding="utf-8")
         else:
             replace_text(path, to_html(page))
@@ -106,11 +108,13 @@ def to_html(page: Page) -> str:
     """
 
     def inline(match: re.Match[str]) -> str:
+        """An <img> with the page's picture inside; one that shows none of the page's pictures as text."""
         source = re.search(r'src="{figures}/([^"]+)"', match[0])
         if not source or source[1] not in page.pictures:
             return html.escape(match[0])
         picture = base64.b64encode(page.pictures[source[1]]).decode()
-        return match[0].replace(source[0], f'src="data:{TYPES[Path(source[1]).suffix]};base64,{picture}"')
+        media_type = MEDIA_TYPES[Path(source[1]).suffix]
+        return match[0].replace(source[0], f'src="data:{media_type};base64,{picture}"')
 
     converter = markdown.Markdown(extensions=["tables", "fenced_code"])
     converter.preprocessors.deregister("html_block")
@@ -121,4 +125,5 @@ def to_html(page: Page) -> str:
     body = body.replace("<table>", '<div class="scroll"><table>').replace("</table>", "</table></div>")
     title = html.escape(page.text.partition("\n")[0].strip("# ").replace("`", ""))
     parts = {"{title}": title, "{body}": body}
+    # Both are put in at once: what the page says may contain the text {body}.
     return re.sub(r"{title}|{body}", lambda match: parts[match[0]], TEMPLATE.read_text("utf-8"))

@@ -5,14 +5,13 @@ from typing import NamedTuple
 
 from experiments.analysis.comparison import Side, arrivals, side
 from experiments.analysis.configurations import Configuration, with_results
-from experiments.analysis.luck import confirmations
 from experiments.analysis.rank_correlation import is_luck, order_says
 from experiments.analysis.windows import window_size
 from experiments.disk.experiments import Experiment
 from experiments.disk.trial import Trial
 from experiments.plan.trial_names import SHORT
 from experiments.show import tables
-from experiments.show.answer import add_answer
+from experiments.show.answer import add_answer, confirmed
 from experiments.show.figures import diagnostics_figures, learning_curves, legend_figure, speed_figure, styled
 from experiments.show.origins import add_origins
 from experiments.show.page import Page
@@ -23,7 +22,7 @@ from trainables.sampling.console import agent_step
 from trainables.texts import printable
 
 MAX_EFFECTS = 24
-"""Settings whose effects are drawn."""
+"""Settings whose effects are drawn, at most."""
 
 FIRST = ("trial", "experiment", "last", "best")
 """Columns with which the table of trials begins, since a telephone shows no more at once."""
@@ -32,7 +31,9 @@ FIRST = ("trial", "experiment", "last", "best")
 class Kind(NamedTuple):
     """Configurations of one learner in one environment: what a figure may show, and a test compare."""
 
-    title: str
+    learner: str
+    env_id: str
+    title: str  # the learner, and the environment if the page has several
     configurations: list[Configuration]  # the best first
     names: list[str]  # what each is called in a figure
     first_colour: int  # of the best one, in all figures of the page
@@ -41,10 +42,11 @@ class Kind(NamedTuple):
 @styled()
 def report(experiments: Sequence[Experiment]) -> Page:
     """The page about these experiments."""
-    page, trials = Page(), []
+    trials = []
     for experiment in experiments:
         trials += experiment.trials
     configurations = with_results(experiments)
+    page = Page()
     page.add(f"# {', '.join(code(experiment.name) for experiment in experiments)}")
     add_answer(page, experiments, configurations)
     if configurations:
@@ -64,11 +66,10 @@ def _add_figures(page: Page, kinds: Sequence[Kind], experiments: Sequence[Experi
     """Curves, effects of settings, diagnostics and speeds, of each kind by itself."""
     _curves(page, kinds)
     for kind in kinds:
-        drawn = [configuration for configuration in kind.configurations if not configuration.fresh]
-        _settings(page, kind.title, drawn, experiments)
+        _settings(page, kind, experiments)
     _diagnostics(page, kinds)
     for kind in kinds:
-        _speeds(page, kind.title, _trials_of(kind.configurations))
+        _speeds(page, kind)
 
 
 def _trials_of(configurations: Sequence[Configuration]) -> list[Trial]:
@@ -115,7 +116,7 @@ def _kinds(configurations: Sequence[Configuration]) -> list[Kind]:
         title = code(learner)
         if several:
             title += f" in {code(env_id)}"
-        kinds.append(Kind(title, same, _names(same), len(kinds)))
+        kinds.append(Kind(learner, env_id, title, same, _names(same), first_colour=len(kinds)))
     return kinds
 
 
@@ -144,7 +145,7 @@ def _curves(page: Page, kinds: Sequence[Kind]) -> None:
     for kind in kinds:
         if len(kinds) > 1:
             page.add(f"### Learner {kind.title}")
-        _show_curves(page, kind.configurations[0].learner, kind.configurations, kind.names, kind.first_colour)
+        _show_curves(page, kind.learner, kind.configurations, kind.names, kind.first_colour)
         several_seeds |= any(len(configuration.scores) > 1 for configuration in kind.configurations)
         for name in varied_settings(kind.configurations):
             if name in SHORT:
@@ -168,7 +169,7 @@ def _in_full(full_names: Mapping[str, Mapping[str, None]]) -> str:
 
 def _add_best_curves(page: Page, kinds: Sequence[Kind]) -> None:
     """The best of several learners in one figure; of several environments, why they are in none."""
-    played = sorted({kind.configurations[0].env_id for kind in kinds})
+    played = sorted({kind.env_id for kind in kinds})
     if len(played) > 1:
         steps = ", ".join(f"{code(env_id)} (an agent step is {agent_step(env_id)})" for env_id in played)
         page.add(
@@ -179,10 +180,10 @@ def _add_best_curves(page: Page, kinds: Sequence[Kind]) -> None:
         page.add("The best configuration of each learner:")
         best, names = [], []
         for kind in kinds:
-            configuration, name = kind.configurations[0], kind.names[0]
-            if not name.startswith(configuration.learner):
-                name = f"{configuration.learner}: {name}"
-            best.append(configuration)
+            name = kind.names[0]
+            if not name.startswith(kind.learner):
+                name = f"{kind.learner}: {name}"
+            best.append(kind.configurations[0])
             names.append(name)
         _show_curves(page, "learners", best, names, kinds[0].first_colour)
 
@@ -199,46 +200,50 @@ def _show_curves(
 def _diagnostics(page: Page, kinds: Sequence[Kind]) -> None:
     """What else was recorded, beside which returns are easier to understand; colours are those of the curves."""
     page.add("## Diagnostics")
+    evaluations = False
     for kind in kinds:
         figures = diagnostics_figures(kind.configurations, kind.names, kind.first_colour)
         if len(kinds) > 1:
             page.add(f"### Of {kind.title}")
         if len(kind.configurations) > 1 and figures:
             legend = legend_figure(kind.configurations, kind.names, kind.first_colour)
-            page.show(**{f"{kind.configurations[0].learner}_legend": legend})
+            page.show(**{f"{kind.learner}_legend": legend})
         page.show(**figures)
-    if "_eval_" in page.text:
+        for name in figures:
+            evaluations |= "_eval_" in name
+    if evaluations:
         page.add(
             "Bands around evaluations are 95% intervals of the games of the best configuration, if it has one seed."
             " Trials that were evaluated once are left out where others were evaluated more often."
         )
 
 
-def _settings(
-    page: Page, title: str, configurations: Sequence[Configuration], experiments: Sequence[Experiment]
-) -> None:
+def _settings(page: Page, kind: Kind, experiments: Sequence[Experiment]) -> None:
     """What settings do, of configurations without fresh seeds, which were given to the best settings only."""
+    configurations = [configuration for configuration in kind.configurations if not configuration.fresh]
     names = varied_settings(configurations)[:MAX_EFFECTS]
     if not names:
         return
     page.add_section("Effect of each setting")
-    learner, trials = configurations[0].learner, _trials_of(configurations)
+    trials = _trials_of(configurations)
     steps, fair, scores = at_first_rung(experiments, trials) or comparable(trials)
-    if is_luck(steps, configurations[0].env_id):
-        page.add(f"{order_says(steps, configurations[0].env_id)} So no effects of settings are drawn.")
+    if is_luck(steps, kind.env_id):
+        page.add(f"{order_says(steps, kind.env_id)} So no effects of settings are drawn.")
         return
     page.add(
-        f"A dot is the mean return of a trial of {title} after {steps:,} agent steps, as far as all"
+        f"A dot is the mean return of a trial of {kind.title} after {steps:,} agent steps, as far as all"
         " of them came; a bar is the mean over the trials at or around that value."
     )
     figures = {}
     for index, figure in enumerate(effects_figures(fair, scores, names)):
-        figures[f"{learner}_effects_{index}"] = figure  # A setting's name may stand in no path.
+        # Pictures are files, and a setting's name may hold what no file's name may.
+        figures[f"{kind.learner}_effects_{index}"] = figure
     page.show(**figures)
 
 
-def _speeds(page: Page, title: str, trials: Sequence[Trial]) -> None:
-    found = tables.speeds(trials)
+def _speeds(page: Page, kind: Kind) -> None:
+    """The speed by number of workers, if trials had several."""
+    found = tables.speeds(_trials_of(kind.configurations))
     if not found:
         return
     page.add_section(
@@ -247,22 +252,24 @@ def _speeds(page: Page, title: str, trials: Sequence[Trial]) -> None:
         " efficiency is the speed-up divided by n. Trials that ran at the same time shared the machine, so a sweep's"
         " figures are a lower bound.",
     )
-    page.add(f"### Workers of {title}")
-    page.show(**{f"{trials[0].learner}_speed": speed_figure(found)})
+    page.add(f"### Workers of {kind.title}")
+    page.show(**{f"{kind.learner}_speed": speed_figure(found)})
     page.add(to_markdown(tables.speed_table(found)))
 
 
 def _seeds(page: Page, configurations: Sequence[Configuration]) -> None:
-    """Configurations with several seeds: their scores, and when they came to scores."""
+    """Configurations with several seeds: their scores, and the agent steps that each score took."""
     several = [configuration for configuration in configurations if len(configuration.scores) > 1]
     if not several:
         return
-    names, rows = labels(several, configurations), []
-    for configuration in several:
-        rows += [trial.rows for trial in configuration.trials if not trial.diverged]
+    names = labels(several, configurations)
     page.add("## Configurations with several seeds")
     page.add(to_markdown(tables.configuration_table(several, names)))
-    window, sides = window_size(rows), []
+    rows = []
+    for configuration in several:
+        rows += [trial.rows for trial in configuration.trials if not trial.diverged]
+    window = window_size(rows)
+    sides = []
     for name, configuration in zip(names, several, strict=True):
         sides.append(side(name, configuration, window))
     add_arrivals(page, names, sides, window)
@@ -285,10 +292,9 @@ def add_arrivals(page: Page, names: Sequence[str], sides: Sequence[Side], window
 
 
 def _confirmations(page: Page, experiments: Sequence[Experiment]) -> None:
-    named = {experiment.name: experiment for experiment in experiments}
-    for experiment in experiments:
-        sweep = named.get(experiment.spec.confirms or "")
-        if sweep and (found := confirmations(sweep, experiment)):
+    """The scores of each confirmed sweep beside those of fresh seeds, where some have come so far."""
+    for sweep, found in confirmed(experiments):
+        if found:
             page.add(f"## Was {code(sweep.name)} lucky?")
             page.add(
                 "A sweep's best owes a part of its score to luck. These are scores with"
@@ -298,6 +304,7 @@ def _confirmations(page: Page, experiments: Sequence[Experiment]) -> None:
 
 
 def _failures(page: Page, trials: Sequence[Trial]) -> None:
+    """The errors that ended trials, and the trials that diverged."""
     for trial in trials:
         if trial.error:
             page.add_section("Failures")

@@ -1,4 +1,4 @@
-"""What settings do to the return, each by itself."""
+"""In which settings configurations differ, and what each of these does to the score by itself."""
 
 import math
 from collections import defaultdict
@@ -97,8 +97,9 @@ def at_first_rung(
     first = sweep.decisions[0]
     compared, scores = [], []
     for trial in trials:
-        score = trial.last if trial.diverged else None
-        score = first.scored.get(trial.number, score)
+        score = first.scored.get(trial.number)
+        if score is None and trial.diverged:
+            score = trial.last
         if score is not None:
             compared.append(trial)
             scores.append(score)
@@ -115,6 +116,7 @@ def _sweep_of(trials: Sequence[Trial], experiments: Sequence[Experiment]) -> Exp
 
 
 def _has_score(trial: Trial, steps: int) -> bool:
+    """Whether a trial with results has one at so many agent steps: not before its first, nor after its last."""
     return trial.rows[0]["timesteps_total"] <= steps <= trial.rows[-1]["timesteps_total"]
 
 
@@ -141,6 +143,7 @@ def effects_figures(trials: Sequence[Trial], scores: Sequence[float], names: Seq
 
 
 def _draw_scale(axes: Axes, values: Sequence[Any], scores: Sequence[float]) -> None:
+    """Draw scores over the numbers of a range, and their marginal means."""
     axes.plot(values, scores, "o", color=COLOURS[0], alpha=0.65, markeredgewidth=0)
     for low, high, mean in marginal_means(values, scores):
         axes.plot([low, high], [mean, mean], "-|", color=COLOURS[1], linewidth=2.5, markersize=7)
@@ -154,6 +157,7 @@ def _draw_scale(axes: Axes, values: Sequence[Any], scores: Sequence[float]) -> N
 
 
 def _draw_choices(axes: Axes, values: Sequence[Any], scores: Sequence[float]) -> None:
+    """Draw scores over choices, those of one choice side by side, and the mean of each choice."""
     choices = in_order(values)
     scores_of = defaultdict(list)
     for value, score in zip(values, scores, strict=True):
@@ -189,6 +193,7 @@ def in_order(choices: Iterable[Any]) -> list[Any]:
 
 
 def _by_size(choice: Any) -> tuple[int, list[Any]]:
+    """What ``in_order`` sorts by."""
     parts = [choice]
     if isinstance(choice, str):
         parts = choice.split("-")
@@ -200,5 +205,5 @@ def _by_size(choice: Any) -> tuple[int, list[Any]]:
 
 def short_tick(value: float, _: float) -> str:
     """A tick of a logarithmic scale, labelled at 1, 2 and 5 only."""
-    mantissa = f"{value:e}"[0]
-    return short(value) if mantissa in "125" else ""
+    first_digit = f"{value:e}"[0]
+    return short(value) if first_digit in "125" else ""

@@ -50,7 +50,8 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
         return []
     lines = [_who_leads(experiment, best, mark), how_it_plays(experiment, mark)]
     found = lead(experiment)
-    if worth := _worth(found, experiment, mark):
+    worth = _worth(found, experiment, mark)
+    if worth:
         lines.append(worth)
     if found:
         lines.append(_certainty(found, experiment, mark))
@@ -81,9 +82,11 @@ def _worth(found: Lead | None, experiment: Experiment, mark: Callable[[str], str
 
 def _who_leads(experiment: Experiment, best: Trial, mark: Callable[[str], str]) -> str:
     """The winner by its settings, or the leader and what is left to play."""
-    hidden, who = {*SPEED_ONLY}, best.name
+    who = best.name
+    hidden = {*SPEED_ONLY}
     if experiment.joined:
-        hidden, who = hidden | {"seed"}, named(experiment.standings[0].numbers, experiment)
+        who = named(experiment.standings[0].numbers, experiment)
+        hidden.add("seed")
     settings = []
     for name in experiment.spec.swept:
         if name in best.config and name not in hidden:
@@ -132,8 +135,10 @@ def play_command(experiment: Experiment) -> str:
 def whose_policy(experiment: Experiment, mark: Callable[[str], str] = str) -> str:
     """Says of a fork's best policy that it is still the origin's; empty if it is the fork's own, or there is none."""
     policy = saved_policies.of_experiment(experiment).best
+    if policy is None:
+        return ""
     for trial in experiment.trials:
-        if policy and policy.folder.parent == trial.folder and trial.began_with(policy):
+        if policy.folder.parent == trial.folder and trial.began_with(policy):
             return (
                 f"Its best policy is the one with which {mark(trial.name)} was forked, of iteration"
                 f" {policy.iteration}: it has saved no better one of its own."
@@ -203,15 +208,19 @@ def how_it_plays(experiment: Experiment, mark: Callable[[str], str] = str) -> st
     best, played = leader.best, experiment.played
     row = best.rows[-1]
     if experiment.joined:
-        text, it, its = seeds_in_words(leader.trials), mark(best.name), f"The best seed's ({mark(best.name)})"
+        text = seeds_in_words(leader.trials)
+        who, whose = mark(best.name), f"The best seed's ({mark(best.name)})"
     else:
-        text, it, its = f"After {row['timesteps_total']:,} agent steps {ending(best)}.", "it", "Its"
+        text = f"After {row['timesteps_total']:,} agent steps {ending(best)}."
+        who, whose = "it", "Its"
     if played and (played.trial, played.iteration) == (best.number, best.iterations):
-        return f"{text} Then {it} played {played.games} games each way: {_returns(played.metrics)}; 95% intervals."
-    after, words = row.get("eval/iteration"), _returns(row)
-    if words and isinstance(after, int | float):
+        return f"{text} Then {who} played {played.games} games each way: {_returns(played.metrics)}; 95% intervals."
+    after = row.get("eval/iteration")
+    returns = _returns(row)
+    if returns and isinstance(after, int | float):
         earlier = ", of an earlier policy," if after < best.iterations else ""
-        text += f" {its} evaluation{earlier} after iteration {after:.0f} of {best.iterations}: {words}; 95% intervals."
+        evaluation = f"{whose} evaluation{earlier} after iteration {after:.0f} of {best.iterations}"
+        text += f" {evaluation}: {returns}; 95% intervals."
     return text
 
 
@@ -220,15 +229,16 @@ def _returns(metrics: Mapping[str, object]) -> str:
     words = []
     for how, what in (("sampled", "actions sampled"), ("greedy", "the most probable action")):
         name = f"eval/return_{how}"
-        mean = _figure(metrics, f"{name}_mean")
-        low, high = _figure(metrics, f"{name}_ci95_low"), _figure(metrics, f"{name}_ci95_high")
+        mean = _one_decimal(metrics, f"{name}_mean")
+        low = _one_decimal(metrics, f"{name}_ci95_low")
+        high = _one_decimal(metrics, f"{name}_ci95_high")
         if mean:
             words.append(f"{mean} with {what} ({low} to {high})")
     return ", ".join(words)
 
 
-def _figure(metrics: Mapping[str, object], name: str) -> str:
-    """A metric with a decimal; empty if it is no number."""
+def _one_decimal(metrics: Mapping[str, object], name: str) -> str:
+    """A metric as text; empty if it is no number."""
     value = metrics.get(name)
     return f"{value:.1f}" if isinstance(value, int | float) else ""
 
@@ -236,7 +246,7 @@ def _figure(metrics: Mapping[str, object], name: str) -> str:
 def _certainty(found: Lead, experiment: Experiment, mark: Callable[[str], str]) -> str:
     """By how much the best led where it was last compared, and how much of that can be luck."""
     text = f"How sure: {_where(found, experiment, mark)}"
-    if found.points < 0:  # those ahead of it failed later
+    if found.points < 0:  # Those that were ahead of it failed later.
         return text
     text += _luck(found)
     if _several(found, experiment):
@@ -279,10 +289,10 @@ def _luck(found: Lead) -> str:
 
 def summarise(experiment: Experiment) -> None:
     """Print the table of trials, the best one, how long all took, and the commands that look at them."""
-    less = ["experiment", "workers", "steps/s", "best"]
+    left_out = ["experiment", "workers", "steps/s", "best"]
     if experiment.spec.timesteps:
-        less.append("iterations")
-    print_table(without(trial_table(experiment.trials), *less))
+        left_out.append("iterations")
+    print_table(without(trial_table(experiment.trials), *left_out))
     line()
     ended = time_is_up(experiment)
     if ended:
@@ -296,18 +306,19 @@ def summarise(experiment: Experiment) -> None:
         for text in filter(None, [*found, plan_line(experiment)]):
             say(text)
     if experiment.best:
-        _show_best(experiment.best, experiment, named=bool(found))
-    if text := shown_order_says([experiment]):
-        say(text)
+        _show_best(experiment.best, experiment, already_named=bool(found))
+    order = shown_order_says([experiment])
+    if order:
+        say(order)
     for trial in experiment.trials:
         if trial.failed:
             print(printable(f"Failed: {trial.name}: {trial.error}"), file=sys.stderr)
     _show_commands(experiment)
 
 
-def _show_best(best: Trial, experiment: Experiment, named: bool) -> None:
-    """Print the best trial, unless it has been ``named`` as the winner or leader, and its newest checkpoint."""
-    if not named:
+def _show_best(best: Trial, experiment: Experiment, already_named: bool) -> None:
+    """Print the best trial, unless it was ``already_named`` as the winner or leader, and its newest checkpoint."""
+    if not already_named:
         if len(experiment.spec.rungs or []) > 1:
             line("Not all trials came to the first rung, so they are not compared at equal steps yet.")
         line(f"Best trial: {best.name}; {ending(best)}")
@@ -323,8 +334,9 @@ def _show_commands(experiment: Experiment) -> None:
     """Print how long an experiment took, the commands that look at it, and where its film is."""
     where = display(experiment.folder)
     line()
-    if math.isfinite(took(experiment)):
-        line(f"Took:    {_took_in_words(experiment)}")
+    seconds = took(experiment)
+    if math.isfinite(seconds):
+        line(f"Took:    {_took_in_words(seconds, experiment.trials)}")
     line(f"Look:    {installed('tensorboard', '--logdir', where)}")
     if any(trial.rows or trial.failed for trial in experiment.trials):
         line(f"Report:  {neighbour('results.py', 'report', where)}")
@@ -339,12 +351,11 @@ def _show_commands(experiment: Experiment) -> None:
         line(f"Film:    {display(film)}")
 
 
-def _took_in_words(experiment: Experiment) -> str:
-    """How long an experiment took by the clock, and of several trials the sum of their training."""
-    text = duration(took(experiment))
-    if len(experiment.trials) < 2:
-        return text
-    return f"{text}; training, summed over the trials: {duration(trained(experiment.trials))}"
+def _took_in_words(seconds: float, trials: Sequence[Trial]) -> str:
+    """The ``seconds`` that an experiment took by the clock, and of several trials the sum of their training."""
+    if len(trials) < 2:
+        return duration(seconds)
+    return f"{duration(seconds)}; training, summed over the trials: {duration(trained(trials))}"
 
 
 def _show_seeds(experiment: Experiment, compared: bool) -> None:
@@ -370,9 +381,11 @@ def show_confirmation(confirm: Experiment, sweep_name: str) -> None:
     line()
     line("Scores, mean returns of the latest games: the sweep's, and fresh seeds' there and at their end")
     print_table(confirmation_table(found))
-    if origin := sweep.spec.fork_of:
+    origin = sweep.spec.fork_of
+    if origin:
         say(f"The sweep was forked from {origin.name}; fresh seeds train from scratch, which is another thing.")
-    if text := verdict(found):
+    text = verdict(found)
+    if text:
         say(text)
     line(f"Report:  {neighbour('results.py', 'report', display(sweep.folder), display(confirm.folder))}")
 

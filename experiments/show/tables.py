@@ -25,10 +25,10 @@ from experiments.show.durations import started
 from experiments.show.text import Rows, number, without
 
 MAX_NAMED = 6
-"""Trials that are named as those which went on at a rung, or for which time was too short."""
+"""How many are named at most: configurations that went on at a rung, and trials that time was too short for."""
 
 NO_TIME_FOR = "no time for"
-"""The column of trials that did not go on at a rung for lack of time."""
+"""Title of the column of trials that did not go on at a rung for lack of time."""
 
 
 def trial_table(trials: Sequence[Trial]) -> Rows:
@@ -40,10 +40,12 @@ def trial_table(trials: Sequence[Trial]) -> Rows:
 
 
 def _latest_order(seeds: Sequence[Trial]) -> tuple[int, bool, float]:
+    """What the seeds of a configuration are compared by with those of others."""
     return by_latest(seeds).order
 
 
 def _trial_row(trial: Trial) -> dict[str, str]:
+    """A trial's row. Until a game has ended no score is shown: the trial's results have the lowest one until then."""
     best, last = trial.best, trial.last
     if not has_score([trial]):
         best = last = math.nan
@@ -83,7 +85,8 @@ def configuration_table(configurations: Sequence[Configuration], labels: Sequenc
         judged_by = configuration.judged_by
         score, interval = "", ""
         if has_score(judged_by):
-            score, interval = number(configuration.score), _interval(configuration.scores)
+            score = number(configuration.score)
+            interval = interval_of_mean(configuration.scores)
         rows.append(
             {
                 "configuration": label,
@@ -97,7 +100,7 @@ def configuration_table(configurations: Sequence[Configuration], labels: Sequenc
     return rows
 
 
-def _interval(scores: np.ndarray) -> str:
+def interval_of_mean(scores: np.ndarray) -> str:
     """The 95% interval of the scores' mean, without brackets; empty with fewer than two."""
     if len(scores) < 2:
         return ""
@@ -142,7 +145,7 @@ def confirmation_table(found: Sequence[Confirmation]) -> Rows:
             "after": c.where,
             "sweep": number(c.sweep),
             "fresh seeds": number(c.fresh_score),
-            "95% interval of mean": _interval(c.fresh),
+            "95% interval of mean": interval_of_mean(c.fresh),
             "drop": f"{c.drop:+.1f}",
             "at the end": number(c.final_score),
         }
@@ -158,32 +161,39 @@ def rung_table(experiment: Experiment) -> Rows:
     """
     rows, time_was_short = [], False
     for decision in experiment.decisions:
-        rows.append(_rung_row(decision, experiment) | {NO_TIME_FOR: _no_time_for(decision)})
+        rows.append(_rung_row(decision, experiment))
         time_was_short |= bool(decision.left_out)
-    return rows if time_was_short else without(rows, NO_TIME_FOR)
+    if time_was_short:
+        return rows
+    return without(rows, NO_TIME_FOR)
 
 
 def _rung_row(decision: Decision, experiment: Experiment) -> dict[str, str]:
+    """A decision's row."""
     spec = experiment.spec
     ranked = ranking(decision.scored, spec.configurations)
     kept = went_on(decision, spec.configurations)
+    stopped = [each for each in ranked if each not in kept]
     best_stopped = ""
-    for each in reversed(ranked):
-        if each not in kept:
-            best_stopped = number(each.score)
+    if stopped:
+        best_stopped = number(stopped[0].score)
     which = []
     for each in kept[:MAX_NAMED]:
-        own = {*each.all_trials} & {*experiment.baseline}
-        which.append(BASELINE if own else in_words(each.all_trials))
+        if {*each.all_trials} & {*experiment.baseline}:
+            which.append(BASELINE)
+        else:
+            which.append(in_words(each.all_trials))
     if len(kept) > MAX_NAMED:
         which.append("...")
+    between = "; " if spec.configuration_of else " "  # A configuration of several seeds has commas of its own.
     return {
         f"at {unit(experiment)}": f"{decision.at:,}",
         "went on": f"{len(kept)} of {len(ranked)}",
         "best": number(kept[0].score),
         "last kept": number(kept[-1].score),
         "best stopped": best_stopped,
-        "which": ("; " if spec.configuration_of else " ").join(which),
+        "which": between.join(which),
+        NO_TIME_FOR: _no_time_for(decision),
     }
 
 
@@ -221,20 +231,25 @@ class Speed(NamedTuple):
 
 
 def speeds(trials: Sequence[Trial]) -> list[Speed]:
-    """Throughput by number of workers; empty if they are the same in all trials. A scheduler may lend a trial some."""
+    """Throughput by number of workers; empty if all iterations had the same number.
+
+    A trial to which workers were lent counts at each number that it had.
+    """
     rates: dict[int, list[float]] = {}
     for trial in trials:
-        had, rate = trial.curve("perf/workers"), trial.curve("perf/steps_per_s")
-        for workers in np.unique(had[np.isfinite(rate) & np.isfinite(had)]):
-            some = rate[(had == workers) & np.isfinite(rate)]
-            rates.setdefault(int(workers), []).append(float(np.median(some)))
+        workers_n, rate_n = trial.curve("perf/workers"), trial.curve("perf/steps_per_s")
+        for workers in np.unique(workers_n[np.isfinite(rate_n) & np.isfinite(workers_n)]):
+            with_these = rate_n[(workers_n == workers) & np.isfinite(rate_n)]
+            rates.setdefault(int(workers), []).append(float(np.median(with_these)))
     if len(rates) < 2:
         return []
-    fewest, found = min(rates), []
+    fewest = min(rates)
+    found = []
     for workers, each in sorted(rates.items()):
         mean = float(np.mean(each))
         speedup = mean / float(np.mean(rates[fewest]))
-        found.append(Speed(workers, each, mean, speedup, speedup * fewest / workers))
+        efficiency = speedup * fewest / workers
+        found.append(Speed(workers, each, mean, speedup, efficiency))
     return found
 
 
@@ -304,6 +319,6 @@ def _size(folder: Path) -> int:
     total = 0
     for parent, _, files in os.walk(folder):
         for name in files:
-            with contextlib.suppress(OSError):  # it is gone meanwhile
+            with contextlib.suppress(OSError):  # The file is gone meanwhile.
                 total += os.lstat(os.path.join(parent, name)).st_size
     return total

@@ -65,7 +65,7 @@ def without(rows: Rows, *titles: str) -> Rows:
 
 
 def to_markdown(rows: Rows) -> str:
-    """For a report: names as code, numbers with real minus signs. Empty without rows."""
+    """The rows as a table of Markdown: names as code, numbers with real minus signs. Empty without rows."""
     if not rows:
         return ""
     heads, rules = [*rows[0]], []
@@ -83,6 +83,7 @@ def _is_number(title: str) -> bool:
 
 
 def _cell(title: str, text: str) -> str:
+    """A cell of a column in Markdown."""
     if title in NAMES:
         return code(text)
     if title in WORDS:
@@ -91,7 +92,7 @@ def _cell(title: str, text: str) -> str:
 
 
 def print_table(rows: Rows) -> None:
-    """For a terminal or a file, with less space between columns where the terminal is narrow.
+    """Print the rows as a table, with less space between columns where the terminal is narrow.
 
     No cell is cut or wrapped, so that names can be copied; a terminal that is narrower still breaks the lines.
     """
@@ -103,6 +104,7 @@ def print_table(rows: Rows) -> None:
 
 
 def _grid(rows: Rows, gap: int) -> rich.table.Table:
+    """The rows as a table of rich, with so many spaces between columns."""
     grid = rich.table.Table(box=None, pad_edge=False, padding=(0, gap, 0, 0))
     heads = rows[0] if rows else {}
     for title in heads:

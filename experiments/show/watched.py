@@ -24,25 +24,27 @@ def watch(found: Checkpoints, out: Path, episodes: int, seed: int, greedy: bool,
     actions = "most probable actions" if greedy else "actions sampled"
     numbers = watched_numbers(seed, episodes)
 
-    def play(runner: PolicyRunner, index: int = 0) -> MeasuredGame:
-        return measure(runner.worker, runner.weights, numbers[index], greedy=greedy, filmed=index == 0)
+    def play(policy: PolicyRunner, index: int) -> MeasuredGame:
+        return measure(policy.worker, policy.weights, numbers[index], greedy=greedy, filmed=index == 0)
 
-    runner = saved_policies.policy_runner(best)
+    trained = saved_policies.policy_runner(best)
     env_id = saved_policies.settings_of(best).env_id
     line(saved_policies.in_words(best))
     line(f"{environment(env_id)}, {actions}, games of seed {seed}")
     played = []
     for index in range(episodes):
-        played.append(play(runner, index))
+        played.append(play(trained, index))
         line(f"game {index + 1:3d}: return {played[-1].episode_return:+.0f} in {played[-1].length:,} steps")
     film = played[0].film
-    line(score_text([game.episode_return for game in played], pong=film is not None))
+    is_pong = film is not None  # Other environments have no console to be filmed.
+    line(score_text([game.episode_return for game in played], is_pong))
     if not film:
         line(f"No film: {env_id} has no console")
         return
     if progress:
-        shown = [(name, play(runner)) for name, runner in _earlier(found, best)]
-        gif = _progress([*shown, (f"iteration {best.iteration}", played[0])])
+        shown = [(name, play(policy, 0)) for name, policy in _earlier(found, best)]
+        shown.append((f"iteration {best.iteration}", played[0]))
+        gif = _progress(shown)
     else:
         gif = film.gif(caption(played[0], f"after iteration {best.iteration}, {actions}"))
     write_out(out, gif)
@@ -60,15 +62,16 @@ def _progress(shown: Sequence[tuple[str, MeasuredGame]]) -> bytes:
 
 
 def _earlier(found: Checkpoints, best: Checkpoint) -> list[tuple[str, PolicyRunner]]:
-    """The untrained policy, and up to two of the trial's checkpoints between it and the best one."""
+    """The untrained policy, and those of up to two of the trial's checkpoints between it and the best one, by name."""
     earlier = [checkpoint for checkpoint in found.usable if checkpoint.iteration < best.iteration]
-    between = saved_policies.on_the_way(earlier, best, 2)
-    runners = [(f"iteration {item.iteration}", saved_policies.policy_runner(item)) for item in between]
-    return [("untrained", saved_policies.policy_runner(best, trained=False)), *runners]
+    named = [("untrained", saved_policies.policy_runner(best, trained=False))]
+    for checkpoint in saved_policies.on_the_way(earlier, best, 2):
+        named.append((f"iteration {checkpoint.iteration}", saved_policies.policy_runner(checkpoint)))
+    return named
 
 
 def score_text(returns: list[float], pong: bool) -> str:
-    """The mean return and its 95% interval."""
+    """The mean return and its 95% interval; of one game its return."""
     if len(returns) == 1:
         return f"return {returns[0]:+.0f}; one game gives no interval"
     mean, low, high = mean_with_interval(returns, pong)

@@ -56,13 +56,13 @@ class Several(Storage):
 
 @dataclass(frozen=True)
 class OwnCode(Storage):
-    """Code that a program may import."""
+    """A learner of one's own, whose code a program may import."""
 
     learner: Annotated[str | None, tyro.conf.arg(metavar="MODULE:CLASS", help_behavior_hint="")] = None
     """The learner, if it is one of your own: its module is imported (docs/own_learner.md)."""
 
     def import_learner(self) -> None:
-        """Import it, if one was named. Raises ConfigError if that fails."""
+        """Import the learner, if one was named. Raises ConfigError if that fails."""
         if self.learner:
             learner_typed(self.learner)
 
@@ -115,7 +115,8 @@ class List(Storage):
             line()
             line(f"Damaged {name}:  {reason}")
         for experiment in experiments:
-            if next_step(experiment) == RESUME and (command := next_command(experiment)):
+            command = next_command(experiment)
+            if command and next_step(experiment) == RESUME:
                 line()
                 line(f"Resume {experiment.name}:  {command}")
 
@@ -135,7 +136,8 @@ class Report(Several):
     def run(self) -> None:
         """Write the report."""
         experiments = self.read()
-        from experiments.show.page import publish  # matplotlib, which --help and a wrong name do without
+        # These load matplotlib, which --help and a wrong name have no use for.
+        from experiments.show.page import publish
         from experiments.show.report import report
 
         publish(report(experiments), self.out, experiments[0].folder, "report.html")
@@ -170,11 +172,14 @@ class Compare(Several):
         """Write the page, and print what can be told apart."""
         groups = [read_group(self.storage_path, names) for names in self.experiments or [""]]
         found = compare(groups, self.window, self.steps, self.best)
-        from experiments.show.comparison_page import comparison_page, verdict  # matplotlib
+        # These load matplotlib, as in a report.
+        from experiments.show.comparison_page import comparison_page, verdict
         from experiments.show.page import publish
 
-        page = comparison_page(found, [experiment for group in groups for experiment in group])
-        publish(page, self.out, groups[0][0].folder, "comparison.html")
+        experiments = []
+        for group in groups:
+            experiments += group
+        publish(comparison_page(found, experiments), self.out, groups[0][0].folder, "comparison.html")
         for pair in found.pairs:
             line(verdict(pair, found.steps))
         for text in caveats(found):
@@ -213,7 +218,12 @@ class Table(Several):
         if self.rows and self.windows:
             raise ConfigError("--rows and --windows are two tables: write one after the other")
         frames = Frames(*self.read())
-        frame = frames.rows() if self.rows else frames.windows() if self.windows else frames.trials()
+        if self.rows:
+            frame = frames.rows()
+        elif self.windows:
+            frame = frames.windows()
+        else:
+            frame = frames.trials()
         put(frame, self.format, self.out)
 
 
@@ -241,12 +251,14 @@ class Best(One):
         if best["baseline"]:
             note("this is the baseline: nothing that the sweep drew is better than the preset's own settings.")
         if best["origin"]:
-            scratch = " The command trains from scratch, which is another thing: the score is not its own."
-            note(f"this is {best['origin']}.{scratch if best['from_scratch'] else ''}")
+            text = f"this is {best['origin']}."
+            if best["from_scratch"]:
+                text += " The command trains from scratch, which is another thing: the score is not its own."
+            note(text)
 
 
 def note(text: str) -> None:
-    """Say beside a command what it does not."""
+    """Print on standard error what a command on standard output does not say."""
     print(printable(f"Note: {text}"), file=sys.stderr)
 
 

@@ -20,7 +20,7 @@ from experiments.subcommands.look import One
 from trainables.checks import Bounds, ConfigError, check_fields
 
 MAX_WORKERS = 256
-"""Rollout actors that are started here."""
+"""Rollout actors that can be asked for."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,8 @@ class Verify(Again):
     def run(self) -> None:
         """Verify, and end the program with status 1 if something is different."""
         experiment = self.read()
-        from experiments.run.again import verify  # loads Ray, which --help and a wrong name have no use for
+        # This loads Ray, which --help and a wrong name have no use for.
+        from experiments.run.again import verify
 
         for text in unchecked(experiment):
             line(f"Not verified: {text}")
@@ -116,23 +117,28 @@ class Replay(Again):
         experiment = self.read()
         trial = self._chosen(experiment)
         iteration = trial.iterations if self.iteration is None else self.iteration
-        which = f"game-{self.game or 0}" if self.slot is None else f"slot-{self.slot}"
+        since = iteration if self.since is None else self.since
+        game = self.game  # None beside a slot: both are refused together.
+        which = f"slot-{self.slot}"
+        if self.slot is None:
+            game = self.game or 0
+            which = f"game-{game}"
         out = self.out
         if not out:
             name = f"{experiment.name}-{number_of(trial.number)}-iteration-{iteration}-{which}.gif"
-            out = place_for(trial.folder / "checkpoint", name)
+            out = place_for(trial.folder, name)
         require_film(out)
-        from experiments.run.again import WantedGame, recorded, replay  # loads Ray
+        # This loads Ray, as in verify.
+        from experiments.run.again import WantedGame, recorded, replay
 
-        game = None if self.slot is not None else self.game or 0
-        since = iteration if self.since is None else self.since
         wanted = WantedGame(iteration, game, self.slot, since, self.from_step)
         played, film = replay(recorded(experiment, trial), wanted, self.num_workers)
         episode_return, length = played.summary
         score = f"return {episode_return:+.0f} in {length:,} steps"
         so_far = " so far" if game is None else ""
         line(f"{trial.name}, {wanted}: {score}{so_far}, as it was played in training")
-        if before := played.steps_before:
+        before = played.steps_before
+        if before:
             line(f"Its first {before:,} steps were chosen by policies before that: --since has them made again")
         if not film.shots:
             raise ConfigError(f"from_step={self.from_step}: the game has {length:,} steps")
@@ -140,10 +146,10 @@ class Replay(Again):
         line(f"Film: {display(out.absolute())}")
 
     def _chosen(self, experiment: Experiment) -> Trial:
-        """The trial. Raises ConfigError, with those that there are, if it is not there or has no results."""
-        found = {trial.number: trial for trial in experiment.trials}
-        trial = experiment.best if self.trial is None else found.get(self.trial)
+        """The trial. Raises ConfigError, with those that there are, if it is not there, or if none has results."""
+        by_number = {trial.number: trial for trial in experiment.trials}
+        trial = experiment.best if self.trial is None else by_number.get(self.trial)
         if trial is None:
-            there = ", ".join(map(str, found)) or "none"
+            there = ", ".join(map(str, by_number)) or "none"
             raise ConfigError(f"{experiment.name} has no such trial with results; trials: {there}")
         return trial
