@@ -13,7 +13,7 @@ from rich import filesize
 
 from experiments.analysis.configurations import Configuration, varied
 from experiments.analysis.luck import Confirmation
-from experiments.analysis.statistics import mean_interval
+from experiments.analysis.statistics import mean_interval, next_interval
 from experiments.analysis.windows import Arrivals
 from experiments.ask.budget import duration
 from experiments.disk.decisions import RULE, Decision, ranking, went_on
@@ -106,6 +106,17 @@ def interval_of_mean(scores: np.ndarray) -> str:
         return ""
     low, high = mean_interval(scores)
     return f"{number(float(low))} to {number(float(high))}"
+
+
+def interval_of_one_more(scores: np.ndarray) -> str:
+    """The 95% interval in which one more seed's score lies, without brackets; empty with fewer than three scores.
+
+    That of two would be wider than the scores that there can be.
+    """
+    if len(scores) < 3:
+        return ""
+    low, high = next_interval(scores)
+    return f"{number(low)} to {number(high)}"
 
 
 def with_remarks(seeds: Iterable[int], configuration: Configuration) -> str:
