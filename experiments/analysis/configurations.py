@@ -75,9 +75,12 @@ class Configuration:
     @property
     def remarks(self) -> str:
         """What the score does not say of the trials: how many diverged, failed or have no results, were stopped."""
+        judged = {trial.folder for trial in self.judged_by}
+        not_judged = [trial for trial in self.trials if trial.folder not in judged]
         counts = {
             "diverged": sum(trial.diverged for trial in self.judged_by),
-            "without results": len(self.trials) - len(self.judged_by),
+            "failed": sum(trial.failed for trial in not_judged if trial.rows),
+            "without results": sum(not trial.rows for trial in not_judged),
             "stopped earlier": len(self.stopped),
         }
         words = []

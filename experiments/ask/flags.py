@@ -180,7 +180,7 @@ class RunFlags:
             locate(self.uri)
         number = self.keep_checkpoints
         if number not in ("all", "best") and not (number.isdecimal() and 2 <= int(number[:6]) < 100_000):
-            raise ConfigError(f"keep_checkpoints={number!r}: accepted is all, best or a number >= 2")
+            raise ConfigError(f"keep_checkpoints={number!r}: accepted is all, best or a number from 2 to 99999")
 
     @property
     def again(self) -> list[str]:
@@ -248,7 +248,7 @@ class SweepFlags:
     num_samples: Annotated[int | None, Bounds(1), Counts((NEW,)), shown("N", "default: what time allows")] = None
     """Trials (with --seeds configurations): the baseline, and others whose settings cover the search space evenly.
     Without it halving begins as many as it has time for (6 at most, unless there is time for the last one to play 6
-    million steps; with --timesteps 9 at most, unless they are more than 3.9 million), and other schedulers 8. Optuna's
+    million steps; with --timesteps 9 at most, unless they are 3.9 million or more), and other schedulers 8. Optuna's
     n_trials."""
 
     iterations: Annotated[int | None, Bounds(1), LENGTH, shown("N", "default: no limit")] = None

@@ -75,7 +75,7 @@ def seconds(word: str) -> float:
     """A time in seconds, or in units as ``10m`` and ``1h30m``. Raises ValueError for anything else."""
     with contextlib.suppress(ValueError):
         return float(word)
-    parts = re.findall(r"([\d.]+) *([a-z]+)", word)
+    parts = re.findall(r"(\d+\.?\d*|\.\d+) *([a-z]+)", word)
     if not parts or "".join("".join(part) for part in parts) != word.replace(" ", ""):
         raise ValueError(f"{word} is no time: accepted are seconds, or a number with a unit, as 90s, 10m, 1h30m or 2d")
     total = 0.0

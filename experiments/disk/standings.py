@@ -166,8 +166,8 @@ def last_compared(
             continue
         found = []
         for each in ranked:
-            (seeds,) = _trials_of([each.trials], trials)
-            found.append(Standing(seeds, each.score, at=decision.at, among=len(ranked)))
+            for seeds in _trials_of([each.trials], trials):  # none where their folders are gone
+                found.append(Standing(seeds, each.score, at=decision.at, among=len(ranked)))
         if _has_any(found, wanted):
             return found
     return []

@@ -105,8 +105,12 @@ def rungs(num_trials: int, limit: int, start: int = 0) -> list[int]:
 
 
 def _late_steps(configurations: int) -> int:
-    """Steps of the last trial with which the first rung is at ``FIRST_STEPS``: it is at the same share of any steps."""
-    return FIRST_STEPS * FAR_STEPS // rungs(configurations, FAR_STEPS)[0]
+    """Steps of the last trial with which the first rung is at ``FIRST_STEPS``: it is at the same share of any steps.
+
+    That is a quarter, or a thirteenth.
+    """
+    whole = 4 * 13
+    return FIRST_STEPS * whole // rungs(configurations, whole)[0]
 
 
 def _least_steps(configurations: int) -> int:

@@ -266,7 +266,8 @@ class Draft:
             for size, config in zip(sizes, self.configs, strict=True):
                 made.append(size * self._saved(config, end - begin))
             made.sort(reverse=True)
-            total += sum(made[: trials_of_round(len(made), index)])
+            playing = trials_of_round(len(self.configurations), index) * max(map(len, self.configurations))
+            total += sum(made[:playing])
             begin = end
         return total
 

@@ -165,7 +165,7 @@ def _run(session: Session) -> int:
     try:
         _write(session.spec.but(ended=end.ended), session.folder)
     except OSError as error:
-        print(f"{session.folder} cannot be sent: {error}. --resume sends it.", file=sys.stderr)
+        print(f"Why it ended cannot be written down: {error}. --resume does so.", file=sys.stderr)
         end = unsent(end)
     experiment = read_experiment(session.folder, running=False)  # with the winner's games, and why it ended
     _say_end(end, experiment, session)

@@ -154,7 +154,7 @@ def attach(address: str, **options: Any) -> None:
         with own_signals():
             ray.init(address=address, runtime_env=CODE, job_config=OwnPath(), **options)
     except (ConnectionError, RuntimeError, ValueError, RayError) as error:
-        text = str(error)
+        text = str(error).strip() or type(error).__name__
         reason = " ".join(text.split()) if "Version mismatch" in text else text.splitlines()[0]
         raise ConfigError(
             f"--address {address}: no Ray cluster that this program can join ({reason}); one that a token guards wants"

@@ -1,5 +1,7 @@
 """Who leads, where it was compared and with how many, by numbers that can be reckoned by hand."""
 
+import shutil
+
 import pytest
 
 from experiments.analysis.luck import lead
@@ -55,6 +57,9 @@ def test_trials_that_drew_the_same_settings_are_compared_at_a_rung_as_halving_di
     assert (found.best.numbers, found.next.numbers, found.best.among, found.points) == ([0], [2], 5, 0.5)
     sure = next(line for line in winner_lines(read_experiment(folder)) if line.startswith("How sure"))
     assert "when 5 trials were last compared, at 2 iterations, it led 00002_seed=2 by 0.5 points" in sure
+    shutil.rmtree(folder / "00002_seed=2")
+    found = lead(read_experiment(folder, running=False))
+    assert (found.next.numbers, found.next.among, found.points) == ([1], 5, 1.0), "a folder that is gone leads to none"
 
 
 @pytest.mark.parametrize(

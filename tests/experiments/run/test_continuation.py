@@ -71,6 +71,11 @@ def test_an_experiment_that_keeps_all_checkpoints_is_reckoned_with_all_of_each_r
     assert halved.rungs == [2, 6, 20]
     begin, middle, end = 9 * (1 + 1 + 1), 3 * (2 + 1 + 1), 1 * (7 + 3 + 1)
     assert halved.checkpoint_bytes == (begin + middle + end + 9 * 2) * size
+    run = flags(tmp_path, checkpoint_frequency=2, keep_checkpoints="all")
+    pairs = [number // 2 for number in range(14)]
+    twice = Draft(TRPO, run, Budget(20), configs * 14, scheduler="halving", configuration_of=pairs)
+    begin, middle, end = 14 * (1 + 1 + 1), 4 * (2 + 1 + 1), 2 * (7 + 3 + 1)
+    assert twice.checkpoint_bytes == (begin + middle + end + 14 * 2) * size, "both seeds go on"
     free += [RESERVE_BYTES + 16 * size]
     with pytest.raises(ConfigError, match="--keep-checkpoints best takes less"):
         require_possible(one)

@@ -54,7 +54,7 @@ def test_a_seed_that_failed_is_left_out_of_the_mean_and_said_to_be(tmp_path):
     assert experiment.leader.numbers == [0, 1]
     first, second = configuration_table(best_configurations(experiment, 2), ["lucky", "steady"])
     assert (first["random seeds"], first["mean of last"], first["95% interval of mean"]) == (
-        "0 (1 without results)",
+        "0 (1 failed)",
         "5.0",
         "",
     )
