@@ -88,7 +88,7 @@ def bring(folder: Path) -> None:
     done.discard("pages")  # This step of make.sh is the one that runs this program.
     for name in done:
         experiment = folder / re.sub("confirm_(.*)", r"sweep_\1-confirm", name)
-        if experiment.is_dir() and name != "first_commands":
+        if experiment.is_dir() and name != "first_commands":  # That step's folder holds films and pages.
             rows = read.experiment(experiment).rows()
             (DATA / f"{name}.parquet").write_bytes(to_bytes(rows, "parquet"))
     for path in (*folder.glob("benchmark_*.json"), *folder.glob("first_commands.tsv")):
@@ -101,14 +101,17 @@ def _made(folder: Path, done: set[str]) -> dict[str, object]:
 
     ``done`` are the steps of make.sh that the folder holds. What made.json says of other steps stays.
     """
-    here, before = provenance(), json.loads((DATA / "made.json").read_text())
-    processor = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    spent = pd.read_csv(folder / "seconds.tsv", sep="\t", names=["step", "seconds"]).groupby("step")["seconds"].sum()
-    revisions, processors, seconds = before["revisions"], before["processors"], before["seconds"]
+    made = json.loads((DATA / "made.json").read_text())
+    revisions, processors, seconds = made["revisions"], made["processors"], made["seconds"]
+    model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    # A step that was interrupted has several rows.
+    sessions = pd.read_csv(folder / "seconds.tsv", sep="\t", names=["step", "seconds"])
+    spent = sessions.groupby("step")["seconds"].sum()
     for name in sorted(done):
         revisions[name] = (folder / f"{name}.begun").read_text().strip()
-        processors[name] = processor[1] if processor else ""
+        processors[name] = model[1] if model else ""
         seconds[name] = int(spent[name])
+    here = provenance()
     return {
         "revisions": dict(sorted(revisions.items())),
         "day": datetime.date.today().isoformat(),
@@ -156,7 +159,7 @@ def beside_others_figure() -> mpl.figure.Figure:
 
 
 def write() -> None:
-    """The figures of records, and the tables of the pages."""
+    """Draw the figures of the page of records, and write the tables into the pages."""
     page = Page()
     with styled():
         page.show(learners=learners_figure(), beside_others=beside_others_figure())
@@ -169,27 +172,38 @@ def write() -> None:
 
 def same_again(folder: Path) -> bool:
     """Whether one seed of each learner, and the sweep, came out as published: bit for bit, or as a further seed."""
-    same = []
+    as_published = True
     for name in (*LEARNERS, "sweep"):
-        published, again = pair(name)[0], read.experiment(folder / f"check_{name}").rows()
+        published, _ = pair(name)
+        again = read.experiment(folder / f"check_{name}").rows()
         difference = first_difference(published, again)
         if not difference:
             print(f"{name}, seed {SEED}: {len(again)} rows, the same bit for bit")
         elif name == "sweep":
-            winners = []
-            for frame in (published, again):
-                trials = frame.groupby("trial").last()
-                winners.append(str(speed_tables.winner(trials).name).partition("_")[0])
-            print(f"sweep: {difference}; winners {' and '.join(winners)}")
-            same.append(winners[0] == winners[1])
+            before, now = _winner(published), _winner(again)
+            print(f"sweep: {difference}; winners {before} and {now}")
+            as_published &= before == now
         else:
-            low, high = next_seed(curves(runs(name))[1][:, -1])
-            value = windows(again.to_dict("records"), WINDOW_STEPS).known_w[-1]
-            same.append(bool(low <= value <= high))
-            where = "within" if same[-1] else "OUTSIDE OF"
             print(f"{name}, seed {SEED}: {difference}")
-            print(f"{name}: {value:.2f} at the end, {where} {low:.2f} to {high:.2f}")
-    return all(same)
+            as_published &= _is_a_further_seed(name, again)
+    return as_published
+
+
+def _winner(rows: pd.DataFrame) -> str:
+    """The number of a sweep's winner."""
+    last = rows.groupby("trial").last()
+    return str(speed_tables.winner(last).name).partition("_")[0]
+
+
+def _is_a_further_seed(name: str, again: pd.DataFrame) -> bool:
+    """Print whether a run ends as a further seed of a published learner would, and return it."""
+    _, return_nw = curves(runs(name))
+    low, high = next_seed(return_nw[:, -1])
+    value = windows(again.to_dict("records"), WINDOW_STEPS).known_w[-1]
+    within = bool(low <= value <= high)
+    where = "within" if within else "OUTSIDE OF"
+    print(f"{name}: {value:.2f} at the end, {where} {low:.2f} to {high:.2f}")
+    return within
 
 
 def next_seed(last_n: np.ndarray) -> tuple[float, float]:
@@ -202,7 +216,7 @@ def next_seed(last_n: np.ndarray) -> tuple[float, float]:
 
 
 def main(*words: str) -> int:
-    """Return the exit status."""
+    """Do what the words of the command line say, and return the exit status."""
     check = "--check" in words
     folders = [Path(word).absolute() for word in words if word != "--check"]
     if check and folders:
