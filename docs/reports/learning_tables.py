@@ -1,6 +1,5 @@
 """Tables of what was learned, made of the rows in docs/reports/data: ours, another machine's, and Dopamine's."""
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,6 +18,11 @@ LEARNERS = {"pg": "PPO from pixels", "trpo": "TRPO from memory"}
 SWEEPS = {"pg": "sweep_pong.py", "trpo": "sweep_trpo.py"}
 SEED = 0
 """The seed of each learner, and of the sweep, that make.sh --check runs again."""
+
+CORES = 2
+"""Cores of the machine that the published runs had to themselves."""
+
+MACHINE = f"{CORES} cores, no GPU"
 
 Runs = list[Windows]
 """A configuration's runs, one a seed."""
@@ -61,12 +65,13 @@ def runs(name: str) -> Runs:
 
 
 def others(agent: str, network: str) -> Runs:
-    """Dopamine's published training returns of Pong."""
+    """Dopamine's published training returns of an agent with a network in Pong, each run by itself."""
     frame = rows_of("dopamine_pong").query("agent == @agent and network == @network")
     found = []
     for _, rows in frame.groupby("run"):
+        steps = rows["million_agent_steps"].to_numpy() * 1e6
+        returns = rows["mean_training_return"].to_numpy()
         unknown = np.full(len(rows), np.nan)
-        steps, returns = rows["million_agent_steps"].to_numpy() * 1e6, rows["mean_training_return"].to_numpy()
         found.append(Windows(steps, returns, unknown, unknown))
     return found
 
@@ -89,7 +94,7 @@ def in_minutes(side: Runs) -> Runs:
 
 
 def arrivals(side: Runs, score: float) -> tuple[list[float], list[float]]:
-    """When runs came to a score, and when those ended that did not."""
+    """Where runs came to a score, and where those ended that did not, in the unit of the windows' ends."""
     arrived, ended = [], []
     for run in side:
         when = run.steps_to(score)
@@ -100,18 +105,22 @@ def arrivals(side: Runs, score: float) -> tuple[list[float], list[float]]:
     return arrived, ended
 
 
-def steps_to(side: Runs, score: float) -> str:
-    """Million agent steps to a score: the runs' median, and how many runs came there if not all did."""
+def steps_to(side: Runs, score: float, more: str = "") -> str:
+    """Million agent steps to a score: the runs' median, and how many runs came there if not all did.
+
+    ``more`` stands after the median, if there is one.
+    """
     arrived, ended = arrivals(side, score)
     if not arrived:
         return ""
-    half, share = median(arrived, ended), f"{len(arrived)} of {len(side)}"
+    share = f"{len(arrived)} of {len(side)}"
+    half = median(arrived, ended)
     if half is None:
         return share
-    millions = f"{half / 1e6:.3g}"
+    text = f"{half / 1e6:.3g}{more}"
     if ended:
-        return f"{millions} ({share})"
-    return millions
+        text += f" ({share})"
+    return text
 
 
 def _signed(scores: Sequence[int]) -> list[str]:
@@ -124,11 +133,12 @@ def _signed(scores: Sequence[int]) -> list[str]:
 
 def _until(side: Runs, score: float) -> str:
     """The median of agent steps and of minutes to a score, and how many runs came there if not all did."""
-    minutes = median(*arrivals(in_minutes(side), score))
-    unit = " M"
+    arrived, ended = arrivals(in_minutes(side), score)
+    minutes = median(arrived, ended)
+    more = " M"
     if minutes is not None:
-        unit += f", {minutes:.1f} min"
-    return re.sub(r"^([\d.]+)(?=$| \()", rf"\1{unit}", steps_to(side, score))
+        more += f", {minutes:.1f} min"
+    return steps_to(side, score, more)
 
 
 def at_the_end(side: Runs) -> tuple[str, str]:
@@ -140,7 +150,8 @@ def at_the_end(side: Runs) -> tuple[str, str]:
 
 def learners() -> str:
     """Steps and minutes to scores, and the end, of both default learners."""
-    scores, rows = (0, 5, 10, 14, 16, 17, 18), []
+    scores = (0, 5, 10, 14, 16, 17, 18)
+    rows = []
     for learner, name in LEARNERS.items():
         side = runs(learner)
         cells = [f"{name}, `train.py {learner}`"]
@@ -183,8 +194,13 @@ def healthy() -> str:
     return table(heads, rows)
 
 
-OTHERS = [("DQN", "Nature CNN"), ("Rainbow", "Nature CNN"), ("IQN", "Nature CNN")]
-OTHERS += [("Rainbow", "Impala CNN (JAX)"), ("IQN", "Impala CNN (JAX)")]
+OTHERS = (
+    ("DQN", "Nature CNN"),
+    ("Rainbow", "Nature CNN"),
+    ("IQN", "Nature CNN"),
+    ("Rainbow", "Impala CNN (JAX)"),
+    ("IQN", "Impala CNN (JAX)"),
+)
 """The oldest of Dopamine's agents, the best two, and these with a larger network."""
 
 
@@ -194,7 +210,8 @@ def beside_others() -> str:
     sides["TRPO from the console's memory, this project"] = runs("trpo")
     for agent, network in OTHERS:
         sides[f"{agent}, {network}"] = others(agent, network)
-    scores, rows = (0, 10, 14, 16, 18, 19), []
+    scores = (0, 10, 14, 16, 18, 19)
+    rows = []
     for name, side in sides.items():
         end_w, return_nw = curves(side)
         cells = []
@@ -208,7 +225,7 @@ def beside_others() -> str:
 
 
 def core_minutes() -> str:
-    """What +16 and +18 cost, above what others report, which stays as it stands there."""
+    """Core-minutes until +16 and +18, and below them the rows of others' learners as they stand in the page."""
     rows = []
     for learner, name in LEARNERS.items():
         side = runs(learner)
@@ -216,11 +233,11 @@ def core_minutes() -> str:
             arrived, ended = arrivals(in_minutes(side), score)
             half = median(arrived, ended)
             if half is None:
-                spent = f"more than {2 * max(ended):.0f}"
+                spent = f"more than {CORES * max(ended):.0f}"
             else:
-                spent = f"{2 * half:.0f}"
+                spent = f"{CORES * half:.0f}"
             spent += f" ({len(arrived)} of {len(side)} seeds)"
-            rows.append([f"{name}, this project", f"{score:+}", spent, "2 cores, no GPU", f"`train.py {learner}`"])
+            rows.append([f"{name}, this project", f"{score:+}", spent, MACHINE, f"`train.py {learner}`"])
     heads = ["learner", "until", "core-minutes", "machine", "source"]
     return table(heads, rows + others_rows("core_minutes"))
 
@@ -232,7 +249,7 @@ def peers() -> str:
         side = runs(learner)
         mean, end = at_the_end(side)
         minutes = max(run.seconds_w[-1] for run in side) / 60
-        rows.append([f"{name}, this project", mean, end, f"{minutes:.0f}", "2 cores, no GPU", f"`train.py {learner}`"])
+        rows.append([f"{name}, this project", mean, end, f"{minutes:.0f}", MACHINE, f"`train.py {learner}`"])
     heads = ["learner", "mean return", "agent steps", "minutes", "machine", "source"]
     return table(heads, rows + others_rows("peers"))
 
@@ -254,26 +271,37 @@ def first_difference(published: pd.DataFrame, again: pd.DataFrame) -> str:
         return f"{len(published)} rows published, {len(again)} now"
     for name in published.columns.intersection(again.columns).difference(left_out, sort=False):
         both = pd.DataFrame({"old": published[name].to_numpy(), "new": again[name].to_numpy()})
-        other = both[both["old"].ne(both["new"]) & both.notna().any(axis=1)]
-        if len(other) and not name.startswith(PERF) and both["old"].notna().any():
+        no_result = name.startswith(PERF) or both["old"].isna().all()
+        missing_in_both = both.isna().all(axis=1)
+        other = both[both["old"].ne(both["new"]) & ~missing_in_both]
+        if len(other) and not no_result:
             return f"row {other.index[0]}, {name}: published {other['old'].iloc[0]}, now {other['new'].iloc[0]}"
     return ""
 
 
 def pair(name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Published rows of what make.sh --check runs, and those that another machine has of it."""
-    published = rows_of("sweep_pg" if name == "sweep" else name)
-    return published[(name == "sweep") | (published["config/seed"] == SEED)], rows_of(f"elsewhere_{name}")
+    there = rows_of(f"elsewhere_{name}")
+    if name == "sweep":
+        return rows_of("sweep_pg"), there
+    published = rows_of(name)
+    return published[published["config/seed"] == SEED], there
 
 
 def difference_of_trials(published: pd.DataFrame, there: pd.DataFrame) -> str:
     """The first difference among the iterations that both have of each trial there, in words; empty if none."""
-    known = dict([*published.groupby(published["trial"].str.partition("_")[0])])
-    for number, again in there.groupby(there["trial"].str.partition("_")[0]):
+    known = dict([*published.groupby(_numbers(published))])
+    for number, again in there.groupby(_numbers(there)):
         shared = min(len(known[number]), len(again))
-        if difference := first_difference(known[number][:shared], again[:shared]):
+        difference = first_difference(known[number][:shared], again[:shared])
+        if difference:
             return f"trial {number}, {difference}"
     return ""
+
+
+def _numbers(rows: pd.DataFrame) -> pd.Series:
+    """The number of each row's trial: a trial's name begins with it."""
+    return rows["trial"].str.partition("_")[0]
 
 
 def elsewhere() -> str:
@@ -281,7 +309,10 @@ def elsewhere() -> str:
     rows = []
     for name, program in {"pg": "train.py pg", "trpo": "train.py trpo", "sweep": SWEEPS["pg"]}.items():
         published, there = pair(name)
-        workers = " to ".join(f"{count:.0f}" for count in there["config/num_workers"].agg(["min", "max"]).unique())
+        fewest, most = there["config/num_workers"].min(), there["config/num_workers"].max()
+        workers = f"{fewest:.0f}"
+        if most > fewest:
+            workers += f" to {most:.0f}"
         same = difference_of_trials(published, there) or "the same bit for bit"
         rows.append([f"`{program}`, seed {SEED}", str(len(there)), str(len(published)), workers, same])
     return table(["run", "rows there", "published", "workers", "rows that both have"], rows)

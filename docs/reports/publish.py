@@ -163,7 +163,7 @@ def beside_others_figure() -> mpl.figure.Figure:
 
 
 def write() -> None:
-    """The figures of records, and the tables of the pages."""
+    """Draw the figures of the page of records, and write the tables into the pages."""
     page = Page()
     with styled():
         page.show(learners=learners_figure(), beside_others=beside_others_figure())
@@ -176,31 +176,42 @@ def write() -> None:
 
 def same_again(folder: Path) -> bool:
     """Whether one seed of each learner, and the sweep, came out as published: bit for bit, or as a further seed."""
-    same = []
+    as_published = True
     for name in (*LEARNERS, "sweep"):
-        published, again = pair(name)[0], read.experiment(folder / f"check_{name}").rows()
+        published, _ = pair(name)
+        again = read.experiment(folder / f"check_{name}").rows()
         difference = first_difference(published, again)
         if not difference:
             print(f"{name}, seed {SEED}: {len(again)} rows, the same bit for bit")
         elif name == "sweep":
-            winners = []
-            for frame in (published, again):
-                trials = frame.groupby("trial").last()
-                winners.append(str(speed_tables.winner(trials).name).partition("_")[0])
-            print(f"sweep: {difference}; winners {' and '.join(winners)}")
-            same.append(winners[0] == winners[1])
+            before, now = _winner(published), _winner(again)
+            print(f"sweep: {difference}; winners {before} and {now}")
+            as_published &= before == now
         else:
-            low, high = next_interval(curves(runs(name))[1][:, -1])
-            value = windows(again.to_dict("records"), WINDOW_STEPS).known_w[-1]
-            same.append(bool(low <= value <= high))
-            where = "within" if same[-1] else "OUTSIDE OF"
             print(f"{name}, seed {SEED}: {difference}")
-            print(f"{name}: {value:.2f} at the end, {where} {low:.2f} to {high:.2f}")
-    return all(same)
+            as_published &= _is_a_further_seed(name, again)
+    return as_published
+
+
+def _winner(rows: pd.DataFrame) -> str:
+    """The number of a sweep's winner."""
+    last = rows.groupby("trial").last()
+    return str(speed_tables.winner(last).name).partition("_")[0]
+
+
+def _is_a_further_seed(name: str, again: pd.DataFrame) -> bool:
+    """Print whether a run ends as a further seed of a published learner would, and return it."""
+    _, return_nw = curves(runs(name))
+    low, high = next_interval(return_nw[:, -1])
+    value = windows(again.to_dict("records"), WINDOW_STEPS).known_w[-1]
+    within = bool(low <= value <= high)
+    where = "within" if within else "OUTSIDE OF"
+    print(f"{name}: {value:.2f} at the end, {where} {low:.2f} to {high:.2f}")
+    return within
 
 
 def main(*words: str) -> int:
-    """Return the exit status."""
+    """Do what the words of the command line say, and return the exit status."""
     check = "--check" in words
     folder, *steps = [word for word in words if word != "--check"] or [""]
     if check and folder:

@@ -14,17 +14,18 @@ from experiments.plan.trial_names import short
 from trainables.texts import counted
 
 Rows = list[dict[str, Any]]
+
 CLUSTER = "11 x 18 cores"
-"""The original program's."""
+"""The original program's cluster, as ``benchmark.py simulate`` calls it."""
 
 
 def tables(name: str) -> list[dict[str, Any]]:
-    """The tables that a benchmark wrote: title, note and rows of each."""
+    """The tables that a question of benchmark.py wrote: title, note and rows of each."""
     return json.loads((DATA / f"benchmark_{name}.json").read_text())
 
 
 def benchmark(name: str, title: str = "") -> Rows:
-    """The rows of the first of its tables whose title begins so."""
+    """The rows of the first table of a question whose title begins so."""
     for found in tables(name):
         if found["title"].startswith(title):
             return found["rows"]
@@ -33,10 +34,7 @@ def benchmark(name: str, title: str = "") -> Rows:
 
 def by(rows: Rows, column: str) -> dict[str, dict[str, Any]]:
     """Rows by their value in a column."""
-    found = {}
-    for row in rows:
-        found[row[column]] = row
-    return found
+    return {row[column]: row for row in rows}
 
 
 def figure(interval: Mapping[str, float]) -> str:
@@ -49,40 +47,42 @@ def figure(interval: Mapping[str, float]) -> str:
 
 def begin() -> str:
     """README's first commands, as they stand there, and how long each takes: training as long as its slowest seed."""
-    seconds = dict(pd.read_csv(DATA / "first_commands.tsv", sep="\t").groupby("program")["seconds"].median())
+    measured = pd.read_csv(DATA / "first_commands.tsv", sep="\t")
+    seconds = dict(measured.groupby("program")["seconds"].median())
     seconds["train.py"] = max(run.seconds_w[-1] for run in runs("pg"))
     rows = []
     for command, what, _ in present("README.md", "begin"):
-        takes = ""
-        for program, taken in seconds.items():
-            if program not in command:
-                continue
-            if taken >= 60:
-                takes = f"{taken / 60:.0f} min"
-            else:
-                takes = f"{taken:.0f} s"
-            break
-        rows.append([command, what, takes])
+        rows.append([command, what, _takes(command, seconds)])
     return table(["type", "to", "takes, on 2 cores"], rows)
+
+
+def _takes(command: str, seconds: Mapping[str, float]) -> str:
+    """How long a command takes, by the ``seconds`` of its program; empty if that was not measured."""
+    for program, taken in seconds.items():
+        if program in command:
+            if taken < 60:
+                return f"{taken:.0f} s"
+            return f"{taken / 60:.0f} min"
+    return ""
 
 
 def speeds() -> str:
     """What each question of benchmark.py found, with the middle half of its rounds where it has several."""
-    workers, share = by(benchmark("rollout", "One worker"), "side"), {}
+    workers = by(benchmark("rollout", "One worker"), "side")
+    share = {}
     for side, line in workers.items():
         share[side] = f"{figure(line['share of emulator'])} of the emulator"
     times = f"{workers['REINFORCE']['of notebook']['middle']:.1f} times the original's arithmetic"
     ten, sixty = benchmark("reinforce", "PongPG, 10 games"), benchmark("reinforce", "PongPG, 60 games")
-    both = by(ten, "side")["2 workers"]
-    whole = f"{figure(both['emulator share'])} of the emulator, {both['speed-up']['middle']:.1f} times one process"
+    two = by(ten, "side")["2 workers"]
+    whole = f"{figure(two['emulator share'])} of the emulator, {two['speed-up']['middle']:.1f} times one process"
     sent = f"{ten[0]['MB/game']:.2f} and {sixty[0]['MB/game']:.2f} MB"
     tune = by(benchmark("tune", "PongPG"), "side")["under Tune"]["of bare"]
     first_s = benchmark("tune", "From the command")[0]["s"]["middle"]
     model = " and ".join(f"{line['model/real']:.2f}" for line in benchmark("simulate", "The model against"))
     cluster = by(benchmark("simulate", "The model's answers"), "cluster")[CLUSTER]
-    trpo = benchmark("trpo")
     ours_each, theirs_each = [], []
-    for line in trpo:
+    for line in benchmark("trpo"):
         ours_each.append(f"{line['s']['middle']:.0f} s with {counted(line['workers'], 'worker')}")
         theirs_each.append(f"{line['original, s']:.0f}")
     ours, theirs = ", ".join(ours_each), " and ".join(theirs_each)
@@ -107,13 +107,15 @@ on 1 and 16 cores | `trpo`
 
 def iterations() -> str:
     """The parts of whole iterations."""
-    found, rows = tables("update"), []
-    for learner, whole, parts in (("pg", *found[:2]), ("trpo", *found[2:])):
+    pg, pg_parts, trpo, trpo_parts = tables("update")
+    rows = []
+    for learner, whole, parts in (("pg", pg, pg_parts), ("trpo", trpo, trpo_parts)):
         names, shares = [], []
         for line in parts["rows"]:
             names.append(line["part"])
             shares.append(f"{line['share']['middle']:.2f}")
-        rows.append([f"`train.py {learner}`", figure(whole["rows"][1]["share of emulator"]), *shares])
+        _, ours = whole["rows"]  # The first row is the emulator's.
+        rows.append([f"`train.py {learner}`", figure(ours["share of emulator"]), *shares])
     return table(["whole iterations, 2 workers", "share of the emulator", *names], rows)
 
 
@@ -136,7 +138,8 @@ def scored(rows: pd.DataFrame) -> str:
 def winner(last: pd.DataFrame) -> pd.Series:
     """The best of a sweep's trials, given the last row of each, that went to the end; their steps differ a little."""
     steps = last["timesteps_total"]
-    return last.loc[last.loc[steps > 0.9 * steps.max(), scored(last)].idxmax()]
+    at_the_end = last[steps > 0.9 * steps.max()]
+    return at_the_end.loc[at_the_end[scored(last)].idxmax()]
 
 
 class SameSweeps(NamedTuple):
@@ -159,9 +162,9 @@ def sweeps() -> list[SameSweeps]:
 
 
 class DefaultSweep(NamedTuple):
-    """A published default sweep: what ``benchmark.py sweep`` counted, and the last row of its winner."""
+    """A published default sweep: what ``benchmark.py sweep`` measured, and the last row of its winner."""
 
-    counted: dict[str, Any]
+    measured: dict[str, Any]
     seconds: int
     winner: pd.Series
 
@@ -169,9 +172,35 @@ class DefaultSweep(NamedTuple):
     def read(cls, name: str) -> "DefaultSweep":
         """One of ``sweeps``."""
         whole = tables(name)[0]
-        seconds = re.search(r": (\d+) s on", whole["title"])
-        assert seconds
-        return cls(whole["rows"][0], int(seconds[1]), winner(rows_of(name).groupby("trial").last()))
+        match = re.search(r": (\d+) s on", whole["title"])
+        assert match
+        return cls(whole["rows"][0], int(match[1]), winner(rows_of(name).groupby("trial").last()))
+
+    def figures(self) -> tuple[float, ...]:
+        """What stands below the heads of ``SWEEP_FIGURES``, in their order."""
+        return (
+            self.measured["trials"],
+            self.winner["timesteps_total"] / 1e6,
+            self.measured["M agent steps"],
+            self.seconds / 60,
+            self.measured["share of bare"]["middle"],
+            self.winner[scored(self.winner)],
+            self.measured["winner, sampled"],
+            self.measured["winner, greedy"],
+        )
+
+
+SWEEP_FIGURES = {
+    "trials": 0,
+    "million agent steps of the last": 1,
+    "of all": 1,
+    "minutes": 0,
+    "share of the emulator": 2,
+    "winner": 1,
+    "10 games, sampled": 1,
+    "10 games, most probable actions": 1,
+}
+"""Heads of the figures of default sweeps, and the digits after the point."""
 
 
 def revisions() -> str:
@@ -199,30 +228,14 @@ def _last_day(made: dict[str, Any], revision: str) -> str:
 
 def default_sweeps() -> str:
     """The published default sweeps, timed from the command to the end: a line each program and revision."""
-    heads = ["sweep", "revision", "trials", "million agent steps of the last", "of all", "minutes"]
-    heads += ["share of the emulator", "winner", "10 games, sampled", "10 games, most probable actions"]
     rows = []
     for same in sweeps():
-        figures: list[list[float]] = []
-        for name in same.names:
-            sweep = DefaultSweep.read(name)
-            figures.append(
-                [
-                    sweep.counted["trials"],
-                    sweep.winner["timesteps_total"] / 1e6,
-                    sweep.counted["M agent steps"],
-                    sweep.seconds / 60,
-                    sweep.counted["share of bare"]["middle"],
-                    sweep.winner[scored(sweep.winner)],
-                    sweep.counted["winner, sampled"],
-                    sweep.counted["winner, greedy"],
-                ]
-            )
+        of_sweeps = [DefaultSweep.read(name).figures() for name in same.names]
         cells = [f"`{same.program}`, {counted(len(same.names), 'seed')}", f"`{same.revision[:12]}`"]
-        for values, digits in zip(zip(*figures, strict=True), (0, 1, 1, 0, 2, 1, 1, 1), strict=True):
-            cells.append(ranged(values, digits))
+        for index, digits in enumerate(SWEEP_FIGURES.values()):
+            cells.append(ranged([figures[index] for figures in of_sweeps], digits))
         rows.append(cells)
-    return table(heads, rows)
+    return table(["sweep", "revision", *SWEEP_FIGURES], rows)
 
 
 def beside_baseline() -> str:
@@ -298,7 +311,8 @@ def confirmed() -> str:
         settings = settings_of(again)
         varied = [name for name in settings if again[name].nunique() > 1]
         for _, seeds in again.groupby("configuration"):
-            chosen = sweep[(sweep[settings] == seeds.iloc[0][settings]).all(axis=1)].iloc[-1]
+            of_the_same = (sweep[settings] == seeds.iloc[0][settings]).all(axis=1)
+            chosen = sweep[of_the_same].iloc[-1]
             there = seeds[seeds["timesteps_total"] <= chosen["timesteps_total"]]
             shown = []
             for name in varied:
