@@ -207,12 +207,12 @@ def revisions() -> str:
     """Which steps of make.sh are published of which revision, made on which machine."""
     made = json.loads((DATA / "made.json").read_text())
     rows = []
-    for revision in sorted({*made["revisions"].values()}, key=lambda each: _last_day(made, each)):
+    for revision in sorted({*made["revisions"].values()}, key=lambda each: (_last_day(made, each), each)):
         steps = [step for step, of in made["revisions"].items() if of == revision]
         machines = {f"{counted(where['cpus'], 'core')}, {where['processor']}" for where in _made_of(made, revision)}
         pythons = {where["python"] for where in _made_of(made, revision)}
         names = ", ".join(f"`{step}`" for step in steps)
-        rows.append([f"`{revision[:12]}`", names, _last_day(made, revision), "; ".join(machines), ", ".join(pythons)])
+        rows.append([f"`{revision[:12]}`", names, _last_day(made, revision), "; ".join(sorted(machines)), ", ".join(sorted(pythons))])
     return table(["revision", "steps", "until", "machine", "Python"], rows)
 
 

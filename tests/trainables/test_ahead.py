@@ -15,6 +15,7 @@ AHEAD = {each: type("Ahead", (each,), {"plays_ahead": True}) for each in (PongPG
 EVALUATED = CARTPOLE | {"eval_interval": 1, "eval_games": 2}
 
 
+@pytest.mark.slow
 def test_under_tune_the_next_games_begin_before_the_checkpoint_is_written(ray_cluster, tmp_path):
     marker = tmp_path / "begun"
 
@@ -60,6 +61,7 @@ def test_a_pause_for_disk_space_is_no_time_of_the_trial(reused, monkeypatch):
     assert cartpole.train()["time_this_iter_s"] > 0
 
 
+@pytest.mark.slow
 def test_a_trial_that_goes_back_begins_anew_and_leaves_the_games_that_it_began(reused, tmp_path):
     cartpole = reused(AHEAD[PongTRPO], CARTPOLE)
     cartpole.train()

@@ -47,6 +47,7 @@ def test_a_worker_that_dies_in_a_segment_changes_no_bit_of_a_trial(make_trial, t
     assert_same(disturbed.arrays, undisturbed.arrays)
 
 
+@pytest.mark.slow
 def test_workers_without_a_bundle_are_an_error_at_once(ray_cluster, tmp_path):
     class Stingy(PongTRPO):
         @classmethod

@@ -72,6 +72,7 @@ def printed(code, *words, **changes):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_every_program_chooses_the_same_kernels_on_any_processor_before_it_loads_numpy():
     programs = sorted(map(str, (ROOT / "experiments").glob("[!_]*.py")))
     assert printed(EACH, *programs).split() == [AVX2_KERNELS] * len(programs)

@@ -103,6 +103,7 @@ def test_arrays_that_cannot_be_compared_are_named_before_anything_is_played(fold
     assert said[-1] == "The same, bit for bit: 1 row"
 
 
+@pytest.mark.slow
 def test_the_last_bit_of_a_number_in_a_row_is_compared(folder, capsys):
     trial = trial_folders(folder)[1]
     altered = rows(trial)
@@ -129,6 +130,7 @@ def test_a_checkpoint_of_another_iteration_is_found(folder, of, where, said):
     assert second.wrong == []
 
 
+@pytest.mark.slow
 def test_a_trial_with_another_trials_checkpoint_is_not_played_and_the_others_are(folder, capsys):
     put(checkpoint(folder, 0, 2), checkpoint(folder, 1, 2))
     same, found = verified(folder, capsys)

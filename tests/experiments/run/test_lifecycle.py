@@ -242,6 +242,7 @@ def test_an_extension_that_was_cut_off_before_it_began_is_not_forgotten(undistur
     assert plays_on(restore(undisturbed, extended), extended)
 
 
+@pytest.mark.slow
 def test_a_fork_with_the_same_settings_ends_where_its_origin_would(interrupted, undisturbed, tmp_path):
     run = flags(interrupted.parent, fork=interrupted.name, name="fork")
     spec, restored = forked(TRPO, run)

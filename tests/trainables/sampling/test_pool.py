@@ -175,6 +175,7 @@ def test_a_bug_in_a_worker_is_an_error_at_once(renewed):
     assert pool.counts["worker_restarts"] == 0
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_between_games_is_replaced_too(renewed):
     pool = renewed(CARTPOLE, 1)
     os.kill(asked(pool, os.getpid), signal.SIGKILL)
