@@ -19,7 +19,7 @@ python=${PYTHON:-$code/.venv/bin/python}
 programs=$code/experiments
 
 learning=(pg trpo a2c karpathy modular_rl)
-sweeps=(sweep_pg sweep_trpo sweep_pg_{1..4} sweep_trpo_{1..4})
+sweeps=(sweep_pg sweep_trpo sweep_pg_{10..14} sweep_trpo_{10..14})
 benchmarks=(emulator rollout update reinforce trpo tune simulate)
 steps=("${learning[@]}" "${benchmarks[@]/#/benchmark_}" "${sweeps[@]}" confirm_pg confirm_trpo first_commands pages)
 
