@@ -48,6 +48,7 @@ TABLES = {
         "clusters",
         "default_sweeps",
         "beside_baseline",
+        "wider_space",
         "sweep_parts",
         "confirmed",
         "revisions",

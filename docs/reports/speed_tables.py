@@ -212,7 +212,15 @@ def revisions() -> str:
         machines = {f"{counted(where['cpus'], 'core')}, {where['processor']}" for where in _made_of(made, revision)}
         pythons = {where["python"] for where in _made_of(made, revision)}
         names = ", ".join(f"`{step}`" for step in steps)
-        rows.append([f"`{revision[:12]}`", names, _last_day(made, revision), "; ".join(sorted(machines)), ", ".join(sorted(pythons))])
+        rows.append(
+            [
+                f"`{revision[:12]}`",
+                names,
+                _last_day(made, revision),
+                "; ".join(sorted(machines)),
+                ", ".join(sorted(pythons)),
+            ]
+        )
     return table(["revision", "steps", "until", "machine", "Python"], rows)
 
 
@@ -271,6 +279,49 @@ def seed_of(name: str) -> str:
     """The ``--seed`` of a published default sweep: the number at the end of its name, or 0."""
     last = name.rpartition("_")[2]
     return last if last.isdigit() else "0"
+
+
+WIDER_SPACE = "10494cea9940"
+"""The revision whose default sweeps drew from wider spaces: what trials of each choice came to is why today's leave
+some out."""
+
+CHOICES = {
+    "pg": ("hidden_size", "gamma", "segment_length"),
+    "trpo": ("hidden_sizes", "gamma", "segment_length"),
+}
+"""The swept settings of each program that have few values, all of them tried equally often."""
+
+
+def wider_space() -> str:
+    """What the trials of each choice came to at the first comparison, in the means over all default sweeps."""
+    rows = []
+    for learner, program in SWEEPS.items():
+        names: list[str] = []
+        for same in sweeps():
+            if same.program == program and same.revision.startswith(WIDER_SPACE):
+                names += same.names
+        firsts = pd.concat([_first_scores(name) for name in names])
+        for setting in CHOICES[learner]:
+            cells = []
+            for choice, scores in firsts.groupby(f"config/{setting}")["first"]:
+                error = scores.std() / len(scores) ** 0.5
+                cells.append(f"{short(choice)}: {scores.mean():.1f} ({error:.1f})")
+            rows.append([f"`{program}`", f"`{setting}`", ", ".join(cells)])
+    return table(["sweep", "setting", "mean return of each choice (its standard error)"], rows)
+
+
+def _first_scores(name: str) -> pd.DataFrame:
+    """A published sweep's trials, with the mean return of the games that ended in the 100,000 steps before 0.33 M."""
+    rows = rows_of(name)
+    rows = rows[rows["timesteps_total"] <= 330_000]
+    found = []
+    for _, trial in rows.groupby("trial"):
+        last = trial[trial["timesteps_total"] > trial["timesteps_total"].max() - 100_000]
+        games = last["episodes_this_iter"]
+        settings = last.iloc[-1].filter(like="config/")
+        settings["first"] = np.average(last["episode_reward_batch_mean"].fillna(0), weights=games)
+        found.append(settings)
+    return pd.DataFrame(found)
 
 
 def sweep_parts() -> str:
