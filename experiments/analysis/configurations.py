@@ -123,9 +123,13 @@ def with_results(experiments: Iterable[Experiment]) -> list[Configuration]:
 
 
 def _configuration(runs: Sequence[Trial]) -> Configuration:
-    """The configuration of these runs, which are those that were kept longest, and those that were stopped before."""
+    """The configuration of these runs, which are those that were kept longest, and those that were stopped before.
+
+    A run without results was kept no longer than others, if there are any.
+    """
     first = runs[0]
-    last = max(trial.stopped_at for trial in runs)
+    with_rows = [trial for trial in runs if trial.rows]
+    last = max(trial.stopped_at for trial in with_rows or runs)
     kept, stopped = [], []
     for trial in runs:
         if trial.stopped_at < last and not trial.failed:

@@ -3,7 +3,13 @@
 import pytest
 
 from experiments.analysis.comparison import compare
-from experiments.analysis.configurations import Configuration, best_configurations, by_configuration, varied
+from experiments.analysis.configurations import (
+    Configuration,
+    best_configurations,
+    by_configuration,
+    varied,
+    with_results,
+)
 from experiments.disk.decisions import Decision, write_decisions
 from experiments.disk.experiments import read_experiment
 from experiments.disk.spec import past_of
@@ -168,6 +174,15 @@ def test_a_configuration_is_judged_by_the_trials_that_halving_kept_longest(tmp_p
     assert (found.score, found.seeds, [trial.seed for trial in found.stopped]) == (-10.0, [2, 3], [0, 1])
     full = read_experiment(write_experiment(tmp_path, "full", "pg", [({"seed": 5}, [-20, -14.0], None)]))
     assert by_configuration([read_experiment(folder), full])[0].score == -12.0, "a run that no sweep stopped"
+
+
+def test_a_trial_that_has_no_result_yet_takes_no_place_of_one_that_was_stopped(tmp_path):
+    trials = [({"seed": 0}, [-20, -15.0], None), ({"seed": 1}, [], "running")]
+    folder = write_experiment(tmp_path, "asha", "pg", trials, scheduler="asha", iterations=4, swept=["seed"])
+    experiment = read_experiment(folder)
+    assert [trial.state for trial in experiment.trials] == ["stopped", "interrupted"]
+    (found,) = with_results([experiment])
+    assert (found.score, found.stopped) == (-15.0, [])
 
 
 def test_a_label_names_the_settings_that_differ_in_the_order_of_trial_names(tmp_path):
