@@ -150,8 +150,11 @@ def _add_film(page: Page, experiment: Experiment) -> None:
     if not films:
         return
     iteration, path = max(films, key=lambda film: film[0])
-    with open_regular(path) as file:
-        page.pictures[path.name] = file.read(MAX_BYTES)
+    try:
+        with open_regular(path) as file:
+            page.pictures[path.name] = file.read(MAX_BYTES)
+    except OSError:  # The page is worth having without a film that cannot be read.
+        return
     picture = f"![A game of {code(trial.name)} after iteration {iteration}]({{figures}}/{path.name})"
     of = f"A game of {code(trial.name)} after iteration {iteration} of {trial.iterations}, actions sampled."
     page.add(f"{picture}\n{of} {PADDLE} {SEEN.get(trial.learner, SEEN_BY_OTHERS)} {BAR}")

@@ -258,7 +258,7 @@ def _draw(
     for trial in configuration.stopped:
         x_n, y_n = _curve(trial, x, metric)
         if len(x_n) >= fewest:
-            axes.plot(x_n, y_n, color=colour, linewidth=SEED_WIDTH, alpha=SEED_ALPHA)
+            _draw_seed(axes, x_n, y_n, color=colour, linewidth=SEED_WIDTH, alpha=SEED_ALPHA)
     curves = []
     for trial in configuration.trials:
         x_n, y_n = _curve(trial, x, metric)

@@ -199,10 +199,14 @@ def _show_curves(
 
 def _diagnostics(page: Page, kinds: Sequence[Kind]) -> None:
     """What else was recorded, beside which returns are easier to understand; colours are those of the curves."""
+    shown = []
+    for kind in kinds:
+        shown.append((kind, diagnostics_figures(kind.configurations, kind.names, kind.first_colour)))
+    if not any(figures for _, figures in shown):
+        return
     page.add("## Diagnostics")
     evaluations = False
-    for kind in kinds:
-        figures = diagnostics_figures(kind.configurations, kind.names, kind.first_colour)
+    for kind, figures in shown:
         if len(kinds) > 1:
             page.add(f"### Of {kind.title}")
         if len(kind.configurations) > 1 and figures:

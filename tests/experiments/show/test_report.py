@@ -93,6 +93,14 @@ def test_environments_are_drawn_apart_and_it_says_what_a_step_is_in_each(tmp_pat
     assert "`env_id`" not in page.text.partition("## Effect of each setting")[2].partition("## Config")[0]
 
 
+def test_diagnostics_have_a_heading_only_if_there_are_any(tmp_path):
+    folder = write_experiment(tmp_path, "short", "pg", [({}, [-9.0, -8.0], None)])
+    assert "## Diagnostics" not in report([read_experiment(folder)]).text
+    (trial,) = folder.glob("0*")
+    change_rows(trial, **{"policy/entropy": 0.5})
+    assert "## Diagnostics" in report([read_experiment(folder)]).text
+
+
 def test_what_a_forks_origin_had_is_no_part_of_its_cost(tmp_path):
     (trial,) = write_experiment(tmp_path, "fork", "pg", [({}, [-9.0, -8.0, -6.0], None)]).glob("0*")
     write_rows(trial, rows(trial)[1:])
