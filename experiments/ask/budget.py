@@ -48,6 +48,11 @@ class Budget:
         return METRICS[self.unit]
 
     @property
+    def limit(self) -> int:
+        """The limit by which trials are compared, in its own unit."""
+        return self.limits[self.time_attr]
+
+    @property
     def flags(self) -> list[str]:
         """The flags that ask for it, each followed by its value."""
         words = []

@@ -40,7 +40,7 @@ class Scheduler(NamedTuple):
 
     def interval(self, budget: Budget) -> int:
         """How far a trial is when it first decides about it, in what the budget counts."""
-        return max(1, budget.limits[budget.time_attr] // self.first_decision)
+        return max(1, budget.limit // self.first_decision)
 
     @property
     def of_tune(self) -> Any:

@@ -123,7 +123,7 @@ class ExperimentSpec(Model):
         """Whether the rungs ascend from above 0, and the last one is the budget's end; False without rungs."""
         rungs = self.rungs or [0]
         ascending = all(before < after for before, after in itertools.pairwise([0, *rungs]))
-        return ascending and rungs[-1] == self.budget.limits[self.budget.time_attr]
+        return ascending and rungs[-1] == self.budget.limit
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -199,7 +199,7 @@ class ExperimentSpec(Model):
         now = self.budget.extended(more)
         rungs = self.rungs
         if rungs:  # the last one is the budget's end
-            rungs = [*rungs[:-1], now.limits[now.time_attr]]
+            rungs = [*rungs[:-1], now.limit]
         before = [*self.extended, Limits(iterations=self.iterations, timesteps=self.timesteps)]
         return self.but(iterations=now.iterations, timesteps=now.timesteps, rungs=rungs, extended=before)
 

@@ -170,11 +170,6 @@ class Draft:
         """The trials of each configuration: its seeds, in order."""
         return members(self.configuration_of, len(self.configs))
 
-    @property
-    def _limit(self) -> int:
-        """Where the budget ends a trial, in the budget's unit."""
-        return self.budget.limits[self.budget.time_attr]
-
     def steps_at(self, rung: int) -> list[float]:
         """How far each trial is as it waits at a rung, in the budget's unit: after whole iterations."""
         budget = self.budget
@@ -198,8 +193,8 @@ class Draft:
         """Where halving compares trials. A fork's rungs lie beyond its furthest trial's start."""
         if not SCHEDULERS[self.scheduler].has_rungs:
             return None
-        start = min(round(max(self.steps_at(0))), self._limit - 1)
-        return reachable(rungs(len(self.configurations), self._limit, start), self.steps_at)
+        start = min(round(max(self.steps_at(0))), self.budget.limit - 1)
+        return reachable(rungs(len(self.configurations), self.budget.limit, start), self.steps_at)
 
     @functools.cached_property
     def capacity(self) -> Capacity:
@@ -219,7 +214,9 @@ class Draft:
         if self.budget.unit == "iterations":
             agent_steps = [iterations * self.capacity.iteration_steps for iterations in at]
         played = self.capacity.rounds(len(self.configurations), agent_steps)
-        last = round(max(self.steps_at(self._limit)))  # It is before the last rung if the other limit ends all trials.
+        last = round(
+            max(self.steps_at(self.budget.limit))
+        )  # It is before the last rung if the other limit ends all trials.
         begin = round(at[0])
         found = []
         for each, end in zip(played, self.rungs, strict=True):
@@ -241,7 +238,7 @@ class Draft:
         if self.rounds:
             return sum(each.seconds for each in self.rounds)
         needs = []
-        for config, begin, end in zip(self.configs, self.steps_at(0), self.steps_at(self._limit), strict=True):
+        for config, begin, end in zip(self.configs, self.steps_at(0), self.steps_at(self.budget.limit), strict=True):
             steps = end - begin
             if self.budget.unit == "iterations":
                 steps *= self.learner.iteration_steps(config)
@@ -261,7 +258,7 @@ class Draft:
         if self.run.kept:
             return sum(sizes) * (self.run.kept + beside)
         total, begin = sum(sizes) * beside, 0
-        for index, end in enumerate(self.rungs or [self._limit]):
+        for index, end in enumerate(self.rungs or [self.budget.limit]):
             made = []
             for size, config in zip(sizes, self.configs, strict=True):
                 made.append(size * self._saved(config, end - begin))

@@ -28,9 +28,8 @@ class ASHA(ASHAScheduler):
     def __init__(
         self, learner: Learner, folder: Path, spec: ExperimentSpec, restored: Mapping[str, RestoredTrial]
     ) -> None:
-        time_attr = spec.budget.time_attr
-        limit = spec.budget.limits[time_attr]
-        super().__init__(time_attr=time_attr, max_t=limit, grace_period=spec.interval, reduction_factor=3)
+        budget = spec.budget
+        super().__init__(time_attr=budget.time_attr, max_t=budget.limit, grace_period=spec.interval, reduction_factor=3)
         self._restored = restored
 
     def on_trial_add(self, tune_controller: Any, trial: Trial) -> None:

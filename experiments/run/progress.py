@@ -62,7 +62,7 @@ class Progress(TrialProgressCallback):
         super().__init__()
         self._spec, self._planned_s = spec, planned_s
         self._time_attr = spec.budget.time_attr
-        self._limit = spec.budget.limits[self._time_attr]
+        self._limit = spec.budget.limit
         self._rungs = spec.rungs or []
         self._unit = "step" if spec.timesteps else "iteration"
         self._live: Live | None = None
