@@ -90,6 +90,11 @@ class Config:
         """Check every field."""
         check_fields(self)
 
+    @property
+    def cpus(self) -> float:
+        """CPUs of all its workers."""
+        return self.num_workers * self.cpus_per_worker
+
     def to_dict(self) -> dict[str, Any]:
         """All settings as numbers and texts. A tuple becomes ``"64-64"``: Tune would take a sequence apart."""
         return {

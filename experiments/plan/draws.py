@@ -126,7 +126,7 @@ def require_fits(config: Config, resources: ClusterResources) -> None:
     most = resources.workers(config.cpus_per_worker)
     if config.num_workers > most:
         raise ConfigError(
-            f"num_workers={config.num_workers} needs {config.num_workers * config.cpus_per_worker:g} CPUs, and here is"
+            f"num_workers={config.num_workers} needs {config.cpus:g} CPUs, and here is"
             f" room on {resources} for {counted(most, 'worker')} of {config.cpus_per_worker:g}: ask for fewer, or for"
             " less cpus_per_worker"
         )

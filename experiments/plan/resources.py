@@ -29,7 +29,7 @@ class ClusterResources:
     def trials(self, configs: Iterable[Config]) -> int:
         """How many of these trials run at once, small ones first: each needs all its workers at once."""
         free, count = list(self.nodes), 0
-        for config in sorted(configs, key=lambda config: config.num_workers * config.cpus_per_worker):
+        for config in sorted(configs, key=lambda config: config.cpus):
             missing = config.num_workers
             for node in sorted(range(len(free)), key=free.__getitem__):
                 taken = min(missing, workers_that_fit(free[node], config.cpus_per_worker))

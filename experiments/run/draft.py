@@ -242,8 +242,7 @@ class Draft:
             steps = end - begin
             if self.budget.unit == "iterations":
                 steps *= self.learner.iteration_steps(config)
-            share = config.num_workers * config.cpus_per_worker
-            needs.append((share, self.capacity.trial_seconds(config.num_workers, steps)))
+            needs.append((config.cpus, self.capacity.trial_seconds(config.num_workers, steps)))
         return START_AND_END_S + in_turn(needs, self.resources.cpus, max(1, self.concurrent))
 
     @functools.cached_property

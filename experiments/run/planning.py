@@ -166,7 +166,7 @@ def _trial_table(draft: Draft) -> Rows:
             row[trial_title] += f" {BASELINE}"
         for name in swept:
             row[name] = short(settings[name])
-        row[cpus_title] = f"{config.num_workers * config.cpus_per_worker:g}"
+        row[cpus_title] = f"{config.cpus:g}"
         row[seed_title] = ", ".join(str(draft.configs[trial].seed) for trial in trials)
         rows.append(row)
     return rows
@@ -189,7 +189,7 @@ def _time_of_rounds(draft: Draft) -> str:
 
 def _time_of_all(draft: Draft) -> str:
     """How many trials run at once without rounds, how many CPUs that leaves idle, and how long all trials take."""
-    needs = sorted(config.num_workers * config.cpus_per_worker for config in draft.configs)  # small ones run first
+    needs = sorted(config.cpus for config in draft.configs)  # small ones run first
     idle = draft.resources.cpus - sum(needs[: draft.concurrent])
     text = f"{draft.concurrent} at once, which leaves {idle:g} CPU{'s' * (idle != 1)} idle. {_about(draft)}"
     if SCHEDULERS[draft.scheduler].compares:
