@@ -50,6 +50,7 @@ TABLES = {
         "beside_baseline",
         "wider_space",
         "sweep_parts",
+        "account",
         "confirmed",
         "revisions",
     ),

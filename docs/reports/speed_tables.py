@@ -339,6 +339,30 @@ def sweep_parts() -> str:
     return table(["of the cores' time", "revision", *shares], rows)
 
 
+ACCOUNT = "Who had the cores"
+"""How the title begins of the table that counts processor time; sweeps of revisions before it have none."""
+
+
+def account() -> str:
+    """Who had the cores during default sweeps, in the means over a program's sweeps of one revision."""
+    columns: dict[str, dict[str, list[float]]] = {}
+    for same in sweeps():
+        for name in same.names:
+            for found in tables(name):
+                if not found["title"].startswith(ACCOUNT):
+                    continue
+                column = columns.setdefault(f"`{same.program}`, `{same.revision[:12]}`", {})
+                for line in found["rows"]:
+                    column.setdefault(line["who"], []).append(line["share"])
+    rows = []
+    for who in dict.fromkeys(who for column in columns.values() for who in column):
+        cells = [who]
+        for column in columns.values():
+            cells.append(f"{np.mean(column.get(who, [0.0])):.3f}")
+        rows.append(cells)
+    return table(["who had the cores", *columns], rows)
+
+
 def settings_of(rows: pd.DataFrame) -> list[str]:
     """The columns of settings that decide results, without the seed."""
     found = []

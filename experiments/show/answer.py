@@ -76,7 +76,7 @@ def _key_numbers(best: Configuration, trials: Sequence[Trial], experiments: Sequ
             shown["95% interval of mean"] = interval
         next_one = interval_of_one_more(best.scores)
         if next_one:
-            shown["95% interval of one more seed"] = next_one
+            shown["next seed (95%)"] = next_one
     steps = 0
     for trial in trials:
         for row in trial.rows:

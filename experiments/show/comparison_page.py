@@ -180,7 +180,7 @@ def side_table(comparison: Comparison) -> Rows:
                 "mean return": number(float(returns.mean()), 2),
                 "lowest": number(float(returns.min()), 2),
                 "highest": number(float(returns.max()), 2),
-                "95% interval of one more seed": interval_of_one_more(returns),
+                "next seed (95% interval)": interval_of_one_more(returns),
             }
         )
     return rows

@@ -63,9 +63,9 @@ def test_the_tables_say_what_the_rows_say(tmp_path):
     sides = table(page, "configuration")
     assert [side["mean return"] for side in sides] == ["-12.00", "-2.17"]
     assert [side["random seeds"] for side in sides] == ["0 1 2", "0 1 2"]
-    assert [side["95% interval of one more seed"] for side in sides] == ["-17.0 to -7.0", "-7.3 to 3.0"]
+    assert [side["next seed (95% interval)"] for side in sides] == ["-17.0 to -7.0", "-7.3 to 3.0"]
     assert verdict(compare(groups[::-1]).pairs[0], 8000) == verdict(compare(groups).pairs[0], 8000)
-    (pair,) = table(page.partition("one more seed |")[2], "configuration")
+    (pair,) = table(page.partition("next seed (95% interval) |")[2], "configuration")
     assert pair["difference of means"].startswith("+9.83 (+9.12 to +10.55)")
     assert pair["probability of improvement"].startswith("1.00 (")
     steps = table(page.partition("## Steps to a score")[2], "configuration")
@@ -99,7 +99,7 @@ def test_one_seed_does_not_say_how_much_is_luck(tmp_path):
     found = compare(groups)
     assert "old and new cannot be told apart with one seed" in verdict(found.pairs[0], found.steps)
     page = comparison_page(found, groups[0]).text
-    (pair,) = table(page.partition("one more seed |")[2], "configuration")
+    (pair,) = table(page.partition("next seed (95% interval) |")[2], "configuration")
     assert (pair["difference of means"], pair["probability of improvement"]) == ("+30.00", "\N{EN DASH}")
     above, below = curves_figure(found).axes
     assert above.get_ylabel() == below.get_ylabel() == f"mean return in windows\nof {found.window:,} agent steps"

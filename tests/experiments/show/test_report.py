@@ -123,7 +123,7 @@ def test_the_report_joins_seeds_and_says_how_sure_their_mean_is(store, run_resul
         half = 4.3027 * statistics.stdev(last) / 3**0.5  # by tables of Student's t
         assert (low, high) == pytest.approx((statistics.mean(last) - half, statistics.mean(last) + half), abs=0.051)
     (answer,) = table(markdown, "score in training")
-    low, high = map(float, answer["95% interval of one more seed"].split(" to "))
+    low, high = map(float, answer["next seed (95%)"].split(" to "))
     reach = 4.3027 * statistics.stdev(expected[0]) * (1 + 1 / 3) ** 0.5
     assert (low, high) == pytest.approx((-8 - reach, -8 + reach), abs=0.051)
     # By hand: the workers' steps per second are 1000 times the square root of their number.
