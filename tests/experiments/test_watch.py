@@ -51,6 +51,7 @@ def play(storage, monkeypatch):
     return watched
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", ["pg", "trpo"])
 def test_the_policies_that_come_along_win(learner, play, tmp_path):
     output = play(f"trained/{learner}", "--episodes", 1, "--out", tmp_path / "film.gif")

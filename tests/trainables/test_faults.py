@@ -37,6 +37,7 @@ def assert_all_cpus_are_back():
     wait_until(lambda: ray.available_resources().get("CPU", 0) == 4, "CPUs are still held")
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_in_a_segment_changes_no_bit_of_a_trial(make_trial, tmp_path):
     undisturbed = serial(PongTRPO)(config=MEMORY)
     disturbed = make_trial(faulty(PongTRPO, faults.die, (1, 1), tmp_path / "marker"), MEMORY, num_workers=2)

@@ -87,6 +87,7 @@ def test_an_experiment_that_nobody_touched_is_the_same_on_more_workers_and_stays
     assert files_of(folder) == before
 
 
+@pytest.mark.slow
 def test_arrays_that_cannot_be_compared_are_named_before_anything_is_played(folder, capsys):
     experiment = read_experiment(folder, running=False)
     stretches = (
