@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import runpy
+import signal
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -67,8 +68,14 @@ def begin(program, *flags, cwd, mark=""):
             stdout=log,
             stderr=log,
             start_new_session=True,
+            preexec_fn=_hear_hangups,
             env=os.environ | {"STARTED_BY_TEST": mark},
         )
+
+
+def _hear_hangups():
+    """Under ``nohup pytest`` a program would ignore SIGHUP, as it should."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 AGENTS = (b"ray::DashboardAgent", b"ray::RuntimeEnvAgent")
