@@ -28,8 +28,8 @@ PRESETS: dict[str, dict] = {
     },
 }
 
-# Karpathy's 200 and half of it: a frame shows two paddles and a ball. 50 units can rally, but are behind at the first
-# comparison of a sweep, so that a trial with them is drawn in vain (docs/default_sweeps.md).
+# Karpathy's 200 and half of it: a frame shows two paddles and a ball. 50 units can rally, but have the lowest mean at
+# the first comparison of a sweep (docs/default_sweeps.md).
 HIDDEN_SIZE = [100, 200]
 
 # Even steps of log(1 - gamma). Horizons, 1 / (1 - gamma), are 50, 100 and 200 agent steps.

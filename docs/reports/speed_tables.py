@@ -246,41 +246,6 @@ def default_sweeps() -> str:
     return table(["sweep", "revision", *SWEEP_FIGURES], rows)
 
 
-def beside_baseline() -> str:
-    """The winner of each default sweep that had a baseline, beside it: at its end, and when both were last compared."""
-    heads = ["sweep", "winner", "its steps", "score", "baseline compared at", "its score there", "winner's there"]
-    rows = []
-    for same in sweeps():
-        for name in same.names:
-            found = rows_of(name)
-            if scored(found) != "episode_score":
-                continue
-            best = winner(found.groupby("trial").last())
-            trials = found.groupby(found["trial"].str.partition("_")[0])
-            number = str(best.name).partition("_")[0]
-            baseline, played = trials.get_group("00000"), trials.get_group(number)
-            then = baseline.iloc[-1]
-            there = played[played["timesteps_total"] <= then["timesteps_total"]].iloc[-1]
-            rows.append(
-                [
-                    f"`{same.program} --seed {seed_of(name)}`",
-                    "the baseline" if number == "00000" else number,
-                    f"{best['timesteps_total'] / 1e6:.1f} M",
-                    f"{best['episode_score']:.1f}",
-                    f"{then['timesteps_total'] / 1e6:.2f} M",
-                    f"{then['episode_score']:.1f}",
-                    f"{there['episode_score']:.1f}",
-                ]
-            )
-    return table(heads, rows)
-
-
-def seed_of(name: str) -> str:
-    """The ``--seed`` of a published default sweep: the number at the end of its name, or 0."""
-    last = name.rpartition("_")[2]
-    return last if last.isdigit() else "0"
-
-
 WIDER_SPACE = "10494cea9940"
 """The revision whose default sweeps drew from wider spaces: what trials of each choice came to is why today's leave
 some out."""
@@ -337,30 +302,6 @@ def sweep_parts() -> str:
             cells.append(f"{np.mean(each):.2f}")
         rows.append(cells)
     return table(["of the cores' time", "revision", *shares], rows)
-
-
-ACCOUNT = "Who had the cores"
-"""How the title begins of the table that counts processor time; sweeps of revisions before it have none."""
-
-
-def account() -> str:
-    """Who had the cores during default sweeps, in the means over a program's sweeps of one revision."""
-    columns: dict[str, dict[str, list[float]]] = {}
-    for same in sweeps():
-        for name in same.names:
-            for found in tables(name):
-                if not found["title"].startswith(ACCOUNT):
-                    continue
-                column = columns.setdefault(f"`{same.program}`, `{same.revision[:12]}`", {})
-                for line in found["rows"]:
-                    column.setdefault(line["who"], []).append(line["share"])
-    rows = []
-    for who in dict.fromkeys(who for column in columns.values() for who in column):
-        cells = [who]
-        for column in columns.values():
-            cells.append(f"{np.mean(column.get(who, [0.0])):.3f}")
-        rows.append(cells)
-    return table(["who had the cores", *columns], rows)
 
 
 def settings_of(rows: pd.DataFrame) -> list[str]:

@@ -43,7 +43,7 @@ def mean_interval(samples: np.ndarray, confidence: float = CONFIDENCE) -> tuple[
 
 
 def next_interval(scores: np.ndarray, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Ends of Student's prediction interval of one more seed's score; scores (n,), n >= 2.
+    """Ends of Student's prediction interval of the next seed's score; scores (n,), n >= 2.
 
     With mean m and standard deviation s of n scores it is m +- t s sqrt(1 + 1/n), where t has n - 1 degrees of freedom:
     in ``confidence`` of all cases it holds the next score, if scores are normal (Patterson et al. 2024, JMLR 25:318).

@@ -69,18 +69,10 @@ class Account:
             self._look()
 
     def _look(self) -> None:
-        parents: dict[int, int] = {}
-        ticks: dict[int, int] = {}
-        for folder in PROC.glob("[0-9]*"):
-            with contextlib.suppress(OSError):  # It has ended meanwhile.
-                fields = (folder / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-                pid = int(folder.name)
-                parents[pid], ticks[pid] = int(fields[1]), int(fields[11]) + int(fields[12])
-        for pid in descendants(self._root, parents):
-            if pid in ticks:
-                kind = PROGRAM if pid == self._root else kind_of(_command_line(pid))
-                self._ticks[kind] = self._ticks.get(kind, 0) + ticks[pid] - self._seen.get(pid, 0)
-                self._seen[pid] = ticks[pid]
+        for pid, ticks in descendants(self._root).items():
+            kind = PROGRAM if pid == self._root else kind_of(_command_line(pid))
+            self._ticks[kind] = self._ticks.get(kind, 0) + ticks - self._seen.get(pid, 0)
+            self._seen[pid] = ticks
 
 
 def kind_of(command_line: str) -> str:
@@ -98,16 +90,23 @@ def _command_line(pid: int) -> str:
     return ""
 
 
-def descendants(pid: int, parents: dict[int, int]) -> set[int]:
-    """A process and all that descend from it."""
+def descendants(root: int) -> dict[int, int]:
+    """A process and all that descend from it, by number, with the ticks of processor time that each has had."""
+    ticks: dict[int, int] = {}
     children: dict[int, list[int]] = {}
-    for child, parent in parents.items():
-        children.setdefault(parent, []).append(child)
-    found, left = {pid}, [pid]
+    for folder in PROC.glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # It has ended meanwhile.
+            fields = (folder / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+            pid, parent = int(folder.name), int(fields[1])
+            ticks[pid] = int(fields[11]) + int(fields[12])
+            children.setdefault(parent, []).append(pid)
+    found: dict[int, int] = {}
+    left = [root]
     while left:
-        for child in children.get(left.pop(), []):
-            found.add(child)
-            left.append(child)
+        pid = left.pop()
+        if pid in ticks:
+            found[pid] = ticks[pid]
+        left += children.get(pid, [])
     return found
 
 

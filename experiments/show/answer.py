@@ -17,7 +17,7 @@ from experiments.show.durations import took, trained
 from experiments.show.page import Page
 from experiments.show.settings import labels
 from experiments.show.summary import how_it_plays, play_command, time_is_up, whose_policy, winner_lines
-from experiments.show.tables import has_score, interval_of_mean, interval_of_one_more
+from experiments.show.tables import has_score, interval_of_mean, interval_of_next_seed
 from experiments.show.text import code, number, to_markdown
 from trainables.checkpoints import FILM
 from trainables.texts import MAX_BYTES, open_regular
@@ -74,7 +74,7 @@ def _key_numbers(best: Configuration, trials: Sequence[Trial], experiments: Sequ
         interval = interval_of_mean(best.scores)
         if interval:
             shown["95% interval of mean"] = interval
-        next_one = interval_of_one_more(best.scores)
+        next_one = interval_of_next_seed(best.scores)
         if next_one:
             shown["next seed (95%)"] = next_one
     steps = 0

@@ -29,7 +29,7 @@ from experiments.show.origins import add_origins
 from experiments.show.page import Page
 from experiments.show.report import add_arrivals
 from experiments.show.settings import varied_settings
-from experiments.show.tables import interval_of_one_more, with_remarks
+from experiments.show.tables import interval_of_next_seed, with_remarks
 from experiments.show.text import Rows, code, number, to_markdown
 from trainables.texts import counted
 
@@ -180,7 +180,7 @@ def side_table(comparison: Comparison) -> Rows:
                 "mean return": number(float(returns.mean()), 2),
                 "lowest": number(float(returns.min()), 2),
                 "highest": number(float(returns.max()), 2),
-                "next seed (95% interval)": interval_of_one_more(returns),
+                "next seed (95% interval)": interval_of_next_seed(returns),
             }
         )
     return rows

@@ -108,8 +108,8 @@ def interval_of_mean(scores: np.ndarray) -> str:
     return f"{number(float(low))} to {number(float(high))}"
 
 
-def interval_of_one_more(scores: np.ndarray) -> str:
-    """The 95% interval in which one more seed's score lies, without brackets; empty with fewer than three scores.
+def interval_of_next_seed(scores: np.ndarray) -> str:
+    """The 95% interval in which the next seed's score lies, without brackets; empty with fewer than three scores.
 
     That of two would be wider than the scores that there can be.
     """

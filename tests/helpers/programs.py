@@ -13,6 +13,8 @@ from ipaddress import ip_address
 from pathlib import Path
 from unittest.mock import patch
 
+from experiments.benchmarks.account import descendants
+
 ROOT = Path(__file__).parents[2]
 SWEEPS = {learner: ROOT / "experiments" / f"sweep_{name}.py" for learner, name in (("pg", "pong"), ("trpo", "trpo"))}
 TRAIN = ROOT / "experiments" / "train.py"
@@ -92,18 +94,6 @@ def marked(mark):
         except OSError:  # it ended meanwhile
             continue
     return [name for name in found if name.startswith(b"ray::") and not name.startswith(AGENTS)]
-
-
-def descendants(pid):
-    """The numbers of a process and of all that descend from it."""
-    parents = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it ended meanwhile
-            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-    found = {pid}
-    while more := {child for child, parent in parents.items() if parent in found} - found:
-        found |= more
-    return found
 
 
 def listening(pid):

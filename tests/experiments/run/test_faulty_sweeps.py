@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import ray
 
+from experiments.benchmarks.account import descendants
 from experiments.plan.learners import PG
-from tests.helpers.programs import descendants
 from tests.helpers.small_experiments import fit, small_spec
 from tests.helpers.trials import CARTPOLE, arrays_of, wait_until
 from trainables.config import PGConfig

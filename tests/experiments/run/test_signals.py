@@ -13,9 +13,10 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from experiments.ask.signals import SIGNALS
+from experiments.benchmarks.account import descendants
 from experiments.disk.spec import INTERRUPTED, ExperimentSpec
 from experiments.run.stopping import RayWatch, StopSignals
-from tests.helpers.programs import ROOT, SWEEPS, TRAIN, begin, command, descendants
+from tests.helpers.programs import ROOT, SWEEPS, TRAIN, begin, command
 from tests.helpers.small_experiments import assert_tensorboard_shows, iterations, last_arrays, trial_folders
 from tests.helpers.trials import wait_until
 
