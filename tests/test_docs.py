@@ -80,7 +80,7 @@ def test_the_seeds_that_the_page_on_sweeps_names_are_those_of_a_plan():
 
 
 def test_the_states_of_a_trial_are_those_that_the_page_explains():
-    (row,) = re.findall(r"^\| `state` \| (.*) \|$", (ROOT / "docs" / "python.md").read_text(), re.MULTILINE)
+    (row,) = re.findall(r"^\| `state` \| (.*) \|$", (ROOT / "docs" / "reference.md").read_text(), re.MULTILINE)
     assert re.sub(r" \([^)]*\)", "", row).split(", ") == [*State]
 
 

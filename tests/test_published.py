@@ -89,7 +89,12 @@ def test_sentences_have_the_revisions_speeds_and_accepted_updates_of_the_data(pu
     tables, made = publish.learning_tables, json.loads((REPORTS / "data" / "made.json").read_text())["revisions"]
     learners = {made["pg"][:12], made["trpo"][:12]}
     every = {revision[:12] for revision in made.values()}
-    pages = {"docs/faults.md": learners, "docs/python.md": every, "docs/reports/protocol.md": every, "README.md": every}
+    pages = {
+        "docs/faults.md": learners,
+        "docs/reference.md": every,
+        "docs/reports/protocol.md": every,
+        "README.md": every,
+    }
     for page, revisions in pages.items():
         named = {*re.findall("`([0-9a-f]{12})`", (ROOT / page).read_text())}
         assert learners <= named <= revisions, page

@@ -21,6 +21,7 @@ from typing import Any
 import learning_tables
 import matplotlib as mpl
 import pandas as pd
+import reference_tables
 import speed_tables
 from learning_tables import DATA, LEARNERS, REPORTS, ROOT, SEED, curves, first_difference, others, pair, runs
 
@@ -36,11 +37,19 @@ from trainables.files import replace_text, replacing
 
 PAGES = [
     ROOT / name
-    for name in ("README.md", "docs/faults.md", "docs/speed.md", "docs/records.md", "docs/default_sweeps.md")
+    for name in (
+        "README.md",
+        "docs/reference.md",
+        "docs/faults.md",
+        "docs/speed.md",
+        "docs/records.md",
+        "docs/default_sweeps.md",
+    )
 ]
 BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 TABLES = {
     learning_tables: ("learners", "healthy", "beside_others", "peers", "core_minutes", "elsewhere"),
+    reference_tables: ("settings_of_both", "settings_of_pg", "settings_of_trpo", "signatures"),
     speed_tables: (
         "begin",
         "speeds",

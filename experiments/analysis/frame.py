@@ -1,4 +1,4 @@
-"""Experiments as pandas frames: a row a trial, a result row or a window. docs/python.md says what the columns hold."""
+"""Experiments as pandas frames: a row a trial, a result row or a window; docs/reference.md explains the columns."""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -191,7 +191,7 @@ class Compare(Several):
 
 @dataclass(frozen=True)
 class Table(Several):
-    """Experiments' trials with results and settings as CSV, JSON or Parquet; docs/python.md has the columns.
+    """Experiments' trials with results and settings as CSV, JSON or Parquet; docs/reference.md has the columns.
 
     Example: python experiments/results.py table pg-1 pg-2 --rows --out rows.parquet
     """

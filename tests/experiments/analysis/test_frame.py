@@ -16,7 +16,8 @@ from tests.helpers.written_experiments import change_rows, rows, write_experimen
 from trainables.checks import ConfigError
 from trainables.trainable import PongTRPO
 
-PAGE = (Path(__file__).parents[3] / "docs" / "python.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE = (DOCS / "python.md").read_text(encoding="utf-8")
 TRIALS = [
     ({"learning_rate": rate, "seed": seed}, [-20.0, -19.0 + seed, -18.0 + 1000 * rate + seed], None)
     for rate in (1e-3, 3e-3)
@@ -49,7 +50,8 @@ def test_every_column_is_explained(first):
     row = {name: value for name, value in result.items() if name != "config"}
     write_rows(next(first.glob("00000*")), [row])
     frames = read.experiment(first)
-    spans = set(re.findall(r"`([^`\n]+)`", PAGE.partition("## Columns")[2]))
+    columns_text = (DOCS / "reference.md").read_text(encoding="utf-8").partition("## Metrics and columns")[2]
+    spans = set(re.findall(r"`([^`\n]+)`", columns_text))
     for frame in (frames.trials(), frames.rows(), frames.windows(1000)):
         for column in frame:
             family = column.partition("/")[0] + "/"
