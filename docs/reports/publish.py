@@ -54,6 +54,7 @@ TABLES = {
         "begin",
         "speeds",
         "iterations",
+        "hardware",
         "clusters",
         "default_sweeps",
         "wider_space",

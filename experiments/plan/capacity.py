@@ -35,8 +35,7 @@ FIRST_STEPS = 300_000
 """The fewest agent steps before trials are first compared, where time decides how many begin and how far they go: their
 order by then says something of a later one, while at 100,000 it is luck. In docs/schedulers.md its rank correlation
 with the order at a million steps is 0.64, of PPO alone, and with that at the end 0.27 to 0.41; at 100,000 it is 0.12
-with the order at a million. If there is no time for it, fewer trials
-begin."""
+with the order at a million. If there is no time for it, fewer trials begin."""
 
 FEW_TRIALS = 6
 """The fewest trials that have three rungs. Where time decides both numbers, so many begin as soon as there is time for
@@ -64,8 +63,10 @@ their budget, took 1,548 s (``pg``), and on a machine with slower workers 1,734 
 cores half as fast as that first machine's a first round of ``trpo`` took 1,007 s in place of 812: a game alone is
 faster there than one of two at once. ``trials_in_time`` makes up for what a plan has wrong."""
 
-LENT = 0.9
-"""Share of a core's worth that a second or later worker of a trial brings: they end a batch one by one."""
+SERIAL = 0.05
+"""Share of a trial's time with one worker in which no further worker helps (Amdahl 1967): updates, and the end of a
+batch. By the parts of an iteration (docs/speed.md) 2, 8 and 16 workers are 1.9, 5.5 and 8.0 times as fast as one; with
+this share they are 1.9, 5.9 and 9.1."""
 
 NEAR = 0.75
 """Share of the last trial's steps that time is kept for before more than one trial goes on. The later comparison that
@@ -264,7 +265,8 @@ class Capacity:
 
     def trial_seconds(self, workers: int, steps: float) -> float:
         """Seconds of a trial with so many workers, from its start to the last of so many steps."""
-        return START_S + steps / (PACE * self.steps_per_s * (1 + LENT * (workers - 1)))
+        times_faster = workers / (1 + SERIAL * (workers - 1))
+        return START_S + steps / (PACE * self.steps_per_s * times_faster)
 
     @property
     def times_longer(self) -> float:

@@ -11,7 +11,7 @@ from experiments import train
 from experiments.ask.budget import Budget
 from experiments.ask.command_line import parse
 from experiments.ask.flags import RunFlags
-from experiments.plan.capacity import LENT, PACE
+from experiments.plan.capacity import PACE, SERIAL
 from experiments.plan.learners import PG, Learner, Pace
 from experiments.plan.resources import ClusterResources
 from experiments.run import sweep_program
@@ -50,7 +50,7 @@ def test_one_estimate_holds_for_a_run_its_seeds_and_a_sweep_of_as_many_trials(mo
         return float(draft.seconds) / 60
 
     one, three = (train.prepare(PG, ["--seeds", str(seeds), "--storage-path", str(tmp_path)]) for seeds in (1, 3))
-    assert minutes(one) == pytest.approx(4_915_200 / 5000 / 60 / (PACE * (1 + LENT)), rel=0.05)
+    assert minutes(one) == pytest.approx(4_915_200 / 5000 / 60 / (PACE * 2 / (1 + SERIAL)), rel=0.05)
     assert minutes(three) == pytest.approx(3 * minutes(one), rel=0.05), "two workers each, on two cores"
     words = ["--scheduler", "fifo", "--num-samples", "3", "--timesteps", "4915200", "--num-workers", "2"]
     words += ["--sweep", "learning_rate=1e-3,2e-3,3e-3", "--storage-path", str(tmp_path)]
