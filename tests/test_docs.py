@@ -31,7 +31,7 @@ LEARNER_OF = {"sweep_pong.py": "pg", "sweep_trpo.py": "trpo"}
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 WRITTEN = [page for page in PAGES if page.parent.name != "reports"]  # by hand; reports name settings of their time
 TOP = {path.name for path in ROOT.iterdir()} - {"results", ".venv"}
-OF_THE_READER = {"a2c.py", "mine.py"}
+OF_THE_READER = {"a2c.py", "mine.py", "page.md"}
 SUFFIXES = {".py", ".md", ".yaml", ".yml", ".toml"}
 
 

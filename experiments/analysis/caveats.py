@@ -50,7 +50,8 @@ def expected_best(count: int) -> float:
 def limit(comparison: Comparison, mark: Callable[[str], str] = str) -> str:
     """Which runs ended where the sides are compared, and where the sides would be compared without these runs.
 
-    Empty if no run ended there, if none went further, or if sides ended there with all their seeds, each as planned.
+    Empty if no run ended there, if none went further than a window, since last iterations differ in length, or if sides
+    ended there with all their seeds, each as planned.
     """
     shortest: list[Curve] = []
     longer: list[float] = []  # where runs ended that went further
@@ -64,7 +65,9 @@ def limit(comparison: Comparison, mark: Callable[[str], str] = str) -> str:
     planned = bool(ended_sides)
     for side in ended_sides:
         planned = planned and all(curve.trial.ended_as_planned for curve in side.curves)
-    if not shortest or not longer or planned:
+    whole = all(curve.trial.ended_as_planned for curve in shortest)
+    as_long = whole and max(longer, default=0) <= comparison.steps + comparison.window
+    if not shortest or not longer or planned or as_long:
         return ""
     text = f"They are compared at {comparison.steps:,} agent steps, where {_named(shortest, mark)} ended."
     if ended_sides:

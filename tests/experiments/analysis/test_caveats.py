@@ -69,6 +69,16 @@ def test_a_run_that_is_a_sides_only_one_cannot_be_left_out(tmp_path):
     assert not said(compare([[whole], [a]]), "They"), "a scheduler stopped all of them there"
 
 
+def test_runs_that_end_as_planned_with_iterations_of_other_lengths_limit_nothing(tmp_path):
+    a = written(tmp_path, "a", [GOES_ON, [*GOES_ON, -12.0]])
+    b = written(tmp_path, "b", [GOES_ON] * 2, None, {"gamma": 0.9})
+    longer = written(tmp_path, "longer", [GOES_ON, [*GOES_ON, -12.0, -11.0]], None, {"gamma": 0.8})
+    found = compare([[a], [b]])
+    assert (found.steps, found.window) == (8000, 1000)
+    assert not said(found, "They"), "one run is a window longer"
+    assert said(compare([[longer], [a]]), "They"), "one is longer than that"
+
+
 def test_where_scores_say_another_order_than_windows_it_is_said_why(tmp_path):
     """A report shows scores, which are of 100,000 agent steps."""
     a, b = written(tmp_path, "a", [[-10.0] * 8]), written(tmp_path, "b", [[-9.0] * 8], None, {"gamma": 0.9})
