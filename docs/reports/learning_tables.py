@@ -16,6 +16,7 @@ REPORTS = Path(__file__).resolve().parent
 ROOT, DATA = REPORTS.parents[1], REPORTS / "data"
 LEARNERS = {"pg": "PPO from pixels", "trpo": "TRPO from memory"}
 SWEEPS = {"pg": "sweep_pong.py", "trpo": "sweep_trpo.py"}
+ACTIONS = {"sampled": "sampled, as in training", "greedy": "the most probable ones"}
 SEED = 0
 """The seed of each learner, and of the sweep, that make.sh --check runs again."""
 
@@ -164,6 +165,19 @@ def learners() -> str:
 
 HEALTHY_AT = (250_000, 500_000, 750_000, 1_000_000)
 """Agent steps at which docs/faults.md says what is usual."""
+
+
+def policies() -> str:
+    """How the policies that come along play, each with sampled and with the most probable actions."""
+    games, rows = pd.read_csv(DATA / "policies.tsv", sep="\t"), []
+    for (policy, actions), of in games.groupby(["policy", "actions"], sort=False):
+        returns = of["return"].to_numpy(float)
+        low, high = mean_interval(returns)
+        won = (returns > 0).mean()
+        steps = of["steps"].mean()
+        mean = f"{returns.mean():.1f} ({low:.1f} to {high:.1f})"
+        rows.append([f"`trained/{policy}`", ACTIONS[actions], str(len(of)), mean, f"{won:.0%}", f"{steps:,.0f}"])
+    return table(["policy", "actions", "games", "mean return (95% interval)", "won", "agent steps a game"], rows)
 
 
 def means_at(rows: pd.DataFrame, at: int) -> tuple[float, ...]:

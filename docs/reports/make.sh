@@ -21,12 +21,13 @@ programs=$code/experiments
 learning=(pg trpo a2c karpathy modular_rl)
 sweeps=(sweep_pg sweep_trpo sweep_pg_{10..14} sweep_trpo_{10..14})
 benchmarks=(emulator rollout update reinforce trpo tune simulate)
-steps=("${learning[@]}" "${benchmarks[@]/#/benchmark_}" "${sweeps[@]}" confirm_pg confirm_trpo first_commands pages)
+steps=("${learning[@]}" "${benchmarks[@]/#/benchmark_}" "${sweeps[@]}" confirm_pg confirm_trpo first_commands pages policies)
 
 # What a step's result depends on: games on the Trainables alone, all else on the programs too.
 parts_of() {
     case $1 in
         pg | trpo | karpathy | modular_rl) echo trainables search_spaces pyproject.toml ;;
+        policies) echo trainables pyproject.toml ;;
         a2c) echo trainables pyproject.toml ;; # and the page's section with its file
         *) echo trainables search_spaces experiments pyproject.toml ;;
     esac
@@ -95,6 +96,21 @@ first_commands() { # what README begins with, three times in turn
     done
 }
 
+policies() { # 100 games of each policy that comes along, sampled and greedy; what pages wrote is committed first
+    local learner actions
+    git -C "$code" diff --quiet HEAD -- trainables/trained ||
+        { echo "trainables/trained differs from its revision: commit it first" && return 1; }
+    printf 'policy\tactions\treturn\tsteps\n' > "$folder/policies.tsv" || return
+    for learner in pg trpo; do
+        for actions in sampled greedy; do
+            program watch.py "trained/$learner" --episodes 100 "--$([[ $actions == greedy ]] || echo no-)greedy" \
+                --out "$folder/policies.gif" > "$folder/games" || return
+            sed -n "s/^game *[0-9]*: return +*\\(.*\\) in \\(.*\\) steps/$learner\\t$actions\\t\\1\\t\\2/p" "$folder/games" |
+                tr -d , >> "$folder/policies.tsv" || return
+        done
+    done
+}
+
 report() { # NAME STEP ...: of the experiments of these steps; the page names the folder of protocol.md
     local page=$code/docs/reports/$1.md step here experiments=()
     for step in "${@:2}"; do
@@ -148,6 +164,7 @@ run_step() {
         benchmark_*) program benchmark.py "${1#benchmark_}" --json "$folder/$1.json" ;;
         first_commands) first_commands ;;
         pages) pages ;;
+        policies) policies ;;
     esac
 }
 

@@ -48,7 +48,7 @@ PAGES = [
 ]
 BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 TABLES = {
-    learning_tables: ("learners", "healthy", "beside_others", "peers", "core_minutes", "elsewhere"),
+    learning_tables: ("learners", "policies", "healthy", "beside_others", "peers", "core_minutes", "elsewhere"),
     reference_tables: ("settings_of_both", "settings_of_pg", "settings_of_trpo", "signatures"),
     speed_tables: (
         "begin",
