@@ -48,7 +48,8 @@ def add_answer(page: Page, experiments: Sequence[Experiment], configurations: Se
     best, experiment = _best(experiments, configurations)
     page.add(to_markdown([_key_numbers(best, trials, experiments)]))
     _add_film(page, experiment)
-    lines = winner_lines(experiment, code) or _best_lines(best, configurations, experiment)
+    lines = [_whose(experiments, experiment)]
+    lines += winner_lines(experiment, code) or _best_lines(best, configurations, experiment)
     lines.append(shown_order_says(experiments))
     lines.append(time_is_up(experiment))
     lines += [verdict(found, code) for _, found in confirmed(experiments)]
@@ -61,6 +62,16 @@ def add_answer(page: Page, experiments: Sequence[Experiment], configurations: Se
     lines.append(whose_policy(experiment, code))
     lines.append(f"Trials: {counts}.")
     page.add("\n\n".join(filter(None, lines)))
+
+
+def _whose(experiments: Sequence[Experiment], best: Experiment) -> str:
+    """Which of several experiments, the ``best``, has the winner or leader; empty where no rungs compared its trials.
+
+    Configurations without rungs can have seeds in several experiments.
+    """
+    if len(experiments) == 1 or not best.decisions:
+        return ""
+    return f"Of these {len(experiments)} experiments {code(best.name)} has the best trial. What follows is about it."
 
 
 def _key_numbers(best: Configuration, trials: Sequence[Trial], experiments: Sequence[Experiment]) -> dict[str, str]:

@@ -337,7 +337,8 @@ def _show_commands(experiment: Experiment) -> None:
     seconds = took(experiment)
     if math.isfinite(seconds):
         line(f"Took:    {_took_in_words(seconds, experiment.trials)}")
-    line(f"Look:    {installed('tensorboard', '--logdir', where)}")
+    if any(trial.rows for trial in experiment.trials):  # Without, TensorBoard has nothing to show.
+        line(f"Look:    {installed('tensorboard', '--logdir', where)}")
     if any(trial.rows or trial.failed for trial in experiment.trials):
         line(f"Report:  {neighbour('results.py', 'report', where)}")
     command = play_command(experiment)

@@ -159,7 +159,7 @@ class Compare(Several):
     """Agent steps to compare at, where seeds that did not come so far are left out (0: as far as all came)."""
 
     best: Annotated[int, Bounds(0)] = 0
-    """How many configurations of each to compare, those with the best latest returns (0: all)."""
+    """How many configurations of each to compare, those with the best latest scores (0: all)."""
 
     out: Annotated[Path | None, shown("FILE", "default: comparison.html in the first experiment")] = None
     """The HTML file."""
@@ -229,7 +229,7 @@ class Table(Several):
 
 @dataclass(frozen=True)
 class Best(One):
-    """Print the command that trains the configuration with the best latest return (over its seeds).
+    """Print the command that trains the configuration with the best latest score (over its seeds).
 
     Example: python experiments/results.py best first --json
     """
