@@ -11,6 +11,7 @@ from experiments.analysis.rank_correlation import shown_order_says
 from experiments.ask.budget import duration
 from experiments.disk.experiments import Experiment
 from experiments.disk.folders import WINNER_FILM
+from experiments.disk.saved_policies import of_experiment
 from experiments.disk.standings import by_latest
 from experiments.disk.trial import Trial
 from experiments.show.durations import took, trained
@@ -56,12 +57,18 @@ def add_answer(page: Page, experiments: Sequence[Experiment], configurations: Se
     go_on = next_command(experiment)
     if go_on:
         lines.append(f"Go on: {code(go_on)}")
-    play = play_command(experiment)
-    if play:
-        lines.append(f"See it play: {code(play)}")
+    lines.append(_see_it_play(experiment))
     lines.append(whose_policy(experiment, code))
     lines.append(f"Trials: {counts}.")
     page.add("\n\n".join(filter(None, lines)))
+
+
+def _see_it_play(experiment: Experiment) -> str:
+    """The command that has the best policy play, and of which iteration it is: seldom of the one that was filmed."""
+    policy = of_experiment(experiment).best
+    if policy is None:
+        return ""
+    return f"See its best policy play, of iteration {policy.iteration}: {code(play_command(experiment))}"
 
 
 def _whose(experiments: Sequence[Experiment], best: Experiment) -> str:
