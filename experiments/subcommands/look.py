@@ -25,7 +25,7 @@ from experiments.disk.states import fell
 from experiments.plan.learners import learner_typed
 from experiments.show.outputs import Format, place_for, put
 from experiments.show.tables import age, experiment_table
-from experiments.show.text import line, print_table
+from experiments.show.text import line, print_table, say
 from trainables.checks import Bounds, ConfigError, check_fields
 from trainables.saved import Checkpoints
 from trainables.texts import printable
@@ -181,12 +181,12 @@ class Compare(Several):
             experiments += group
         publish(comparison_page(found, experiments), self.out, groups[0][0].folder, "comparison.html")
         for pair in found.pairs:
-            line(verdict(pair, found.steps))
+            say(verdict(pair, found.steps))
         for text in caveats(found):
-            line(text)
+            say(text)
         for side in found.sides:
             if side.configuration.remarks:
-                line(f"{side.label}: of its trials {side.configuration.remarks}.")
+                say(f"{side.label}: of its trials {side.configuration.remarks}.")
 
 
 @dataclass(frozen=True)
