@@ -21,6 +21,15 @@ def test_there_are_three_and_they_are_shown_with_their_outputs():
                 assert output.get("name") != "stderr"
 
 
+def test_what_a_sweep_printed_is_shown_from_the_head_of_its_table_on():
+    cells = nbformat.read(ROOT / "docs" / "notebooks" / "a_sweep_and_what_it_says.ipynb", as_version=4).cells
+    sweeps = [cell for cell in cells if "!pong-sweep" in cell.source and "--dry-run" not in cell.source]
+    assert len(sweeps) == 2
+    for cell in sweeps:
+        printed = "".join(output.text for output in cell.outputs)
+        assert 0 < printed.index("iterations") < printed.index("seed=3757552657")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_anew_in_another_folder_and_what_it_claims_is_so(path, tmp_path, monkeypatch):

@@ -44,8 +44,8 @@ class Frames:
                 for name in ("training_iteration", "timesteps_total", "episodes_total", "time_total_s"):
                     found[name] = trial.last_row.get(name)
             found["timesteps_before"] = trial.steps_before
-            found["return_last"] = trial.last
-            found["return_best"] = trial.best
+            found["score_last"] = trial.last
+            found["score_best"] = trial.best
             found["steps_per_s"] = trial.speed
             yield found
 

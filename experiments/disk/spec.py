@@ -266,7 +266,10 @@ def find(storage_path: Path, name_or_path: str, learner: str | None = None) -> P
     if Path(name_or_path).name != name_or_path:  # of a path, what lies in that folder is listed, or else beside it
         parents = [path, path.parent, storage_path]
     parent = next((parent for parent in parents if existing(parent)), storage_path)
-    raise ConfigError(f"{unknown('experiment', Path(name_or_path).name, existing(parent))} (in {parent})")
+    asked = name_or_path  # as it was typed, unless what it is beside is listed
+    if parent != storage_path:
+        asked = path.name
+    raise ConfigError(f"{unknown('experiment', asked, existing(parent))} (in {parent})")
 
 
 def _require_learner(folder: Path, learner: str) -> None:

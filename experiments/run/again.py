@@ -27,7 +27,7 @@ from experiments.plan.learners import learner_named
 from experiments.plan.resources import local_cpus
 from experiments.run.ray_session import ship, start_local
 from experiments.run.stopping import RayWatch, StopSignals
-from experiments.show.text import line
+from experiments.show.text import say
 from trainables.checkpoints import CheckpointError
 from trainables.checks import ConfigError
 from trainables.sampling.film import Film
@@ -49,7 +49,7 @@ def verify(experiment: Experiment, iterations: int, seed: int, num_workers: int)
     _say_notes(found)
     changes = _changes(experiment)
     if changes:
-        line(f"Made by something else than runs here: {', '.join(changes)}")
+        say(f"Made by something else than runs here: {', '.join(changes)}")
     wrong = _say_contradictions(experiment, found)
     playable = _playable(found)
     chosen = draw(playable, iterations, seed)
@@ -60,11 +60,11 @@ def verify(experiment: Experiment, iterations: int, seed: int, num_workers: int)
     _say_what_has_no_arrays(chosen)
     _say_plan(chosen, playable, seed, num_workers)
     if not _all_the_same(experiment.learner, chosen, num_workers):
-        line(f"Possible reason: {', '.join(changes)}" if changes else "Code and libraries are the same ones.")
+        say(f"Possible reason: {', '.join(changes)}" if changes else "Code and libraries are the same ones.")
         return False
     ends = [stretch.end for stretch in chosen if stretch.end]
     arrays = f", and the arrays of {counted(len(ends), 'checkpoint')} at which they end" if ends else ""
-    line(f"The same, bit for bit: {_rows(chosen)}{arrays}")
+    say(f"The same, bit for bit: {_rows(chosen)}{arrays}")
     return not wrong
 
 
@@ -72,14 +72,14 @@ def _say_notes(found: Sequence[Recorded]) -> None:
     """Print what cannot be played again."""
     for each in found:
         for note in each.notes:
-            line(f"Not verified: {each.trial.name}: {note}")
+            say(f"Not verified: {each.trial.name}: {note}")
 
 
 def _say_what_has_no_arrays(chosen: Sequence[Stretch]) -> None:
     """Print after which stretches no arrays can be compared."""
     for stretch in chosen:
         if not stretch.end:
-            line(f"Not verified: {stretch.trial.name}: arrays after {stretch}: it ends at no checkpoint, or is cut off")
+            say(f"Not verified: {stretch.trial.name}: arrays after {stretch}: it ends at no checkpoint, or is cut off")
 
 
 def _playable(found: Sequence[Recorded]) -> list[Stretch]:
@@ -106,7 +106,7 @@ def _say_contradictions(experiment: Experiment, found: Sequence[Recorded]) -> bo
     for each in found:
         wrong += [f"{each.trial.name}: {text}" for text in each.wrong]
     for text in wrong:
-        line(f"Different: {text}")
+        say(f"Different: {text}")
     return bool(wrong)
 
 
@@ -118,7 +118,7 @@ def _say_plan(chosen: Sequence[Stretch], playable: Sequence[Stretch], seed: int,
             seconds += row.get("time_this_iter_s", 0.0) * row.get("perf/workers", 1.0)
     played = sum(len(stretch.rows) for stretch in chosen)
     of_all = counted(sum(len(stretch.rows) for stretch in playable), "iteration")
-    line(
+    say(
         f"Playing {played} of {of_all} again with {counted(num_workers, 'worker')}: about"
         f" {duration(seconds / num_workers)}, by what they took (--seed {seed} draws the same ones)"
     )
@@ -141,11 +141,11 @@ def _all_the_same(learner: str, chosen: Sequence[Stretch], num_workers: int) -> 
             difference = _difference(begin, stretch)
             if difference:
                 different.add(name)
-                line(f"Different: {name}, {difference}  (from {stretch.origin})")
+                say(f"Different: {name}, {difference}  (from {stretch.origin})")
                 continue
             same = f"rows, and the arrays of {stretch.end.folder.name}" if stretch.end else "rows"
             taken = duration(time.monotonic() - began)
-            line(f"[{number}/{len(chosen)}] {name}, {stretch}: the same {same} ({taken})")
+            say(f"[{number}/{len(chosen)}] {name}, {stretch}: the same {same} ({taken})")
     return not different
 
 
@@ -217,7 +217,7 @@ def replay(recorded: Recorded, wanted: WantedGame, num_workers: int) -> tuple[Tr
     start = stretches[-1]
     count = wanted.iteration - start.first + 1
     what, workers = counted(count, "iteration"), counted(num_workers, "worker")
-    line(f"Playing {what} again, from {start.origin}, with {workers}")
+    say(f"Playing {what} again, from {start.origin}, with {workers}")
     with player(recorded.trial.learner, num_workers) as begin:
         trial = begin(start)
         game = _play_to(trial, recorded.trial, wanted)

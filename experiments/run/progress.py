@@ -121,7 +121,7 @@ class Progress(TrialProgressCallback):
         if best and len(trials) > 1:
             parts.append(f"best {best.score:.1f} ({in_words(best.trials)})")
         elif best:
-            parts.append(f"return {best.score:.1f}, {counted(self._done(trials[0]), self._unit)}")
+            parts.append(f"score {best.score:.1f}, {counted(self._done(trials[0]), self._unit)}")
         left = self._seconds_left(trials)
         if left is not None:
             stops_early = SCHEDULERS[self._spec.scheduler].compares
@@ -252,7 +252,7 @@ class Progress(TrialProgressCallback):
 
     def _columns(self, room: int) -> list[str]:
         """The titles of those columns for which there is ``room``, as in ``_table``; that of the bar is empty."""
-        columns = ["trial", "state", "return", f"{self._unit}s"]
+        columns = ["trial", "state", "score", f"{self._unit}s"]
         if room >= -BAR_COLUMNS:
             columns.append("")
         columns.append("left")
@@ -267,7 +267,7 @@ class Progress(TrialProgressCallback):
         done, result = self._done(trial), trial.last_result
         cells: dict[str, Any] = {
             "state": self._state(trial),
-            "return": _number(result, METRIC, ".1f"),
+            "score": _number(result, METRIC, ".1f"),
             f"{self._unit}s": f"{done:,}",
             "": "",
             "left": self._time_left(trial, end),

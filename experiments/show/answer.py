@@ -11,6 +11,7 @@ from experiments.analysis.rank_correlation import shown_order_says
 from experiments.ask.budget import duration
 from experiments.disk.experiments import Experiment
 from experiments.disk.folders import WINNER_FILM
+from experiments.disk.saved_policies import of_experiment
 from experiments.disk.standings import by_latest
 from experiments.disk.trial import Trial
 from experiments.show.durations import took, trained
@@ -48,19 +49,36 @@ def add_answer(page: Page, experiments: Sequence[Experiment], configurations: Se
     best, experiment = _best(experiments, configurations)
     page.add(to_markdown([_key_numbers(best, trials, experiments)]))
     _add_film(page, experiment)
-    lines = winner_lines(experiment, code) or _best_lines(best, configurations, experiment)
+    lines = [_whose(experiments, experiment)]
+    lines += winner_lines(experiment, code) or _best_lines(best, configurations, experiment)
     lines.append(shown_order_says(experiments))
     lines.append(time_is_up(experiment))
     lines += [verdict(found, code) for _, found in confirmed(experiments)]
     go_on = next_command(experiment)
     if go_on:
         lines.append(f"Go on: {code(go_on)}")
-    play = play_command(experiment)
-    if play:
-        lines.append(f"See it play: {code(play)}")
+    lines.append(_see_it_play(experiment))
     lines.append(whose_policy(experiment, code))
     lines.append(f"Trials: {counts}.")
     page.add("\n\n".join(filter(None, lines)))
+
+
+def _see_it_play(experiment: Experiment) -> str:
+    """The command that has the best policy play, and of which iteration it is: seldom of the one that was filmed."""
+    policy = of_experiment(experiment).best
+    if policy is None:
+        return ""
+    return f"See its best policy play, of iteration {policy.iteration}: {code(play_command(experiment))}"
+
+
+def _whose(experiments: Sequence[Experiment], best: Experiment) -> str:
+    """Which of several experiments, the ``best``, has the winner or leader; empty where no rungs compared its trials.
+
+    Configurations without rungs can have seeds in several experiments.
+    """
+    if len(experiments) == 1 or not best.decisions:
+        return ""
+    return f"Of these {len(experiments)} experiments {code(best.name)} has the best trial. What follows is about it."
 
 
 def _key_numbers(best: Configuration, trials: Sequence[Trial], experiments: Sequence[Experiment]) -> dict[str, str]:

@@ -147,7 +147,7 @@ def diagnostics_figures(
     """Figures of ``DIAGNOSTICS`` over agent steps, by name, of what was recorded; colours as in ``learning_curves``.
 
     Evaluations of the best configuration, the first, stand in the 95% interval of their games, if it has one seed.
-    Trials that were evaluated once are left out where others were evaluated more often.
+    Trials that were evaluated once are left out: most of them were after their first iteration, where all are alike.
     """
     recorded: set[str] = set()
     for configuration in configurations:
@@ -157,6 +157,11 @@ def diagnostics_figures(
     for metric, title in DIAGNOSTICS.items():
         if metric not in recorded:
             continue
+        fewest = 1
+        if metric.startswith("eval/"):
+            if not _evaluated_twice(configurations, metric):
+                continue
+            fewest = 2
         figure = learning_curves(
             configurations,
             labels,
@@ -165,7 +170,7 @@ def diagnostics_figures(
             legend=False,
             bands=False,
             first_colour=first_colour,
-            fewest=_fewest(configurations, metric),
+            fewest=fewest,
         )
         best = configurations[0].judged_by
         if metric.startswith("eval/") and len(best) == 1:
@@ -174,15 +179,13 @@ def diagnostics_figures(
     return figures
 
 
-def _fewest(configurations: Sequence[Configuration], metric: str) -> int:
-    """Points that a trial's curve needs to be drawn: two of evaluations, if any trial was evaluated twice; else one."""
-    if not metric.startswith("eval/"):
-        return 1
+def _evaluated_twice(configurations: Sequence[Configuration], metric: str) -> bool:
+    """Whether a trial of these has two values of a metric of evaluations."""
     for configuration in configurations:
         for trial in configuration.all_trials:
             if len(_curve(trial, "timesteps_total", metric)[0]) > 1:
-                return 2
-    return 1
+                return True
+    return False
 
 
 def _draw_games_interval(axes: Axes, trial: Trial, metric: str, colour: str) -> None:

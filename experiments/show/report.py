@@ -218,7 +218,7 @@ def _diagnostics(page: Page, kinds: Sequence[Kind]) -> None:
     if evaluations:
         page.add(
             "Bands around evaluations are 95% intervals of the games of the best configuration, if it has one seed."
-            " Trials that were evaluated once are left out where others were evaluated more often."
+            " Trials that were evaluated once are left out."
         )
 
 

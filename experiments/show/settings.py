@@ -175,11 +175,14 @@ def _draw_choices(axes: Axes, values: Sequence[Any], scores: Sequence[float]) ->
 
 
 def is_range(values: Sequence[Any]) -> bool:
-    """Whether these numbers, one a trial, were drawn from a range, so that hardly any comes twice."""
+    """Whether these numbers, one a trial, were drawn from a range, so that hardly any comes twice.
+
+    Of six trials with four choices at least two have the same one.
+    """
     for value in values:
         if isinstance(value, bool) or not isinstance(value, int | float):
             return False
-    return len(set(values)) > len(values) / 2 and math.isfinite(max(values) - min(values))
+    return len(set(values)) > 0.75 * len(values) and math.isfinite(max(values) - min(values))
 
 
 def is_logarithmic(values: Sequence[float]) -> bool:
@@ -205,5 +208,8 @@ def _by_size(choice: Any) -> tuple[int, list[Any]]:
 
 def short_tick(value: float, _: float) -> str:
     """A tick of a logarithmic scale, labelled at 1, 2 and 5 only."""
-    first_digit = f"{value:e}"[0]
-    return short(value) if first_digit in "125" else ""
+    if f"{value:e}"[0] not in "125":
+        return ""
+    if 1 <= value < 1e6:
+        return f"{value:,.0f}"
+    return short(value)

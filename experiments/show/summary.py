@@ -320,8 +320,8 @@ def _show_best(best: Trial, experiment: Experiment, already_named: bool) -> None
     """Print the best trial, unless it was ``already_named`` as the winner or leader, and its newest checkpoint."""
     if not already_named:
         if len(experiment.spec.rungs or []) > 1:
-            line("Not all trials came to the first rung, so they are not compared at equal steps yet.")
-        line(f"Best trial: {best.name}; {ending(best)}")
+            say("Not all trials came to the first rung, so they are not compared at equal steps yet.")
+        say(f"Best trial: {best.name}; {ending(best)}")
     newest = best.checkpoints.newest
     if newest:
         later = ""
@@ -337,7 +337,8 @@ def _show_commands(experiment: Experiment) -> None:
     seconds = took(experiment)
     if math.isfinite(seconds):
         line(f"Took:    {_took_in_words(seconds, experiment.trials)}")
-    line(f"Look:    {installed('tensorboard', '--logdir', where)}")
+    if any(trial.rows for trial in experiment.trials):  # Without, TensorBoard has nothing to show.
+        line(f"Look:    {installed('tensorboard', '--logdir', where)}")
     if any(trial.rows or trial.failed for trial in experiment.trials):
         line(f"Report:  {neighbour('results.py', 'report', where)}")
     command = play_command(experiment)
@@ -366,7 +367,7 @@ def _show_seeds(experiment: Experiment, compared: bool) -> None:
     line()
     if found and not compared:
         if len(found) > 1:
-            line(f"Best configuration, by the {RULE} of its seeds: {labels[0]}")
+            say(f"Best configuration, by the {RULE} of its seeds: {labels[0]}")
         say(seeds_in_words(found[0].trials))
 
 
@@ -379,7 +380,7 @@ def show_confirmation(confirm: Experiment, sweep_name: str) -> None:
         return
     found = confirmations(sweep, confirm)
     line()
-    line("Scores, mean returns of the latest games: the sweep's, and fresh seeds' there and at their end")
+    say("Scores, mean returns of the latest games: the sweep's, and fresh seeds' there and at their end")
     print_table(confirmation_table(found))
     origin = sweep.spec.fork_of
     if origin:

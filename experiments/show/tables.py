@@ -32,7 +32,7 @@ NO_TIME_FOR = "no time for"
 
 
 def trial_table(trials: Sequence[Trial]) -> Rows:
-    """Every trial, the best latest return first; seeds of one configuration stand together, by its score."""
+    """Every trial, the best latest score first; seeds of one configuration stand together, by its score."""
     rows: list[dict[str, str]] = []
     for seeds in sorted(together(trials), key=_latest_order, reverse=True):
         rows += map(_trial_row, seeds)
@@ -279,7 +279,7 @@ def speed_table(found: Sequence[Speed]) -> Rows:
 
 
 def experiment_table(experiments: Sequence[Experiment], damaged: Iterable[str]) -> Rows:
-    """State, trials that came to their end, best latest return (over seeds), size and age of every experiment.
+    """State, trials that came to their end, best latest score (over seeds), size and age of every experiment.
 
     Those that are ``damaged`` come last, by name alone.
     """
@@ -291,12 +291,12 @@ def experiment_table(experiments: Sequence[Experiment], damaged: Iterable[str]) 
             "state": experiment.state,
             "learner": experiment.learner,
             "done": _done(experiment),
-            "return": number(_latest_score(experiment)),
+            "score": number(_latest_score(experiment)),
             "size": filesize.decimal(_size(experiment.folder)),
             "age": duration(seconds) if seconds > -1 else "in the future: is the clock right?",
         }
         rows.append(row)
-    empty = dict.fromkeys(("learner", "done", "return", "size", "age"), "")
+    empty = dict.fromkeys(("learner", "done", "score", "size", "age"), "")
     for name in damaged:
         rows.append({"experiment": name, "state": "damaged"} | empty)
     return rows

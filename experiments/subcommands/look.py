@@ -25,7 +25,7 @@ from experiments.disk.states import fell
 from experiments.plan.learners import learner_typed
 from experiments.show.outputs import Format, place_for, put
 from experiments.show.tables import age, experiment_table
-from experiments.show.text import line, print_table
+from experiments.show.text import line, print_table, say
 from trainables.checks import Bounds, ConfigError, check_fields
 from trainables.saved import Checkpoints
 from trainables.texts import printable
@@ -159,7 +159,7 @@ class Compare(Several):
     """Agent steps to compare at, where seeds that did not come so far are left out (0: as far as all came)."""
 
     best: Annotated[int, Bounds(0)] = 0
-    """How many configurations of each to compare, those with the best latest returns (0: all)."""
+    """How many configurations of each to compare, those with the best latest scores (0: all)."""
 
     out: Annotated[Path | None, shown("FILE", "default: comparison.html in the first experiment")] = None
     """The HTML file."""
@@ -181,12 +181,12 @@ class Compare(Several):
             experiments += group
         publish(comparison_page(found, experiments), self.out, groups[0][0].folder, "comparison.html")
         for pair in found.pairs:
-            line(verdict(pair, found.steps))
+            say(verdict(pair, found.steps))
         for text in caveats(found):
-            line(text)
+            say(text)
         for side in found.sides:
             if side.configuration.remarks:
-                line(f"{side.label}: of its trials {side.configuration.remarks}.")
+                say(f"{side.label}: of its trials {side.configuration.remarks}.")
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,7 @@ class Table(Several):
 
 @dataclass(frozen=True)
 class Best(One):
-    """Print the command that trains the configuration with the best latest return (over its seeds).
+    """Print the command that trains the configuration with the best latest score (over its seeds).
 
     Example: python experiments/results.py best first --json
     """

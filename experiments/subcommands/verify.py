@@ -15,7 +15,7 @@ from experiments.disk.trial import Trial
 from experiments.plan.resources import local_cpus
 from experiments.plan.trial_names import number_of
 from experiments.show.outputs import place_for, require_film, write_out
-from experiments.show.text import line
+from experiments.show.text import line, say
 from experiments.subcommands.look import One
 from trainables.checks import Bounds, ConfigError, check_fields
 
@@ -67,7 +67,7 @@ class Verify(Again):
         from experiments.run.again import verify
 
         for text in unchecked(experiment):
-            line(f"Not verified: {text}")
+            say(f"Not verified: {text}")
         if not verify(experiment, self.iterations, self.seed, self.num_workers):
             raise SystemExit(1)
 
@@ -136,10 +136,10 @@ class Replay(Again):
         episode_return, length = played.summary
         score = f"return {episode_return:+.0f} in {length:,} steps"
         so_far = " so far" if game is None else ""
-        line(f"{trial.name}, {wanted}: {score}{so_far}, as it was played in training")
+        say(f"{trial.name}, {wanted}: {score}{so_far}, as it was played in training")
         before = played.steps_before
         if before:
-            line(f"Its first {before:,} steps were chosen by policies before that: --since has them made again")
+            say(f"Its first {before:,} steps were chosen by policies before that: --since has them made again")
         if not film.shots:
             raise ConfigError(f"from_step={self.from_step}: the game has {length:,} steps")
         write_out(out, film.gif([film.score(episode_return, length), str(wanted), "what the network sees:"]))

@@ -42,6 +42,7 @@ def test_a_wrong_call_is_answered_in_one_line_that_says_what_there_is(store, tmp
         "repot pg-sweep": "unknown command 'repot'; did you mean 'report'?",
         "best pg-sweep --jsn": "did you mean --json?",
         "report pg-sweep --out nowhere/all.html": "--out nowhere/all.html cannot be written",
+        "report trained/pg": f"unknown experiment 'trained/pg'. {known}",
         "export pg-swep": "did you mean 'pg-sweep'?",
         "export trained/ppo": "did you mean 'trained/pg'?",
         "compare killed": "one configuration is nothing to compare: name two experiments, as in compare killed OTHER",

@@ -95,9 +95,7 @@ def test_the_pages_tuner_with_asha_and_optuna_restored_has_a_best_checkpoint_tha
 
 def best_of(table):
     """The learning rate of the best trial in a table of CSV."""
-    return max(csv.DictReader(table.splitlines()), key=lambda trial: float(trial["return_last"]))[
-        "config/learning_rate"
-    ]
+    return max(csv.DictReader(table.splitlines()), key=lambda trial: float(trial["score_last"]))["config/learning_rate"]
 
 
 def theta(checkpoint):

@@ -66,7 +66,7 @@ def test_frames_say_what_the_files_say(first):
     frames = read.experiment("first", storage_path=first.parent)
     trials, windows = frames.trials(), frames.windows(1000)
     assert trials["config/seed"].tolist() == [0, 1, 0, 1]
-    assert trials["return_last"].tolist() == [returns[-1] for _, returns, _ in TRIALS]
+    assert trials["score_last"].tolist() == [returns[-1] for _, returns, _ in TRIALS]
     assert trials["state"].tolist() == ["stopped"] * 4, "before their budget was spent"
     assert windows["window_end"].tolist() == [1000, 2000, 3000] * 4
     np.testing.assert_allclose(windows["return_mean"], [value for _, returns, _ in TRIALS for value in returns])
@@ -97,7 +97,7 @@ def test_missing_values_and_experiments_of_two_learners(first, tmp_path):
     trials = read.experiment("first", "second", storage_path=first.parent).trials()
     assert trials["config/max_kl"].isna().tolist() == [True] * 4 + [False]
     last = json.loads(to_bytes(trials, "json"))[-1]
-    assert (last["return_last"], last["config/clip"], last["state"]) == (None, None, "interrupted")
+    assert (last["score_last"], last["config/clip"], last["state"]) == (None, None, "interrupted")
     assert to_bytes(trials, "csv").decode().splitlines()[-1].startswith("second,00000_seed=0,0,trpo,interrupted,")
     assert len(pd.read_parquet(io.BytesIO(to_bytes(trials, "parquet")))) == 5
 

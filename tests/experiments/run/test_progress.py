@@ -56,14 +56,14 @@ def make_trials(*statuses):
     return trials
 
 
-def test_one_trial_has_the_same_clock_with_its_return_and_steps(frame):
+def test_one_trial_has_the_same_clock_with_its_score_and_steps(frame):
     trials = make_trials(Trial.RUNNING)
     trials[0].run_metadata.last_result |= {"timesteps_total": 500_000, "timesteps_this_iter": 5000}
     trials[0].run_metadata.last_result |= {"time_this_iter_s": 2.0}
     header, line, status = frame(trials, 80, 24, iterations=None, timesteps=2_000_000)
-    assert header.split() == ["trial", "state", "return", "steps", "left", "steps/s"]
+    assert header.split() == ["trial", "state", "score", "steps", "left", "steps/s"]
     assert re.fullmatch(r"00000 +running +-20.5 +500,000/2,000,000 +\S+ +10 min +3,000", line)
-    assert re.fullmatch(r"\d+ s: 1 running \| return -20.5, 500,000 steps \| about 10 min left", status)
+    assert re.fullmatch(r"\d+ s: 1 running \| score -20.5, 500,000 steps \| about 10 min left", status)
 
 
 @pytest.mark.parametrize(("columns", "missing"), [(120, []), (80, []), (77, ["steps/s"]), (60, ["steps/s"])])
@@ -71,7 +71,7 @@ def test_every_trial_has_a_line_that_fits_and_where_room_lacks_the_speed_goes_fi
     trials = make_trials(Trial.TERMINATED, Trial.RUNNING, Trial.PENDING)
     header, first, second, third, *status = frame(trials, columns, 24)
     name, speed = ("_lr=1.77e-3_h=200_g=0.99_w=2" if columns == 120 else ""), ("" if missing else " +3,000")
-    expected = ["trial", "state", "return", "iterations", "left", "steps/s"]
+    expected = ["trial", "state", "score", "iterations", "left", "steps/s"]
     assert header.split() == [title for title in expected if title not in missing]
     assert re.fullmatch(rf"00000{name} +stopped +-20.5 +100{speed}", first)
     assert re.fullmatch(rf"00001{name} +running +-19.5 +101/150( +━\S*━)?{speed}", second)
@@ -112,7 +112,7 @@ def test_a_terminal_that_cannot_move_its_cursor_gets_lines(monkeypatch):
     monkeypatch.setattr(time, "monotonic", lambda now=time.monotonic: now() + 11)
     view.on_step_end(0, trials)
     view.on_experiment_end(trials)
-    assert re.fullmatch(r"\d+ s: 1 running \| return -20.5, 100 iterations[^\x1b]*\n", sys.stdout.getvalue())
+    assert re.fullmatch(r"\d+ s: 1 running \| score -20.5, 100 iterations[^\x1b]*\n", sys.stdout.getvalue())
 
 
 def test_before_the_first_result_the_plan_says_how_long_it_takes(monkeypatch, capsys):

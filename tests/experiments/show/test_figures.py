@@ -60,6 +60,10 @@ def test_evaluations_of_trials_that_were_evaluated_once_are_left_out_and_the_bes
     assert [[*line.get_ydata()] for line in axes.lines] == [[-20, -9]]
     (band,) = axes.collections
     assert {*band.get_paths()[0].vertices[:, 1]} == {-21, -19, -10, -8}
+    for path in folder.glob("*/result.json"):
+        path.write_text(path.read_text().splitlines()[0] + "\n")
+    all_once = by_configuration([read_experiment(folder)])
+    assert not diagnostics_figures(all_once, ["best", "other"]), "dots at the first iteration, where all are alike"
 
 
 def _room(figure):

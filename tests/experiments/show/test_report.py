@@ -202,7 +202,9 @@ def test_of_several_halved_sweeps_each_has_its_leader_and_how_sure_that_is_once(
         found.append(read_experiment(folder))
     text = report(found).text
     assert text.count("Leader: ") == text.count("How sure: ") == 2
-    assert "returned -5.0" in text.partition("## ")[0]
+    answer = text.partition("## ")[0]
+    assert "`two` has the best trial" in answer
+    assert "returned -5.0" in answer
 
 
 def test_a_film_that_is_a_link_is_not_followed(tmp_path):

@@ -32,7 +32,7 @@ def test_the_best_configuration_is_best_by_its_mean_and_not_by_a_lucky_seed(fold
     assert experiment.best.number == 3
     assert best_configurations(experiment, 1)[0].trials == experiment.leader.trials
     assert [row["trial"][:5] for row in trial_table(experiment.trials)] == ["00002", "00003", "00000", "00001"]
-    assert experiment_table([experiment], [])[0]["return"] == "-3.0"
+    assert experiment_table([experiment], [])[0]["score"] == "-3.0"
     summarise(read_experiment(folder, running=False))
     output = capsys.readouterr().out
     assert "Best configuration, by the mean of its seeds: g=0.8" in output

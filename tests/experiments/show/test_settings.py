@@ -1,6 +1,7 @@
 """What settings do: which trials are compared, marginal means, and which settings are shown."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,14 @@ import pytest
 from experiments.disk.decisions import Decision, write_decisions
 from experiments.disk.experiments import read_experiment
 from experiments.show.report import report
-from experiments.show.settings import at_first_rung, comparable, marginal_means
+from experiments.show.settings import (
+    at_first_rung,
+    comparable,
+    effects_figures,
+    is_range,
+    marginal_means,
+    short_tick,
+)
 from tests.helpers.written_experiments import longer, write_experiment
 
 
@@ -86,6 +94,14 @@ def test_a_report_shows_the_effect_of_each_setting_but_not_of_what_changes_speed
     effects = "".join(picture.decode() for name, picture in page.pictures.items() if name.startswith("pg_effects"))
     assert "<!-- gamma -->" in effects
     assert "num_workers" not in effects
+
+
+def test_choices_are_drawn_as_choices_also_of_few_trials_and_a_thousand_is_no_power_of_ten():
+    trials = [SimpleNamespace(config={"segment_length": each}) for each in (512, 1024, 128, 1024, 256, 512)]
+    (figure,) = effects_figures(trials, [*range(6)], ["segment_length"])
+    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["128", "256", "512", "1024"]
+    assert is_range([0.001, 0.002, 0.0025, 0.003, 0.004, 0.0025])
+    assert [short_tick(value, 0) for value in (0.01, 300, 1000)] == ["0.01", "", "1,000"]
 
 
 def settings_of(i):

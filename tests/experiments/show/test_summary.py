@@ -60,6 +60,7 @@ def test_without_failures_nothing_is_said_of_errors_and_without_results_there_is
     assert "Best trial" not in output
     assert "Play:" not in output, "there is no checkpoint"
     assert "Report:" not in output, "its page would be empty"
+    assert "Look:" not in output, "and so would TensorBoard's"
     write_checkpoint(tmp_path / "empty" / "00000_seed=0", "pg", 1, -20.0, 0)
     summarise(read_experiment(tmp_path / "empty"))
     assert re.search(r"Play: .*watch.py \S*empty\n", capsys.readouterr().out)

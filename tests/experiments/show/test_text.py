@@ -1,8 +1,15 @@
-"""One table, in Markdown and in the terminal."""
+"""One table, in Markdown and in the terminal; and prose there."""
+
+import io
+import sys
 
 import pytest
 
+from experiments.disk.experiments import read_experiment
+from experiments.show.summary import summarise
 from experiments.show.text import print_table, to_markdown, without
+from experiments.subcommands.look import Compare
+from tests.helpers.written_experiments import write_experiment
 
 ROWS = [{"trial": "a|`b`", "state": "done", "return": "-1,234.5"}, {"trial": "c", "state": "failed", "return": ""}]
 
@@ -32,3 +39,24 @@ def test_no_cell_is_cut_or_wrapped_however_narrow_the_terminal_is(columns, gap, 
 def test_names_are_neither_markup_nor_obeyed_by_the_terminal(capsys):
     print_table([{"trial": "[red]:smile:\x1b]0;title\x07\n"}])
     assert capsys.readouterr().out.splitlines()[1] == "[red]:smile:?]0;title??"
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_no_word_of_a_summary_or_of_a_comparison_is_cut_at_a_terminals_edge(tmp_path, monkeypatch):
+    for name in ("one", "two"):
+        trials = [({"gamma": gamma}, [-20.0, -19.0], "running") for gamma in (0.98, 0.99)]
+        write_experiment(tmp_path, name, "pg", trials, rungs=[5, 10], scheduler="halving")
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    summarise(read_experiment(tmp_path / "one"))
+    Compare(experiments=["one", "two"], storage_path=tmp_path, best=1).run()
+    printed = sys.stdout.getvalue()
+    assert "came to the first rung" in printed.replace("\n", " ").replace("  ", " ")
+    assert "cannot be told apart" in printed.replace("\n", " ").replace("  ", " ")
+    not_prose = ("\x1b", "Look: ", "Report: ", "Resume: ", "/")
+    assert not [line for line in printed.splitlines() if len(line) > 80 and not line.startswith(not_prose)]
