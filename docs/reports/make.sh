@@ -96,18 +96,18 @@ first_commands() { # what README begins with, three times in turn
     done
 }
 
-policies() { # 100 games of each policy that comes along, sampled and greedy; what pages wrote is committed first
-    local learner actions
-    git -C "$code" diff --quiet HEAD -- trainables/trained ||
+games() { # LEARNER ACTIONS FLAG: of the policy that comes along, a line each
+    program watch.py "trained/$1" --episodes 100 "$3" --out "$folder/policies.gif" > "$folder/games" || return
+    sed -n "s/^game *[0-9]*: return +*\\(.*\\) in \\(.*\\) steps/$1\\t$2\\t\\1\\t\\2/p" "$folder/games" | tr -d , >> "$folder/policies.tsv"
+}
+
+policies() { # both of them, after what pages wrote is committed
+    local learner
+    [[ -z $(git -C "$code" status --porcelain -- trainables/trained) ]] ||
         { echo "trainables/trained differs from its revision: commit it first" && return 1; }
     printf 'policy\tactions\treturn\tsteps\n' > "$folder/policies.tsv" || return
     for learner in pg trpo; do
-        for actions in sampled greedy; do
-            program watch.py "trained/$learner" --episodes 100 "--$([[ $actions == greedy ]] || echo no-)greedy" \
-                --out "$folder/policies.gif" > "$folder/games" || return
-            sed -n "s/^game *[0-9]*: return +*\\(.*\\) in \\(.*\\) steps/$learner\\t$actions\\t\\1\\t\\2/p" "$folder/games" |
-                tr -d , >> "$folder/policies.tsv" || return
-        done
+        games "$learner" sampled --no-greedy && games "$learner" greedy --greedy || return
     done
 }
 
