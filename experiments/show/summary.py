@@ -8,9 +8,8 @@ import numpy as np
 
 from experiments.analysis.configurations import best_configurations, varied
 from experiments.analysis.luck import Lead, confirmations, lead, lead_over_baseline, verdict
-from experiments.analysis.next_command import confirm_command, plan_command, watch_command
+from experiments.analysis.next_command import plan_command, watch_command, with_other_seeds
 from experiments.analysis.rank_correlation import shown_order_says
-from experiments.analysis.statistics import mean_interval
 from experiments.ask.budget import duration
 from experiments.ask.command_line import installed, neighbour
 from experiments.disk import saved_policies
@@ -27,6 +26,7 @@ from experiments.show.tables import (
     configuration_table,
     confirmation_table,
     has_score,
+    interval_of_mean,
     named,
     rung_table,
     span,
@@ -167,8 +167,9 @@ def seeds_in_words(trials: Sequence[Trial]) -> str:
     text = f"After {steps} agent steps the latest games returned {each}"
     if len(seeds) < 2:
         return f"{text}."
-    low, high = mean_interval(np.array([trial.last for trial in seeds]))
-    return f"{text}; their {RULE} is {standing.score:.1f} (95% interval of the mean {low:.1f} to {high:.1f})."
+    scores = np.array([trial.last for trial in seeds])
+    interval = interval_of_mean(scores, str(seeds[0].config.get("env_id")))
+    return f"{text}; their {RULE} is {standing.score:.1f} (95% interval of the mean {interval})."
 
 
 def _of_a_seed(trial: Trial) -> str:
@@ -250,10 +251,11 @@ def _certainty(found: Lead, experiment: Experiment, mark: Callable[[str], str]) 
         return text
     text += _luck(found)
     if _several(found, experiment):
-        text += " It was chosen for the luck of these seeds, too; to play the best again with others:"
+        text += " It was chosen for the luck of these seeds, too;"
     else:
-        text += " Each had one random seed, and its luck is larger still; to play the best again with others:"
-    return f"{text} {mark(confirm_command(experiment.folder, experiment.spec))}"
+        text += " Each had one random seed, and its luck is larger still;"
+    what, command = with_other_seeds(experiment)
+    return f"{text} {what}: {mark(command)}"
 
 
 def _several(found: Lead, experiment: Experiment) -> bool:

@@ -23,6 +23,8 @@ from experiments.disk.trial import Trial
 from experiments.plan.trial_names import BASELINE, in_words
 from experiments.show.durations import started
 from experiments.show.text import Rows, number, without
+from trainables.metrics import WORST_RETURN
+from trainables.sampling.console import is_pong
 
 MAX_NAMED = 6
 """How many are named at most: configurations that went on at a rung, and trials that time was too short for."""
@@ -86,7 +88,7 @@ def configuration_table(configurations: Sequence[Configuration], labels: Sequenc
         score, interval = "", ""
         if has_score(judged_by):
             score = number(configuration.score)
-            interval = interval_of_mean(configuration.scores)
+            interval = interval_of_mean(configuration.scores, configuration.env_id)
         rows.append(
             {
                 "configuration": label,
@@ -100,22 +102,28 @@ def configuration_table(configurations: Sequence[Configuration], labels: Sequenc
     return rows
 
 
-def interval_of_mean(scores: np.ndarray) -> str:
+def interval_of_mean(scores: np.ndarray, env_id: str) -> str:
     """The 95% interval of the scores' mean, without brackets; empty with fewer than two."""
     if len(scores) < 2:
         return ""
     low, high = mean_interval(scores)
-    return f"{number(float(low))} to {number(float(high))}"
+    return _of_returns(float(low), float(high), env_id)
 
 
-def interval_of_next_seed(scores: np.ndarray) -> str:
+def interval_of_next_seed(scores: np.ndarray, env_id: str) -> str:
     """The 95% interval in which the next seed's score lies, without brackets; empty with fewer than three scores.
 
     That of two would be wider than the scores that there can be.
     """
     if len(scores) < 3:
         return ""
-    low, high = next_interval(scores)
+    return _of_returns(*next_interval(scores), env_id)
+
+
+def _of_returns(low: float, high: float, env_id: str) -> str:
+    """An interval of returns in words. In Pong it ends where they do, at -21 and 21, as that of an evaluation does."""
+    if is_pong(env_id):
+        low, high = max(low, WORST_RETURN), min(high, -WORST_RETURN)
     return f"{number(low)} to {number(high)}"
 
 
@@ -156,7 +164,7 @@ def confirmation_table(found: Sequence[Confirmation]) -> Rows:
             "after": c.where,
             "sweep": number(c.sweep),
             "fresh seeds": number(c.fresh_score),
-            "95% interval of mean": interval_of_mean(c.fresh),
+            "95% interval of mean": interval_of_mean(c.fresh, c.chosen.env_id),
             "drop": f"{c.drop:+.1f}",
             "at the end": number(c.final_score),
         }
