@@ -167,8 +167,7 @@ def seeds_in_words(trials: Sequence[Trial]) -> str:
     text = f"After {steps} agent steps the latest games returned {each}"
     if len(seeds) < 2:
         return f"{text}."
-    scores = np.array([trial.last for trial in seeds])
-    interval = interval_of_mean(scores, str(seeds[0].config.get("env_id")))
+    interval = interval_of_mean(np.array([trial.last for trial in seeds]), str(seeds[0].config.get("env_id")))
     return f"{text}; their {RULE} is {standing.score:.1f} (95% interval of the mean {interval})."
 
 
