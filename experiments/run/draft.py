@@ -236,7 +236,7 @@ class Draft:
         if self.resources == NOWHERE:
             return None
         if self.rounds:
-            return sum(each.seconds for each in self.rounds)
+            return START_AND_END_S + sum(each.seconds for each in self.rounds)
         needs = []
         for config, begin, end in zip(self.configs, self.steps_at(0), self.steps_at(self.budget.limit), strict=True):
             steps = end - begin

@@ -26,7 +26,7 @@ from experiments.disk.states import State
 from experiments.plan.capacity import in_turn, trials_of_round
 from experiments.plan.trial_names import in_words
 from experiments.run.tune_trials import state_now, trial_number
-from trainables.metrics import METRIC, score_of
+from trainables.metrics import METRIC, has_ended_a_game, score_of
 from trainables.texts import counted
 
 PLAIN_INTERVAL_S = 10.0
@@ -136,8 +136,11 @@ class Progress(TrialProgressCallback):
         return ", ".join(f"{found[state]} {state}" for state in State if found[state])
 
     def _best(self, trials: Sequence[Trial]) -> Ranked | None:
-        """The configuration that leads by its latest scores, under halving of those that still play."""
-        scored = [trial for trial in trials if METRIC in trial.last_result]
+        """The configuration that leads by its latest scores, under halving of those that still play.
+
+        None before a game has ended.
+        """
+        scored = [trial for trial in trials if METRIC in trial.last_result and has_ended_a_game(trial.last_result)]
         racing = _alive(scored) if self._rungs else []
         scores = {int(trial_number(trial)): score_of(trial.last_result) for trial in racing or scored}
         return next(iter(ranking(scores, self._spec.configurations)), None)
@@ -267,7 +270,7 @@ class Progress(TrialProgressCallback):
         done, result = self._done(trial), trial.last_result
         cells: dict[str, Any] = {
             "state": self._state(trial),
-            "return": _number(result, METRIC, ".1f"),
+            "return": _number(result, METRIC, ".1f") if has_ended_a_game(result) else "",
             f"{self._unit}s": f"{done:,}",
             "": "",
             "left": self._time_left(trial, end),

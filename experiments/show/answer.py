@@ -98,7 +98,7 @@ def _best_lines(best: Configuration, among: Sequence[Configuration], experiment:
         name = f"One configuration of {code(label)}; its settings stand at the end of this page."
     else:
         name = f"One configuration: {code(label)} ({best.learner})."
-    return [name, how_it_plays(experiment, code)]
+    return [name, how_it_plays(experiment, code, best.trials)]
 
 
 def _best(

@@ -23,6 +23,7 @@ from experiments.plan.identity import SPEED_ONLY
 from experiments.plan.trial_names import in_words, short
 from experiments.show.durations import took, trained
 from experiments.show.tables import (
+    at_rung,
     configuration_table,
     confirmation_table,
     has_score,
@@ -31,12 +32,10 @@ from experiments.show.tables import (
     rung_table,
     span,
     trial_table,
-    unit,
 )
 from experiments.show.text import line, number, print_table, say, without
 from trainables.checks import ConfigError
-from trainables.metrics import METRIC
-from trainables.sampling.console import pong_settings
+from trainables.metrics import METRIC, has_ended_a_game
 from trainables.texts import counted, printable
 
 
@@ -57,7 +56,7 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
         lines.append(_certainty(found, experiment, mark))
     for decision in experiment.decisions:
         if decision.left_out:
-            lines.append(_left_out(decision, unit(experiment)))
+            lines.append(_left_out(decision, experiment))
     return lines
 
 
@@ -106,9 +105,9 @@ def _who_leads(experiment: Experiment, best: Trial, mark: Callable[[str], str]) 
     return f"Leader: {text}. The sweep is not finished: {more} {have} more to play."
 
 
-def _left_out(decision: Decision, unit: str) -> str:
-    """Which trials time was too short for at a rung, which is counted in a ``unit``."""
-    return f"For lack of time {in_words(decision.left_out)} did not go on at {decision.at:,} {unit}."
+def _left_out(decision: Decision, experiment: Experiment) -> str:
+    """Which trials time was too short for at a rung."""
+    return f"For lack of time {in_words(decision.left_out)} did not go on at {at_rung(decision.at, experiment)}."
 
 
 def time_is_up(experiment: Experiment) -> str:
@@ -187,7 +186,7 @@ def ending(trial: Trial) -> str:
         text = f"it diverged, which counts as {trial.last:.1f}"
         if len(trial.rows) < 2:
             return text
-        if trial.rows[-2].get("episodes_total") == 0:
+        if not has_ended_a_game(trial.rows[-2]):
             return f"{text}; before, no game had ended"
         return f"{text}; before, its latest games returned {trial.rows[-2][METRIC]:.1f}"
     text = "no game had ended"
@@ -198,17 +197,19 @@ def ending(trial: Trial) -> str:
     return text
 
 
-def how_it_plays(experiment: Experiment, mark: Callable[[str], str] = str) -> str:
+def how_it_plays(experiment: Experiment, mark: Callable[[str], str] = str, seeds: Sequence[Trial] = ()) -> str:
     """How the best plays: in its games at the sweep's end, else by its last evaluation, else by training alone.
 
-    Of several seeds the best one has played. There is a best trial.
+    Of several seeds the best one has played. ``seeds`` are those of its configuration, where other experiments may have
+    some of them, too. There is a best trial.
     """
     leader = experiment.leader
     assert leader
     best, played = leader.best, experiment.played
     row = best.rows[-1]
-    if experiment.joined:
-        text = seeds_in_words(leader.trials)
+    seeds = seeds or leader.trials
+    if experiment.joined or len(seeds) > 1:
+        text = seeds_in_words(seeds)
         who, whose = mark(best.name), f"The best seed's ({mark(best.name)})"
     else:
         text = f"After {row['timesteps_total']:,} agent steps {ending(best)}."
@@ -268,7 +269,13 @@ def _where(found: Lead, experiment: Experiment, mark: Callable[[str], str]) -> s
     what, other = "trials", found.next.best.name
     if _several(found, experiment):
         what, other = "configurations", named(found.next.numbers, experiment)
-    compared = f"when {found.best.among} {what} were last compared, at {found.best.at:,} {unit(experiment)}, it"
+    at = found.best.at or 0
+    compared = f"when {found.best.among} {what} were last compared, at {at_rung(at, experiment)}, it"
+    decision = experiment.decision_at(at)
+    if decision and not decision.ended_games(found.next.numbers):
+        if decision.ended_games(found.best.numbers):
+            return f"{compared} led {mark(other)}, of which no game had ended."
+        return f"{compared} had ended no game, nor had {mark(other)}."
     if found.points < 0:
         return f"{compared} was {-found.points:.1f} points behind {mark(other)}, which has come to no later result."
     return f"{compared} led {mark(other)} by {found.points:.1f} points."
@@ -389,12 +396,3 @@ def show_confirmation(confirm: Experiment, sweep_name: str) -> None:
     if text:
         say(text)
     line(f"Report:  {neighbour('results.py', 'report', display(sweep.folder), display(confirm.folder))}")
-
-
-def environment(env_id: str) -> str:
-    """The environment and what makes it harder or easier, to stand beside every score."""
-    try:
-        settings = pong_settings(env_id)
-    except ValueError:
-        return env_id
-    return f"{env_id}, sticky actions {settings['repeat_action_probability']:g}, frame skip {settings['frameskip']}"

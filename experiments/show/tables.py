@@ -16,7 +16,7 @@ from experiments.analysis.luck import Confirmation
 from experiments.analysis.statistics import mean_interval, next_interval
 from experiments.analysis.windows import Arrivals
 from experiments.ask.budget import duration
-from experiments.disk.decisions import RULE, Decision, ranking, went_on
+from experiments.disk.decisions import RULE, Decision, Ranked, ranking, went_on
 from experiments.disk.experiments import Experiment
 from experiments.disk.standings import by_latest, together
 from experiments.disk.trial import Trial
@@ -25,6 +25,7 @@ from experiments.show.durations import started
 from experiments.show.text import Rows, number, without
 from trainables.metrics import WORST_RETURN
 from trainables.sampling.console import is_pong
+from trainables.texts import counted
 
 MAX_NAMED = 6
 """How many are named at most: configurations that went on at a rung, and trials that time was too short for."""
@@ -195,7 +196,7 @@ def _rung_row(decision: Decision, experiment: Experiment) -> dict[str, str]:
     stopped = [each for each in ranked if each not in kept]
     best_stopped = ""
     if stopped:
-        best_stopped = number(stopped[0].score)
+        best_stopped = _score_at(decision, stopped[0])
     which = []
     for each in kept[:MAX_NAMED]:
         if {*each.all_trials} & {*experiment.baseline}:
@@ -208,12 +209,17 @@ def _rung_row(decision: Decision, experiment: Experiment) -> dict[str, str]:
     return {
         f"at {unit(experiment)}": f"{decision.at:,}",
         "went on": f"{len(kept)} of {len(ranked)}",
-        "best": number(kept[0].score),
-        "last kept": number(kept[-1].score),
+        "best": _score_at(decision, kept[0]),
+        "last kept": _score_at(decision, kept[-1]),
         "best stopped": best_stopped,
         "which": between.join(which),
         NO_TIME_FOR: _no_time_for(decision),
     }
+
+
+def _score_at(decision: Decision, ranked: Ranked) -> str:
+    """A configuration's score where it was compared; empty if no game of it had ended."""
+    return number(ranked.score) if decision.ended_games(ranked.trials) else ""
 
 
 def _no_time_for(decision: Decision) -> str:
@@ -237,6 +243,11 @@ def named(trials: Sequence[int], experiment: Experiment) -> str:
 def unit(experiment: Experiment) -> str:
     """What an experiment's budget counts."""
     return "agent steps" if experiment.spec.budget.unit == "timesteps" else "iterations"
+
+
+def at_rung(rung: int, experiment: Experiment) -> str:
+    """Where a rung is: ``300,000 agent steps``, ``1 iteration``."""
+    return counted(rung, unit(experiment).removesuffix("s"))
 
 
 class Speed(NamedTuple):

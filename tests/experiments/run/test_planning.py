@@ -56,6 +56,9 @@ def test_one_estimate_holds_for_a_run_its_seeds_and_a_sweep_of_as_many_trials(mo
     words += ["--sweep", "learning_rate=1e-3,2e-3,3e-3", "--storage-path", str(tmp_path)]
     sweep = sweep_program.prepare(PG, *parse(sweep_program.FLAGS, args=words), words)
     assert minutes(sweep) == pytest.approx(minutes(three))
+    words = ["--num-samples", "1", "--timesteps", "4915200", "--storage-path", str(tmp_path)]
+    halved = sweep_program.prepare(PG, *parse(sweep_program.FLAGS, args=words), words)
+    assert minutes(halved) == pytest.approx(minutes(one)), "one trial, with all cores"
 
 
 def test_a_plan_on_cores_that_others_keep_busy_says_so(notes, monkeypatch):

@@ -115,6 +115,17 @@ def test_a_terminal_that_cannot_move_its_cursor_gets_lines(monkeypatch):
     assert re.fullmatch(r"\d+ s: 1 running \| return -20.5, 100 iterations[^\x1b]*\n", sys.stdout.getvalue())
 
 
+def test_before_a_game_has_ended_no_return_is_shown(frame):
+    trials = make_trials(Trial.RUNNING, Trial.RUNNING)
+    trials[0].run_metadata.last_result |= {"episode_score": -21.0, "episodes_total": 0}
+    _, first, second, status = frame(trials, 80, 24)
+    assert "-21.0" not in first
+    assert " -19.5 " in second
+    assert "best -19.5 (00001)" in status
+    trials[1].run_metadata.last_result |= {"episodes_total": 0}
+    assert "best" not in frame(trials, 80, 24)[-1]
+
+
 def test_before_the_first_result_the_plan_says_how_long_it_takes(monkeypatch, capsys):
     now = 0.0
     monkeypatch.setattr(time, "monotonic", lambda: now)

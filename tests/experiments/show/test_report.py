@@ -185,6 +185,17 @@ def test_the_first_screen_is_of_the_best_with_fresh_seeds_and_says_how_to_go_on(
     assert f"watch.py {display(tmp_path / 'sweep-confirm')}`" in answer
 
 
+def test_seeds_of_several_experiments_are_all_named_beside_the_score_over_them(tmp_path):
+    folders = [
+        write_experiment(tmp_path, name, "pg", [({"seed": seed}, [-20.0, last], None)])
+        for name, seed, last in (("one", 1, -12.0), ("two", 2, -14.0))
+    ]
+    answer = report([read_experiment(folder) for folder in folders]).text.partition("## ")[0]
+    (numbers,) = table(answer, "score in training")
+    assert (numbers["score in training"], numbers["its seeds"]) == ("-13.0", "2")
+    assert "returned -12.0 with seed 1, -14.0 with seed 2; their mean is -13.0 (95% interval" in answer
+
+
 def test_the_best_of_two_learners_is_named_by_the_settings_in_which_its_own_learners_configurations_differ(tmp_path):
     trials = [({"gamma": gamma}, [-20, last], None) for gamma, last in ((0.98, -15.0), (0.99, -12.0))]
     folders = [write_experiment(tmp_path, learner, learner, trials) for learner in ("pg", "trpo")]
