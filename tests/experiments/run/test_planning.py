@@ -2,6 +2,7 @@
 
 import ast
 import io
+import json
 import re
 import sys
 
@@ -18,6 +19,7 @@ from experiments.run import sweep_program
 from experiments.run.draft import START_AND_END_S, Draft, renumbered
 from experiments.run.planning import show
 from tests.helpers.programs import ROOT, call
+from tests.helpers.trials import CARTPOLE
 from trainables.config import PGConfig
 
 
@@ -105,8 +107,8 @@ def notes(monkeypatch, tmp_path):
     monkeypatch.setattr(Learner, "pace", lambda *_: Pace(1 / 5000))
     monkeypatch.setenv("COLUMNS", "1000")
 
-    def noted(*words):
-        status, printed, complaint = call("sweep_pong.py", *words, "--dry-run", "--storage-path", tmp_path)
+    def noted(*words, program="sweep_pong.py"):
+        status, printed, complaint = call(program, *words, "--dry-run", "--storage-path", tmp_path)
         assert (status, complaint) == (0, "")
         return re.findall("^Note: (.*)$", printed, re.MULTILINE)
 
@@ -149,6 +151,13 @@ def test_a_comparison_that_is_too_early_to_tell_is_said_to_be(notes):
     (early,) = about("luck", notes("--num-samples", 6, "--timesteps", 250_000))
     assert early.startswith("Trials are compared at 19,231 and 76,923 agent steps.")
     assert not about("luck", notes("--num-samples", 6, "--timesteps", 4_000_000))
+
+
+def test_nothing_is_said_of_early_comparisons_in_other_environments_than_pong(notes):
+    early = ["--num-samples", 6, "--timesteps", 250_000]
+    for name in ("env_id", "slots", "timesteps_per_batch", "reset_on_reward", "coarse_coding"):
+        early += ["--set", f"{name}={json.dumps(CARTPOLE[name])}"]
+    assert not about("luck", notes(*early, program="sweep_trpo.py"))
 
 
 OTHER_WAYS = {"Continuation", "RestoredTrial", "ForkOf", "Start", "ExperimentSpec"}
