@@ -124,7 +124,7 @@ def test_each_choice_that_was_named_gets_a_trial_or_the_plan_says_which_do_not_a
     sweep = ("--sweep", "hidden_size=50,100", "--set", "num_workers=1")
     (left,) = about("No trial has", notes(*sweep, "--time-budget-s", 60))
     assert left.startswith("No trial has hidden_size=")
-    assert "1 configuration cannot have all" in left
+    assert ": 1 configuration of the space." in left
     needed = int(left.rpartition(" ")[2].rstrip("."))
     assert not about("No trial has", notes(*sweep, "--time-budget-s", needed))
 
@@ -136,6 +136,22 @@ def test_a_single_trial_has_the_presets_settings_and_the_plan_says_so(notes):
     assert not about("single", notes("--time-budget-s", needed))
     (said,) = about("single", notes("--num-samples", 1, "--scheduler", "fifo"))
     assert said.endswith("Three take --num-samples 3."), "no time decides how many there are"
+
+
+@pytest.mark.parametrize(
+    "sweep",
+    [
+        ("hidden_size=10,20,30,40,50", "--sweep", "clip=0.1,0.2,0.3,0.4", "--num-samples", 3),
+        ("hidden_size=10,20,30,40,50,60,70", "--timesteps", 400_000, "--time-budget-s", 900),
+    ],
+    ids=["five draw each of five choices, and not each of four", "eight miss one of seven by chance"],
+)
+def test_as_many_trials_as_are_proposed_draw_each_choice_of_each_setting(notes, sweep):
+    (said,) = about("No trial has hidden_size=", notes("--sweep", *sweep))
+    flag, proposed = said.rpartition(" takes ")[2].rstrip(".").split()
+    assert flag == "--num-samples"
+    kept = [word for word in sweep if word not in (flag, 3)]
+    assert not about("No trial has", notes("--sweep", *kept, flag, proposed))
 
 
 @pytest.mark.parametrize("scheduler", ["halving", "fifo"])
