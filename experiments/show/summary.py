@@ -277,8 +277,9 @@ def _where(found: Lead, experiment: Experiment, mark: Callable[[str], str]) -> s
             return f"{compared} led {mark(other)}, of which no game had ended."
         return f"{compared} had ended no game, nor had {mark(other)}."
     if found.points < 0:
-        return f"{compared} was {-found.points:.1f} points behind {mark(other)}, which has come to no later result."
-    return f"{compared} led {mark(other)} by {found.points:.1f} points."
+        behind = f"{-found.points:.{found.digits}f} points behind"
+        return f"{compared} was {behind} {mark(other)}, which has come to no later result."
+    return f"{compared} led {mark(other)} by {found.points:.{found.digits}f} points."
 
 
 def _luck(found: Lead) -> str:
@@ -288,7 +289,7 @@ def _luck(found: Lead) -> str:
         return (
             f" The means over their seeds differ by {found.seeds.low:.1f} to {found.seeds.high:.1f} with 95%, {told}."
         )
-    luck = number(found.games)
+    luck = number(found.games, found.digits)
     if luck:
         than = "more" if found.points > found.games else "no more"
         return f" That is {than} than the luck of the games alone, up to {luck} with 95%."

@@ -85,6 +85,18 @@ def test_the_luck_of_the_games_is_that_of_each_sides_own_games_by_students_t(tmp
     assert (said in sure) if said else ("luck of the games" not in sure)
 
 
+def test_a_lead_that_one_decimal_does_not_tell_from_luck_or_from_nothing_has_two(tmp_path):
+    """As above, the luck is 0.754."""
+    for lead_by, said in ((0.84, "by 0.84 points. That is more"), (0.04, "by 0.04 points"), (0.5, "by 0.5 points")):
+        trials = [({"seed": 0}, [-20, -13.0, -12.0, -11.0], None), ({"seed": 1}, [-20, -14.0], "running")]
+        spreads = [spread([-12.0, -14.0] * 5), spread([-14.0] * 10)]
+        decision = Decision(at=2, scores=[-14.0 + lead_by, -14.0], kept=[0], spreads=spreads)
+        folder = write_halved(tmp_path / str(lead_by), trials, decision)
+        (sure,) = [line for line in winner_lines(read_experiment(folder)) if line.startswith("How sure")]
+        assert said in sure
+        assert ("up to 0.75 with 95%" in sure) == (lead_by != 0.5)
+
+
 def test_a_rung_that_does_not_say_how_much_games_differed_names_no_luck(tmp_path):
     trials = [({"seed": 0}, [-20, -13.0, -12.0], None), ({"seed": 1}, [-20, -14.0], "running")]
     folder = write_halved(tmp_path, trials, Decision(at=2, scores=[-13.0, -14.0], kept=[0]))
