@@ -174,7 +174,7 @@ def _trial_table(draft: Draft) -> Rows:
 
 def _time_of_rounds(draft: Draft) -> str:
     """How long the rounds take, and what follows if that is more than the time budget."""
-    given, seconds = draft.time_budget_s or math.inf, sum(each.seconds for each in draft.rounds)
+    given, seconds = draft.time_budget_s or math.inf, draft.seconds or 0
     text = f"{_about(draft)}."
     if seconds > given:
         return (
