@@ -57,6 +57,10 @@ MOST_TRIALS = 270
 USED = 0.9
 """Share of the time budget that a plan fills; the rest is for the start, the end, and what the plan has wrong."""
 
+START_AND_END_S = 12.0
+"""Seconds before the first game, of which Ray and the compiled loops take most, and after the last one. With a last
+iteration that is played to its end they are more than what ``USED`` leaves of a time budget under three minutes."""
+
 PACE = 0.75
 """Agent steps a second of a core in a sweep over those of an untrained policy's game alone: updates, evaluations, and
 cores that wait for the end of a batch. With 0.78 the default sweeps on 2 cores, planned to end within 1,620 s, 0.9 of
@@ -238,20 +242,27 @@ class Capacity:
 
         Raises ConfigError if there is no time for anything.
         """
+        filled = min(USED * seconds, seconds - self._beside)
         if configurations:
-            return configurations, steps or self.steps(configurations, USED * seconds)
-        if not steps and self.steps(1, USED * seconds) <= GAME_STEPS:
+            return configurations, steps or self.steps(configurations, filled)
+        if not steps and self.steps(1, filled) <= GAME_STEPS:
             raise ConfigError(f"--time-budget-s {seconds:g} is too short for a trial: give more, or --timesteps")
         chosen = 1
         for count in sorted({named, *range(ETA, MOST_TRIALS // self.seeds + 1, ETA)}):
             late = not steps or steps >= _late_steps(count)  # without steps needed() sees to it
             if (late or count <= ETA ** (MAX_RUNGS - 1)) and self.needed(count, steps) <= seconds:
                 chosen = count
-        return chosen, steps or self.steps(chosen, USED * seconds)
+        return chosen, steps or self.steps(chosen, filled)
 
     def needed(self, configurations: int, steps: int | None) -> float:
         """Seconds of a time budget that holds so many configurations, of so many steps or of as many as they need."""
-        return self.seconds(configurations, steps or _least_steps(configurations)) / USED
+        filled = self.seconds(configurations, steps or _least_steps(configurations))
+        return max(filled / USED, filled + self._beside)
+
+    @property
+    def _beside(self) -> float:
+        """Seconds that a plan leaves at least: for its start and end, and to play an iteration to its end."""
+        return START_AND_END_S + self._seconds_at_once(1, self.iteration_steps)
 
     def _seconds(self, num_trials: int, steps: float) -> float:
         """Seconds of a round: as many trials at once as can be, then those that are left over; they share the cores."""

@@ -12,11 +12,11 @@ from experiments import train
 from experiments.ask.budget import Budget
 from experiments.ask.command_line import parse
 from experiments.ask.flags import RunFlags
-from experiments.plan.capacity import LENT, PACE
+from experiments.plan.capacity import LENT, PACE, START_AND_END_S
 from experiments.plan.learners import PG, Learner, Pace
 from experiments.plan.resources import ClusterResources
 from experiments.run import sweep_program
-from experiments.run.draft import START_AND_END_S, Draft, renumbered
+from experiments.run.draft import Draft, renumbered
 from experiments.run.planning import show
 from tests.helpers.programs import ROOT, call
 from tests.helpers.trials import CARTPOLE
@@ -152,6 +152,14 @@ def test_as_many_trials_as_are_proposed_draw_each_choice_of_each_setting(notes, 
     assert flag == "--num-samples"
     kept = [word for word in sweep if word not in (flag, 3)]
     assert not about("No trial has", notes("--sweep", *kept, flag, proposed))
+
+
+@pytest.mark.parametrize("seconds", [30, 90, 600])
+def test_what_time_decides_takes_no_longer_with_its_start_and_end(seconds, monkeypatch, tmp_path):
+    monkeypatch.setattr(Learner, "pace", lambda *_: Pace(1 / 5000))
+    words = ["--time-budget-s", str(seconds), "--storage-path", str(tmp_path)]
+    asked = sweep_program.prepare(PG, *parse(sweep_program.FLAGS, args=words), words)
+    assert 0.8 * seconds < asked.seconds <= seconds
 
 
 @pytest.mark.parametrize("scheduler", ["halving", "fifo"])
