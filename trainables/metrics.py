@@ -144,6 +144,11 @@ def diverged_metrics(metrics: dict[str, float]) -> dict[str, float]:
     return finite | {METRIC: min(WORST_RETURN, finite["episode_reward_min"])}
 
 
+def has_ended_a_game(row: Mapping[str, Any]) -> bool:
+    """Whether a game had ended by a trial's row: until then its score is the lowest that there is, and says nothing."""
+    return row.get("episodes_total") != 0
+
+
 def score_of(row: Mapping[str, Any]) -> float:
     """What a trial's row counts in every comparison: its score, or if it diverged the lowest that there is."""
     return min(WORST_RETURN, float(row[METRIC])) if row.get("diverged") else float(row[METRIC])

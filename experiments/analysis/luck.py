@@ -30,6 +30,12 @@ class Lead(NamedTuple):
         """By how much the best one's score was higher."""
         return self.best.score - self.next.score
 
+    @property
+    def digits(self) -> int:
+        """Decimals that tell the points from 0 and from the luck of the games: one, or two where one does not."""
+        shown = f"{abs(self.points):.1f}"
+        return 2 if self.points and shown in ("0.0", f"{self.games:.1f}") else 1
+
 
 def lead(experiment: Experiment) -> Lead | None:
     """The best configuration of a halved sweep beside the best other one; None where they were never compared."""

@@ -11,7 +11,7 @@ from experiments.analysis.configurations import best_configurations
 from experiments.ask.budget import Budget
 from experiments.ask.command_line import neighbour
 from experiments.disk.experiments import Experiment
-from experiments.disk.folders import display
+from experiments.disk.folders import display, is_experiment
 from experiments.disk.spec import ExperimentSpec
 from experiments.plan.learners import LEARNERS, is_learner, learner_named, typed_as
 from trainables.checks import ConfigError, ignored
@@ -110,10 +110,21 @@ def best_command(experiment: Experiment) -> tuple[str, dict[str, Any]]:
     }
 
 
-def confirm_command(folder: Path, spec: ExperimentSpec) -> str:
-    """The command that runs the best of a sweep again with fresh seeds; its flag alone where no program is named."""
-    words = ["--confirm", display(folder)]
-    return _command(spec, words) or shlex.join(words)
+def confirmation_of(sweep: Path) -> Path:
+    """Where the confirmation of the sweep in a folder lies, unless --name says otherwise."""
+    return sweep.with_name(f"{sweep.name}-confirm")
+
+
+def with_other_seeds(sweep: Experiment) -> tuple[str, str]:
+    """What can be done to see the best of a sweep with fresh seeds, and the command that does it.
+
+    It runs the best again (its flag alone where no program is named), or where that was begun, it shows both.
+    """
+    again = confirmation_of(sweep.folder)
+    if is_experiment(again):
+        return "how the best plays with others", neighbour("results.py", "report", *map(display, (sweep.folder, again)))
+    words = ["--confirm", display(sweep.folder)]
+    return "to play the best again with others", _command(sweep.spec, words) or shlex.join(words)
 
 
 def plan_command(spec: ExperimentSpec) -> str:

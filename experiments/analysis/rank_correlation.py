@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from experiments.analysis.configurations import with_results
 from experiments.disk.experiments import Experiment
 from experiments.disk.trial import Trial
-from trainables.sampling.console import pong_settings
+from trainables.sampling.console import is_pong
 
 LUCK_BEFORE = 200_000
 """Agent steps before which the rank correlation with the order after a million steps is 0.16 or less."""
@@ -27,7 +27,7 @@ of 2 million agent steps, and twice 9 of more than 4 million."""
 
 def is_luck(steps: int, env_id: str) -> bool:
     """Whether an order after so many agent steps says next to nothing of a later one."""
-    return steps < LUCK_BEFORE and _is_pong(env_id)
+    return steps < LUCK_BEFORE and is_pong(env_id)
 
 
 def order_says(steps: int, env_id: str) -> str:
@@ -35,7 +35,7 @@ def order_says(steps: int, env_id: str) -> str:
 
     Empty where that is not known: in other environments than Pong, and after a million steps.
     """
-    if not _is_pong(env_id) or steps > WITH_THE_END[-1][0]:
+    if not is_pong(env_id) or steps > WITH_THE_END[-1][0]:
         return ""
     order = f"an order after {steps:,} agent steps"
     if steps < LUCK_BEFORE:
@@ -80,12 +80,3 @@ def _steps_of_order(experiments: Sequence[Experiment], trials: Sequence[Trial]) 
     if not steps:
         steps = [trial.steps for trial in trials]
     return min(steps)
-
-
-def _is_pong(env_id: str) -> bool:
-    """Whether an environment is a Pong of ALE with a fixed frame skip."""
-    try:
-        pong_settings(env_id)
-    except ValueError:
-        return False
-    return True

@@ -257,7 +257,7 @@ class SweepFlags:
     timesteps: Annotated[int | None, Bounds(1), LENGTH, shown("N", "default: what time allows")] = None
     """Agent steps of a trial that is not stopped early. Trials are compared at equal steps, which is fair to trials of
     different batches; with --iterations alone, after equally many. Without either halving gives the last trial as
-    many steps as it has time for, and other schedulers give each a million."""
+    many steps as it has time for, and other schedulers give each a million, as forks do."""
 
     time_budget_s: Annotated[float, Bounds(0, low_included=False), SECONDS] = 1800.0
     """Seconds that halving plans for, and after which any sweep ends, whatever is left to do. --resume has as many

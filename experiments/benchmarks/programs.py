@@ -17,9 +17,10 @@ from experiments.ask.flags import RunFlags
 from experiments.benchmarks.account import Account
 from experiments.benchmarks.measure import FRAME_SKIP, REINFORCE, Spread, Table, alternate, bare_emulators, timed
 from experiments.benchmarks.questions import Sweep, Tune
-from experiments.disk.experiments import read_experiment
+from experiments.disk.experiments import Experiment, read_experiment
 from experiments.disk.rows import read_rows
 from experiments.disk.spec import create
+from experiments.disk.trial import Trial
 from experiments.plan.learners import PG
 from experiments.plan.resources import local_cpus
 from experiments.run.draft import Draft
@@ -108,8 +109,19 @@ def _seconds_to_first_game() -> float:
     raise RuntimeError("the smoke test ended without a result")
 
 
+def _with_results(sweep: Experiment) -> list[Trial]:
+    """The trials of a sweep that have results. Raises ConfigError if none has."""
+    trials = [trial for trial in sweep.trials if trial.rows]
+    if not trials:
+        raise ConfigError(f"{sweep.name} ended, and none of its trials has a result")
+    return trials
+
+
 def benchmark_sweep(flags: Sweep) -> Iterator[Table]:
-    """The tables of ``Sweep``. Raises ConfigError if the sweep does not come to its end; trials may have failed."""
+    """The tables of ``Sweep``, of which some trials may have failed.
+
+    Raises ConfigError if the sweep does not come to its end, or if no trial has a result.
+    """
     cores, program = local_cpus(), PROGRAMS[flags.learner]
     words = ["--scheduler", flags.scheduler, "--time-budget-s", f"{flags.time_budget_s:g}"]
     with bare_emulators(cores) as measure, tempfile.TemporaryDirectory() as storage:
@@ -129,7 +141,7 @@ def benchmark_sweep(flags: Sweep) -> Iterator[Table]:
             raise ConfigError(f"{program} ended with exit status {status} after {seconds:.0f} s")
         found = read_experiment(folder)
         bare += [measure() for _ in range(flags.rounds)]
-    trials = [trial for trial in found.trials if trial.rows]
+    trials = _with_results(found)
     steps = sum(trial.steps for trial in trials)
     rate = steps * FRAME_SKIP / seconds
     row: dict[str, Any] = {

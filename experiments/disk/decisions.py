@@ -63,6 +63,11 @@ class Decision(Model):
         """How much the games behind a trial's score differ; None if that is not known."""
         return self.spreads[number] if self.spreads else None
 
+    def ended_games(self, trials: Iterable[int]) -> bool:
+        """Whether a game of one of these trials had ended, so that their score says something; True if unknown."""
+        spreads = [self.spread_of(number) for number in trials]
+        return any(spread is None or spread.games for spread in spreads)
+
 
 def scored(scores: Sequence[float | None]) -> dict[int, float]:
     """The scores that there are, by their trials' numbers."""

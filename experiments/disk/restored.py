@@ -21,6 +21,7 @@ from experiments.plan.trial_names import number_of
 from trainables.checks import ConfigError
 from trainables.metrics import METRIC, WORST_RETURN
 from trainables.saved import Checkpoint, Checkpoints
+from trainables.texts import counted
 
 
 class RestoredTrial(NamedTuple):
@@ -135,7 +136,8 @@ def describe(restored: Mapping[str, RestoredTrial], fork_of: ForkOf | None = Non
         recorded = {row["training_iteration"] for row in found.trial.rows}
         missing = sorted({*range(start + 1, found.iteration)} - recorded)
         if missing:
-            lines.append(f"  {name}: result.json lacks iterations {missing[0]} to {missing[-1]}; they stay missing")
+            lost = f"{counted(len(missing), 'row')}, the first of iteration {missing[0]}"
+            lines.append(f"  {name}: result.json lacks {lost}: these results are lost, and no others")
         if found.trial.goes_on:
             line = f"  {name}: goes on after iteration {found.iteration}"
             again = max(recorded, default=0) - found.iteration

@@ -22,7 +22,7 @@ from experiments.disk.tunes_own import copied_at
 from experiments.plan.identity import ConfigurationKey, completed, decisive, is_baseline
 from experiments.plan.learners import config_class_of
 from trainables.checks import ConfigError, check_settings
-from trainables.metrics import METRIC, score_of
+from trainables.metrics import METRIC, has_ended_a_game, score_of
 from trainables.saved import Checkpoint, Checkpoints
 
 
@@ -120,7 +120,7 @@ class Trial(HasState):
     @property
     def scored(self) -> bool:
         """Whether a game had ended by its last row; before the first game its score is the lowest that there is."""
-        return bool(self.rows) and self.last_row.get("episodes_total") != 0
+        return bool(self.rows) and has_ended_a_game(self.last_row)
 
     @property
     def speed(self) -> float:

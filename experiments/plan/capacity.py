@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 from experiments.ask.budget import Budget
 from experiments.ask.flags import SAMPLES, SweepFlags
 from experiments.ask.schedulers import SCHEDULERS
-from experiments.plan.draws import gridded, most_choices, typical, undrawn
+from experiments.plan.draws import gridded, one_of_each, typical, undrawn
 from experiments.plan.learners import GAME_STEPS, Learner
 from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import Space
@@ -56,6 +56,10 @@ MOST_TRIALS = 270
 USED = 0.9
 """Share of the time budget that a plan fills; the rest is for the start, the end, and what the plan has wrong."""
 
+START_AND_END_S = 12.0
+"""Seconds before the first game, of which Ray and the compiled loops take most, and after the last one. With a last
+iteration that is played to its end they are more than what ``USED`` leaves of a time budget under three minutes."""
+
 PACE = 0.75
 """Agent steps a second of a core in a sweep over those of an untrained policy's game alone: updates, evaluations, and
 cores that wait for the end of a batch. With 0.78 the default sweeps on 2 cores, planned to end within 1,620 s, 0.9 of
@@ -73,6 +77,10 @@ NEAR = 0.75
 the others then have says far more than the one before it (docs/schedulers.md), and the last quarter of the steps brings
 a few tenths of a point. A sweep at 0.8 of the planned speed compared its trials only once, at 470,000 steps, when time
 was kept for all of them."""
+
+NOISE = 1.1
+"""Time that is proposed, over what it takes by the speed that was measured: of two plans in a row on busy cores the
+second one needed 2,500 s for what the first one had said to take 2,300."""
 
 START_S = 2.0
 """Seconds from a trial's start, or its going on from a checkpoint, to its first game: 4 for new processes, 1 to 2 where
@@ -235,20 +243,27 @@ class Capacity:
 
         Raises ConfigError if there is no time for anything.
         """
+        filled = min(USED * seconds, seconds - self._beside)
         if configurations:
-            return configurations, steps or self.steps(configurations, USED * seconds)
-        if not steps and self.steps(1, USED * seconds) <= GAME_STEPS:
+            return configurations, steps or self.steps(configurations, filled)
+        if not steps and self.steps(1, filled) <= GAME_STEPS:
             raise ConfigError(f"--time-budget-s {seconds:g} is too short for a trial: give more, or --timesteps")
         chosen = 1
         for count in sorted({named, *range(ETA, MOST_TRIALS // self.seeds + 1, ETA)}):
             late = not steps or steps >= _late_steps(count)  # without steps needed() sees to it
             if (late or count <= ETA ** (MAX_RUNGS - 1)) and self.needed(count, steps) <= seconds:
                 chosen = count
-        return chosen, steps or self.steps(chosen, USED * seconds)
+        return chosen, steps or self.steps(chosen, filled)
 
     def needed(self, configurations: int, steps: int | None) -> float:
         """Seconds of a time budget that holds so many configurations, of so many steps or of as many as they need."""
-        return self.seconds(configurations, steps or _least_steps(configurations)) / USED
+        filled = self.seconds(configurations, steps or _least_steps(configurations))
+        return max(filled / USED, filled + self._beside)
+
+    @property
+    def _beside(self) -> float:
+        """Seconds that a plan leaves at least: for its start and end, and to play an iteration to its end."""
+        return START_AND_END_S + self._seconds_at_once(1, self.iteration_steps)
 
     def _seconds(self, num_trials: int, steps: float) -> float:
         """Seconds of a round: as many trials at once as can be, then those that are left over; they share the cores."""
@@ -289,10 +304,10 @@ class Extent(NamedTuple):
 
     def flag_for(self, configurations: int) -> str:
         """The flag with which there are so many configurations: the time for them, in two digits, rounded up, or their
-        number where no time decides it."""
+        number where no time decides it. The time is enough, too, if the machine is then measured as a bit slower."""
         if not (self.capacity and self.time_decides):
             return f"--num-samples {configurations}"
-        seconds = self.capacity.needed(configurations, self.steps)
+        seconds = NOISE * self.capacity.needed(configurations, self.steps)
         digit = 10 ** max(0, len(str(int(seconds))) - 2)
         return f"--time-budget-s {math.ceil(seconds / digit) * digit}"
 
@@ -317,7 +332,7 @@ def extent_of(
     asked = flags.timesteps
     if flags.iterations and not asked:
         asked = round(flags.iterations * capacity.iteration_steps)
-    named = one_of_each(space, own) if space.own else 1
+    named = one_of_each(space, flags.seed, own) if space.own else 1
     count, steps = capacity.choose(flags.time_budget_s, given, asked, named)
     timesteps = flags.timesteps if flags.iterations else steps
     return Extent(count, Budget(flags.iterations, timesteps), capacity, asked, time_decides=given is None)
@@ -328,17 +343,14 @@ def nothing_swept(preset: str, extent: Extent) -> str:
     return f"A single trial has the settings of {preset}: nothing is swept. Three take {extent.flag_for(3)}."
 
 
-def one_of_each(space: Space, own: Mapping[str, Any] | None) -> int:
-    """So many configurations have each choice of a swept setting once, beside the baseline's ``own`` if it has one."""
-    return most_choices(space) + (own is not None)
-
-
 def left_out(space: Space, configs: Sequence[Config], extent: Extent, needed: int) -> str:
     """Says which choices of a space no configuration has, and which flag gives the configurations that are ``needed``
     for one of each; empty if none is left."""
-    left = undrawn(space, configs)
+    left = undrawn(space, [config.to_dict() for config in configs])
     if not left:
         return ""
+    flag = f"--num-samples {needed}"  # More configurations than these can have missed one by chance.
+    if len(configs) < needed:
+        flag = extent.flag_for(needed)
     named = "; ".join(f"{name}={','.join(map(short, values))}" for name, values in left.items())
-    note = f"No trial has {named}: {counted(len(configs), 'configuration')} cannot have all."
-    return f"{note} One of each takes {extent.flag_for(needed)}."
+    return f"No trial has {named}: {counted(len(configs), 'configuration')} of the space. One of each takes {flag}."

@@ -156,18 +156,23 @@ def require_one_environment(configs: Sequence[Config], scheduler: str) -> None:
         )
 
 
-def most_choices(space: Space) -> int:
-    """How many choices the setting with most of them has, 1 if none has any: so many configurations have each once."""
-    most = 1
+def one_of_each(space: Space, seed: int, own: Mapping[str, Any] | None) -> int:
+    """The fewest configurations that have each choice of each setting if they are drawn with this ``seed``.
+
+    Counted is the baseline, too, if its ``own`` values are given. As many as the setting with most choices has draw
+    each of these once, but can miss one of a setting with fewer.
+    """
+    count = 1
     for domain in space.domains.values():
         if isinstance(domain, Choices):
-            most = max(most, len(domain.values))
-    return most
+            count = max(count, len(domain.values))
+    while undrawn(space, _samples(space.domains, count, seed)):
+        count += 1
+    return count + (own is not None)
 
 
-def undrawn(space: Space, configs: Sequence[Config]) -> dict[str, list[Any]]:
-    """The choices of each swept setting that no configuration has, of settings that have some."""
-    settings = [config.to_dict() for config in configs]
+def undrawn(space: Space, settings: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """The choices of each swept setting that none of these configurations' ``settings`` has."""
     found = {}
     for name, domain in space.domains.items():
         if isinstance(domain, Choices):

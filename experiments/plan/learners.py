@@ -321,6 +321,11 @@ def _space(typed: str, content: Mapping[str, Any], config_class: type[Config]) -
     ARCHITECTURE_FIELDS that are no settings.
     """
     presets, spaces = presets_and_spaces(typed, content)
+    if presets.get("default"):
+        raise ConfigError(
+            f"{typed}: preset 'default' has the defaults of {config_class.__name__}: change these there, or give the"
+            " preset another name"
+        )
     presets = {"smoke": SMOKE, **presets, "default": {}}
     for preset in ("default", *presets):  # first "default", whose faults are those of all others too
         try:

@@ -3,6 +3,7 @@
 import dataclasses
 
 from experiments.analysis.configurations import best_configurations, varied
+from experiments.analysis.next_command import confirmation_of
 from experiments.ask.flags import RunFlags
 from experiments.disk import mirror
 from experiments.disk.experiments import Experiment, read_experiment
@@ -37,7 +38,7 @@ def beside(sweep: Experiment, run: RunFlags) -> RunFlags:
     """The flags of a sweep's confirmation, which lies beside the sweep, and keeps checkpoints as the sweep does."""
     return dataclasses.replace(
         run,
-        name=run.name or f"{sweep.name}-confirm",
+        name=run.name or confirmation_of(sweep.folder).name,
         storage_path=sweep.spec.storage_uri or display(sweep.folder.parent),
         checkpoint_frequency=sweep.spec.checkpoint_frequency,
         keep_checkpoints=str(sweep.spec.keep_checkpoints or "all"),

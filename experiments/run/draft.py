@@ -21,7 +21,7 @@ from experiments.ask.schedulers import SCHEDULERS
 from experiments.disk import mirror
 from experiments.disk.restored import RestoredTrial, restore
 from experiments.disk.spec import ExperimentSpec, ForkOf, Start, members, past_of
-from experiments.plan.capacity import Capacity, Round, in_turn, reachable, rungs, trials_of_round
+from experiments.plan.capacity import START_AND_END_S, Capacity, Round, in_turn, reachable, rungs, trials_of_round
 from experiments.plan.draws import require_one_environment
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
@@ -93,9 +93,6 @@ def fork_of(origin: Sequence[RestoredTrial], starts: Sequence[Checkpoint]) -> Fo
         left.append(Start(config=trial.config, iteration=start.iteration, steps=start.steps, past=past))
     return ForkOf(name=origin[0].trial.folder.parent.name, starts=left)
 
-
-START_AND_END_S = 12.0
-"""Seconds before the first game, of which Ray and the compiled loops take most, and after the last one."""
 
 BESIDE_KEPT = 2
 """Checkpoints that a trial has beside the best ones while it saves: the latest, and the one that is being written.
@@ -236,7 +233,7 @@ class Draft:
         if self.resources == NOWHERE:
             return None
         if self.rounds:
-            return sum(each.seconds for each in self.rounds)
+            return START_AND_END_S + sum(each.seconds for each in self.rounds)
         needs = []
         for config, begin, end in zip(self.configs, self.steps_at(0), self.steps_at(self.budget.limit), strict=True):
             steps = end - begin

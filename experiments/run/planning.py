@@ -11,7 +11,7 @@ from experiments.plan.resources import fewer_cores
 from experiments.plan.trial_names import BASELINE, in_words, short
 from experiments.run.draft import Draft
 from experiments.show.text import Rows, print_table, say
-from trainables.sampling.console import agent_step
+from trainables.sampling.console import agent_step, is_pong
 from trainables.texts import counted
 
 MOST_ROWS = 27
@@ -101,9 +101,9 @@ def _same_in_all(draft: Draft) -> list[str]:
 
 
 def _early(draft: Draft) -> list[str]:
-    """A note that trials are compared before their order says anything; none if they are not."""
+    """A note that trials are compared before their order says anything; none if they are not, or do not play Pong."""
     early = [at for at in (draft.rungs or [])[:-1] if at < FIRST_STEPS]
-    if draft.budget.unit != "timesteps" or not early:
+    if draft.budget.unit != "timesteps" or not early or not is_pong(draft.configs[0].env_id):
         return []
     at = " and ".join(f"{each:,}" for each in early)
     return [

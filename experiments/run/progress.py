@@ -26,7 +26,7 @@ from experiments.disk.states import State
 from experiments.plan.capacity import in_turn, trials_of_round
 from experiments.plan.trial_names import in_words
 from experiments.run.tune_trials import state_now, trial_number
-from trainables.metrics import METRIC, score_of
+from trainables.metrics import METRIC, has_ended_a_game, score_of
 from trainables.texts import counted
 
 PLAIN_INTERVAL_S = 10.0
@@ -136,32 +136,40 @@ class Progress(TrialProgressCallback):
         return ", ".join(f"{found[state]} {state}" for state in State if found[state])
 
     def _best(self, trials: Sequence[Trial]) -> Ranked | None:
-        """The configuration that leads by its latest scores, under halving of those that still play."""
-        scored = [trial for trial in trials if METRIC in trial.last_result]
+        """The configuration that leads by its latest scores, under halving of those that still play.
+
+        None before a game has ended.
+        """
+        scored = [trial for trial in trials if METRIC in trial.last_result and has_ended_a_game(trial.last_result)]
         racing = _alive(scored) if self._rungs else []
         scores = {int(trial_number(trial)): score_of(trial.last_result) for trial in racing or scored}
         return next(iter(ranking(scores, self._spec.configurations)), None)
 
     def _seconds_left(self, trials: Sequence[Trial]) -> float | None:
-        """Seconds at the pace so far, or until the time budget is spent; None before this program's first result."""
+        """Seconds at the pace so far, or until the time budget is spent; None before there is a pace."""
         elapsed = time.monotonic() - self._start
         played = self._played(trials) - (self._restored or 0)
         if not played:
             return None
         if self._rungs:  # trials lend each other their cores, so that all together play as many steps as before
-            left = elapsed * self._to_play(trials) / played
+            left: float | None = elapsed * self._to_play(trials) / played
         else:
             left = self._seconds_in_turn(trials)
+        if left is None:
+            return None
         return max(0.0, min(left, (self._spec.time_budget_s or math.inf) - elapsed))
 
-    def _seconds_in_turn(self, trials: Sequence[Trial]) -> float:
+    def _seconds_in_turn(self, trials: Sequence[Trial]) -> float | None:
         """Seconds until all trials have played their budgets, those that wait after those that run.
 
-        Each that runs goes on as in its last iteration. One that has had none yet is as fast as those that run are in
-        the mean, or as all trials were if none of these has had one.
+        Each that runs goes on as in its last iteration. One that has no pace yet is as fast as those that run are in
+        the mean, or as all trials were if none of these has one. None if no trial has one.
         """
         running = [trial for trial in trials if trial.status == Trial.RUNNING]
-        usual = fmean(self._paces(running) or self._paces(trials) or [0.0])
+        paces = self._paces(running) or self._paces(trials)
+        if not paces:
+            return None
+        usual = fmean(paces)
         needs = []
         for trial in sorted(_alive(trials), key=lambda trial: trial.status != Trial.RUNNING):
             pace = self._iteration_pace(trial) or usual
@@ -169,14 +177,17 @@ class Progress(TrialProgressCallback):
         return in_turn(needs, 0.0, max(1, len(running)))
 
     def _paces(self, trials: Iterable[Trial]) -> list[float]:
-        """The paces of those trials that have had an iteration."""
+        """The paces of those trials that have one."""
         return [pace for pace in map(self._iteration_pace, trials) if pace]
 
     def _iteration_pace(self, trial: Trial) -> float | None:
-        """Seconds of a whole budget by a trial's last iteration; None before its first one."""
+        """Seconds of a whole budget by a trial's last iteration; None before the second one since its processes began.
+
+        The first one begins with what they need once: on busy cores it took 35 s, and those that followed 2 s each.
+        """
         result = trial.last_result
         made = result.get("timesteps_this_iter", 0) if self._spec.timesteps else 1
-        if not made or "time_this_iter_s" not in result:
+        if not made or "time_this_iter_s" not in result or result.get("iterations_since_restore") == 1:
             return None
         return float(self._limit / made * result["time_this_iter_s"])
 
@@ -267,7 +278,7 @@ class Progress(TrialProgressCallback):
         done, result = self._done(trial), trial.last_result
         cells: dict[str, Any] = {
             "state": self._state(trial),
-            "score": _number(result, METRIC, ".1f"),
+            "score": _number(result, METRIC, ".1f") if has_ended_a_game(result) else "",
             f"{self._unit}s": f"{done:,}",
             "": "",
             "left": self._time_left(trial, end),

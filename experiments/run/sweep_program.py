@@ -9,10 +9,11 @@ from experiments.ask.budget import Budget
 from experiments.ask.command_line import clean_exit, parse
 from experiments.ask.flags import RunFlags, SweepFlags, require_counted
 from experiments.disk.spec import members
-from experiments.plan.capacity import extent_of, left_out, nothing_swept, one_of_each
+from experiments.plan.capacity import extent_of, left_out, nothing_swept
 from experiments.plan.draws import (
     baseline_of,
     draw,
+    one_of_each,
     own_values,
     require_fits,
     require_possible_seeds,
@@ -108,7 +109,7 @@ def _sweep(learner: Learner, run: RunFlags, search: SweepFlags, resources: Clust
             own = {}
         notes.append(nothing_swept(search.preset, extent))
     configs, swept = draw(learner, space, count, search.seed, resources, own)
-    if space.own and (note := left_out(space, configs, extent, one_of_each(space, own))):
+    if space.own and (note := left_out(space, configs, extent, one_of_each(space, search.seed, own))):
         notes.append(note)
     baseline: dict[str, Any] | None = None
     if own is not None:

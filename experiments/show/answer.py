@@ -89,10 +89,10 @@ def _key_numbers(best: Configuration, trials: Sequence[Trial], experiments: Sequ
     shown = {}
     if has_score(best.judged_by):
         shown["score in training"] = number(best.score)
-        interval = interval_of_mean(best.scores)
+        interval = interval_of_mean(best.scores, best.env_id)
         if interval:
             shown["95% interval of mean"] = interval
-        next_one = interval_of_next_seed(best.scores)
+        next_one = interval_of_next_seed(best.scores, best.env_id)
         if next_one:
             shown["next seed (95%)"] = next_one
     steps = 0
@@ -116,7 +116,7 @@ def _best_lines(best: Configuration, among: Sequence[Configuration], experiment:
         name = f"One configuration of {code(label)}; its settings stand at the end of this page."
     else:
         name = f"One configuration: {code(label)} ({best.learner})."
-    return [name, how_it_plays(experiment, code)]
+    return [name, how_it_plays(experiment, code, best.trials)]
 
 
 def _best(

@@ -180,7 +180,7 @@ def side_table(comparison: Comparison) -> Rows:
                 "mean return": number(float(returns.mean()), 2),
                 "lowest": number(float(returns.min()), 2),
                 "highest": number(float(returns.max()), 2),
-                "next seed (95% interval)": interval_of_next_seed(returns),
+                "next seed (95% interval)": interval_of_next_seed(returns, side.configuration.env_id),
             }
         )
     return rows

@@ -22,7 +22,7 @@ from experiments.disk.trial import Trial
 from experiments.show.page import BLUE, GREY, GRID, INK
 from experiments.show.tables import Speed
 from trainables.metrics import METRIC
-from trainables.sampling.console import agent_step
+from trainables.sampling.console import agent_step, is_pong
 from trainables.texts import counted
 
 COLOURS = (BLUE, "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -50,6 +50,9 @@ DIAGNOSTICS = {
     "value/explained_variance_before": "explained variance of the baseline",
 }
 """Metrics that are drawn over agent steps, as far as they were recorded, and the titles of their axes."""
+
+OF_PONG = {"steps_per_point", "strokes_per_point"}
+"""Those that say something of Pong alone: other environments have rewards for points, and no ball."""
 
 Band = tuple[np.ndarray, np.ndarray, np.ndarray]
 """An interval along a curve: x, and the lower and the upper end there, each (k,)."""
@@ -153,6 +156,8 @@ def diagnostics_figures(
     for configuration in configurations:
         for trial in configuration.judged_by:
             recorded.update(trial.rows[-1])
+    if not is_pong(configurations[0].env_id):
+        recorded -= OF_PONG
     figures = {}
     for metric, title in DIAGNOSTICS.items():
         if metric not in recorded:

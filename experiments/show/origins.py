@@ -7,8 +7,8 @@ from experiments.analysis.next_command import first_command
 from experiments.disk.experiments import Experiment
 from experiments.disk.folders import display
 from experiments.show.page import Page
-from experiments.show.summary import environment
 from experiments.show.text import block, code
+from trainables.sampling.console import pong_settings
 from trainables.texts import counted
 
 
@@ -94,3 +94,12 @@ def _what(experiment: Experiment) -> Iterator[str]:
         if name != "seed" and values == [value] * len(values):
             same.append(code(f"{name}={json.dumps(value)}"))
     yield f"Same in all trials: {', '.join(same)}"
+
+
+def environment(env_id: str) -> str:
+    """The environment and what makes it harder or easier, to stand beside every score."""
+    try:
+        settings = pong_settings(env_id)
+    except ValueError:
+        return env_id
+    return f"{env_id}, sticky actions {settings['repeat_action_probability']:g}, frame skip {settings['frameskip']}"

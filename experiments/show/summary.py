@@ -8,9 +8,8 @@ import numpy as np
 
 from experiments.analysis.configurations import best_configurations, varied
 from experiments.analysis.luck import Lead, confirmations, lead, lead_over_baseline, verdict
-from experiments.analysis.next_command import confirm_command, plan_command, watch_command
+from experiments.analysis.next_command import plan_command, watch_command, with_other_seeds
 from experiments.analysis.rank_correlation import shown_order_says
-from experiments.analysis.statistics import mean_interval
 from experiments.ask.budget import duration
 from experiments.ask.command_line import installed, neighbour
 from experiments.disk import saved_policies
@@ -24,19 +23,19 @@ from experiments.plan.identity import SPEED_ONLY
 from experiments.plan.trial_names import in_words, short
 from experiments.show.durations import took, trained
 from experiments.show.tables import (
+    at_rung,
     configuration_table,
     confirmation_table,
     has_score,
+    interval_of_mean,
     named,
     rung_table,
     span,
     trial_table,
-    unit,
 )
 from experiments.show.text import line, number, print_table, say, without
 from trainables.checks import ConfigError
-from trainables.metrics import METRIC
-from trainables.sampling.console import pong_settings
+from trainables.metrics import METRIC, has_ended_a_game
 from trainables.texts import counted, printable
 
 
@@ -57,7 +56,7 @@ def winner_lines(experiment: Experiment, mark: Callable[[str], str] = str) -> li
         lines.append(_certainty(found, experiment, mark))
     for decision in experiment.decisions:
         if decision.left_out:
-            lines.append(_left_out(decision, unit(experiment)))
+            lines.append(_left_out(decision, experiment))
     return lines
 
 
@@ -106,9 +105,9 @@ def _who_leads(experiment: Experiment, best: Trial, mark: Callable[[str], str]) 
     return f"Leader: {text}. The sweep is not finished: {more} {have} more to play."
 
 
-def _left_out(decision: Decision, unit: str) -> str:
-    """Which trials time was too short for at a rung, which is counted in a ``unit``."""
-    return f"For lack of time {in_words(decision.left_out)} did not go on at {decision.at:,} {unit}."
+def _left_out(decision: Decision, experiment: Experiment) -> str:
+    """Which trials time was too short for at a rung."""
+    return f"For lack of time {in_words(decision.left_out)} did not go on at {at_rung(decision.at, experiment)}."
 
 
 def time_is_up(experiment: Experiment) -> str:
@@ -167,8 +166,8 @@ def seeds_in_words(trials: Sequence[Trial]) -> str:
     text = f"After {steps} agent steps the latest games returned {each}"
     if len(seeds) < 2:
         return f"{text}."
-    low, high = mean_interval(np.array([trial.last for trial in seeds]))
-    return f"{text}; their {RULE} is {standing.score:.1f} (95% interval of the mean {low:.1f} to {high:.1f})."
+    interval = interval_of_mean(np.array([trial.last for trial in seeds]), str(seeds[0].config.get("env_id")))
+    return f"{text}; their {RULE} is {standing.score:.1f} (95% interval of the mean {interval})."
 
 
 def _of_a_seed(trial: Trial) -> str:
@@ -187,7 +186,7 @@ def ending(trial: Trial) -> str:
         text = f"it diverged, which counts as {trial.last:.1f}"
         if len(trial.rows) < 2:
             return text
-        if trial.rows[-2].get("episodes_total") == 0:
+        if not has_ended_a_game(trial.rows[-2]):
             return f"{text}; before, no game had ended"
         return f"{text}; before, its latest games returned {trial.rows[-2][METRIC]:.1f}"
     text = "no game had ended"
@@ -198,17 +197,19 @@ def ending(trial: Trial) -> str:
     return text
 
 
-def how_it_plays(experiment: Experiment, mark: Callable[[str], str] = str) -> str:
+def how_it_plays(experiment: Experiment, mark: Callable[[str], str] = str, seeds: Sequence[Trial] = ()) -> str:
     """How the best plays: in its games at the sweep's end, else by its last evaluation, else by training alone.
 
-    Of several seeds the best one has played. There is a best trial.
+    Of several seeds the best one has played. ``seeds`` are those of its configuration, where other experiments may have
+    some of them, too. There is a best trial.
     """
     leader = experiment.leader
     assert leader
     best, played = leader.best, experiment.played
     row = best.rows[-1]
-    if experiment.joined:
-        text = seeds_in_words(leader.trials)
+    seeds = seeds or leader.trials
+    if experiment.joined or len(seeds) > 1:
+        text = seeds_in_words(seeds)
         who, whose = mark(best.name), f"The best seed's ({mark(best.name)})"
     else:
         text = f"After {row['timesteps_total']:,} agent steps {ending(best)}."
@@ -250,10 +251,11 @@ def _certainty(found: Lead, experiment: Experiment, mark: Callable[[str], str]) 
         return text
     text += _luck(found)
     if _several(found, experiment):
-        text += " It was chosen for the luck of these seeds, too; to play the best again with others:"
+        text += " It was chosen for the luck of these seeds, too;"
     else:
-        text += " Each had one random seed, and its luck is larger still; to play the best again with others:"
-    return f"{text} {mark(confirm_command(experiment.folder, experiment.spec))}"
+        text += " Each had one random seed, and its luck is larger still;"
+    what, command = with_other_seeds(experiment)
+    return f"{text} {what}: {mark(command)}"
 
 
 def _several(found: Lead, experiment: Experiment) -> bool:
@@ -267,10 +269,17 @@ def _where(found: Lead, experiment: Experiment, mark: Callable[[str], str]) -> s
     what, other = "trials", found.next.best.name
     if _several(found, experiment):
         what, other = "configurations", named(found.next.numbers, experiment)
-    compared = f"when {found.best.among} {what} were last compared, at {found.best.at:,} {unit(experiment)}, it"
+    at = found.best.at or 0
+    compared = f"when {found.best.among} {what} were last compared, at {at_rung(at, experiment)}, it"
+    decision = experiment.decision_at(at)
+    if decision and not decision.ended_games(found.next.numbers):
+        if decision.ended_games(found.best.numbers):
+            return f"{compared} led {mark(other)}, of which no game had ended."
+        return f"{compared} had ended no game, nor had {mark(other)}."
     if found.points < 0:
-        return f"{compared} was {-found.points:.1f} points behind {mark(other)}, which has come to no later result."
-    return f"{compared} led {mark(other)} by {found.points:.1f} points."
+        behind = f"{-found.points:.{found.digits}f} points behind"
+        return f"{compared} was {behind} {mark(other)}, which has come to no later result."
+    return f"{compared} led {mark(other)} by {found.points:.{found.digits}f} points."
 
 
 def _luck(found: Lead) -> str:
@@ -280,7 +289,7 @@ def _luck(found: Lead) -> str:
         return (
             f" The means over their seeds differ by {found.seeds.low:.1f} to {found.seeds.high:.1f} with 95%, {told}."
         )
-    luck = number(found.games)
+    luck = number(found.games, found.digits)
     if luck:
         than = "more" if found.points > found.games else "no more"
         return f" That is {than} than the luck of the games alone, up to {luck} with 95%."
@@ -389,12 +398,3 @@ def show_confirmation(confirm: Experiment, sweep_name: str) -> None:
     if text:
         say(text)
     line(f"Report:  {neighbour('results.py', 'report', display(sweep.folder), display(confirm.folder))}")
-
-
-def environment(env_id: str) -> str:
-    """The environment and what makes it harder or easier, to stand beside every score."""
-    try:
-        settings = pong_settings(env_id)
-    except ValueError:
-        return env_id
-    return f"{env_id}, sticky actions {settings['repeat_action_probability']:g}, frame skip {settings['frameskip']}"

@@ -16,13 +16,16 @@ from experiments.analysis.luck import Confirmation
 from experiments.analysis.statistics import mean_interval, next_interval
 from experiments.analysis.windows import Arrivals
 from experiments.ask.budget import duration
-from experiments.disk.decisions import RULE, Decision, ranking, went_on
+from experiments.disk.decisions import RULE, Decision, Ranked, ranking, went_on
 from experiments.disk.experiments import Experiment
 from experiments.disk.standings import by_latest, together
 from experiments.disk.trial import Trial
 from experiments.plan.trial_names import BASELINE, in_words
 from experiments.show.durations import started
 from experiments.show.text import Rows, number, without
+from trainables.metrics import WORST_RETURN
+from trainables.sampling.console import is_pong
+from trainables.texts import counted
 
 MAX_NAMED = 6
 """How many are named at most: configurations that went on at a rung, and trials that time was too short for."""
@@ -86,7 +89,7 @@ def configuration_table(configurations: Sequence[Configuration], labels: Sequenc
         score, interval = "", ""
         if has_score(judged_by):
             score = number(configuration.score)
-            interval = interval_of_mean(configuration.scores)
+            interval = interval_of_mean(configuration.scores, configuration.env_id)
         rows.append(
             {
                 "configuration": label,
@@ -100,22 +103,28 @@ def configuration_table(configurations: Sequence[Configuration], labels: Sequenc
     return rows
 
 
-def interval_of_mean(scores: np.ndarray) -> str:
+def interval_of_mean(scores: np.ndarray, env_id: str) -> str:
     """The 95% interval of the scores' mean, without brackets; empty with fewer than two."""
     if len(scores) < 2:
         return ""
     low, high = mean_interval(scores)
-    return f"{number(float(low))} to {number(float(high))}"
+    return _of_returns(float(low), float(high), env_id)
 
 
-def interval_of_next_seed(scores: np.ndarray) -> str:
+def interval_of_next_seed(scores: np.ndarray, env_id: str) -> str:
     """The 95% interval in which the next seed's score lies, without brackets; empty with fewer than three scores.
 
     That of two would be wider than the scores that there can be.
     """
     if len(scores) < 3:
         return ""
-    low, high = next_interval(scores)
+    return _of_returns(*next_interval(scores), env_id)
+
+
+def _of_returns(low: float, high: float, env_id: str) -> str:
+    """An interval of returns in words. In Pong it ends where they do, at -21 and 21, as that of an evaluation does."""
+    if is_pong(env_id):
+        low, high = max(low, WORST_RETURN), min(high, -WORST_RETURN)
     return f"{number(low)} to {number(high)}"
 
 
@@ -156,7 +165,7 @@ def confirmation_table(found: Sequence[Confirmation]) -> Rows:
             "after": c.where,
             "sweep": number(c.sweep),
             "fresh seeds": number(c.fresh_score),
-            "95% interval of mean": interval_of_mean(c.fresh),
+            "95% interval of mean": interval_of_mean(c.fresh, c.chosen.env_id),
             "drop": f"{c.drop:+.1f}",
             "at the end": number(c.final_score),
         }
@@ -187,7 +196,7 @@ def _rung_row(decision: Decision, experiment: Experiment) -> dict[str, str]:
     stopped = [each for each in ranked if each not in kept]
     best_stopped = ""
     if stopped:
-        best_stopped = number(stopped[0].score)
+        best_stopped = _score_at(decision, stopped[0])
     which = []
     for each in kept[:MAX_NAMED]:
         if {*each.all_trials} & {*experiment.baseline}:
@@ -200,12 +209,17 @@ def _rung_row(decision: Decision, experiment: Experiment) -> dict[str, str]:
     return {
         f"at {unit(experiment)}": f"{decision.at:,}",
         "went on": f"{len(kept)} of {len(ranked)}",
-        "best": number(kept[0].score),
-        "last kept": number(kept[-1].score),
+        "best": _score_at(decision, kept[0]),
+        "last kept": _score_at(decision, kept[-1]),
         "best stopped": best_stopped,
         "which": between.join(which),
         NO_TIME_FOR: _no_time_for(decision),
     }
+
+
+def _score_at(decision: Decision, ranked: Ranked) -> str:
+    """A configuration's score where it was compared; empty if no game of it had ended."""
+    return number(ranked.score) if decision.ended_games(ranked.trials) else ""
 
 
 def _no_time_for(decision: Decision) -> str:
@@ -229,6 +243,11 @@ def named(trials: Sequence[int], experiment: Experiment) -> str:
 def unit(experiment: Experiment) -> str:
     """What an experiment's budget counts."""
     return "agent steps" if experiment.spec.budget.unit == "timesteps" else "iterations"
+
+
+def at_rung(rung: int, experiment: Experiment) -> str:
+    """Where a rung is: ``300,000 agent steps``, ``1 iteration``."""
+    return counted(rung, unit(experiment).removesuffix("s"))
 
 
 class Speed(NamedTuple):

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from experiments.disk import saved_policies
 from experiments.disk.folders import display
+from experiments.show.origins import environment
 from experiments.show.outputs import write_out
 from experiments.show.pictures import side_by_side
-from experiments.show.summary import environment
 from experiments.show.text import line
 from trainables.policy import PolicyRunner
 from trainables.sampling.evaluation import MeasuredGame, caption, mean_with_interval, measure, watched_numbers

@@ -139,6 +139,15 @@ def pong_settings(env_id: str) -> dict:
     return settings
 
 
+def is_pong(env_id: str) -> bool:
+    """Whether an environment is a Pong of ALE with a fixed frame skip."""
+    try:
+        pong_settings(env_id)
+    except ValueError:
+        return False
+    return True
+
+
 def agent_step(env_id: str) -> str:
     """What an agent step of an environment is, in words: in a Pong of ALE ``4 frames``, or as many as it skips to."""
     try:

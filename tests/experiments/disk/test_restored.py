@@ -81,7 +81,8 @@ def test_rows_that_are_missing_are_named_and_made_from_the_checkpoints_counters(
     rows = [trial.row(checkpoint) for checkpoint in trial.checkpoints.usable]
     assert [row["training_iteration"] for row in rows] == [1, 2]
     assert np.isclose(rows[-1]["episode_score"], 30)
-    assert any("lacks iterations 1 to 1" in line for line in describe({"00000": trial}))
+    (said, _) = describe({"00000": trial})
+    assert said.endswith("result.json lacks 1 row, the first of iteration 1: these results are lost, and no others")
 
 
 def test_a_fork_does_not_lack_the_rows_of_its_origin(trained):
@@ -89,7 +90,7 @@ def test_a_fork_does_not_lack_the_rows_of_its_origin(trained):
     result = next(folder.glob("*/result.json"))
     result.write_text(result.read_text(encoding="utf-8").splitlines(keepends=True)[-1], encoding="utf-8")
     restored = restore(folder, spec)
-    assert any("lacks iterations 1 to 1" in line for line in describe(restored))
+    assert any("lacks 1 row" in line for line in describe(restored))
     assert not any("lacks" in line for line in describe(restored, forked_from("origin", ({}, 1))))
 
 

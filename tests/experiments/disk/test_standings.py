@@ -8,6 +8,7 @@ from experiments.analysis.luck import lead
 from experiments.disk.decisions import Decision, spread, write_decisions
 from experiments.disk.experiments import read_experiment
 from experiments.show.summary import ending, seeds_in_words, winner_lines
+from experiments.show.tables import rung_table
 from tests.helpers.trials import edited_state
 from tests.helpers.written_experiments import write_checkpoint, write_experiment
 
@@ -84,6 +85,18 @@ def test_the_luck_of_the_games_is_that_of_each_sides_own_games_by_students_t(tmp
     assert (said in sure) if said else ("luck of the games" not in sure)
 
 
+def test_a_lead_that_one_decimal_does_not_tell_from_luck_or_from_nothing_has_two(tmp_path):
+    """As above, the luck is 0.754."""
+    for lead_by, said in ((0.84, "by 0.84 points. That is more"), (0.04, "by 0.04 points"), (0.5, "by 0.5 points")):
+        trials = [({"seed": 0}, [-20, -13.0, -12.0, -11.0], None), ({"seed": 1}, [-20, -14.0], "running")]
+        spreads = [spread([-12.0, -14.0] * 5), spread([-14.0] * 10)]
+        decision = Decision(at=2, scores=[-14.0 + lead_by, -14.0], kept=[0], spreads=spreads)
+        folder = write_halved(tmp_path / str(lead_by), trials, decision)
+        (sure,) = [line for line in winner_lines(read_experiment(folder)) if line.startswith("How sure")]
+        assert said in sure
+        assert ("up to 0.75 with 95%" in sure) == (lead_by != 0.5)
+
+
 def test_a_rung_that_does_not_say_how_much_games_differed_names_no_luck(tmp_path):
     trials = [({"seed": 0}, [-20, -13.0, -12.0], None), ({"seed": 1}, [-20, -14.0], "running")]
     folder = write_halved(tmp_path, trials, Decision(at=2, scores=[-13.0, -14.0], kept=[0]))
@@ -93,6 +106,24 @@ def test_a_rung_that_does_not_say_how_much_games_differed_names_no_luck(tmp_path
     sure = next(line for line in winner_lines(read_experiment(folder)) if line.startswith("How sure"))
     assert "it led 00001_seed=1 by 1.0 points. " in sure
     assert "luck of the games" not in sure
+
+
+def test_a_rung_before_the_first_game_names_no_score_and_no_lead(tmp_path):
+    def said(*games):
+        """The best one's and the next one's number of games."""
+        trials = [({"seed": 0}, [-20, -13.0, -12.0, -11.0], None), ({"seed": 1}, [-20, -21.0], "running")]
+        spreads = [spread([-21.0] * count) for count in games]
+        folder = write_halved(
+            tmp_path / str(games), trials, Decision(at=2, scores=[-13, -21.0], kept=[0], spreads=spreads)
+        )
+        experiment = read_experiment(folder, running=False)
+        (row,) = rung_table(experiment)
+        sure = next(line for line in winner_lines(experiment) if line.startswith("How sure"))
+        return row["best"], row["best stopped"], sure.partition("iterations, ")[2].partition(". ")[0]
+
+    assert said(3, 3) == ("-13.0", "-21.0", "it led 00001_seed=1 by 8.0 points")
+    assert said(3, 0) == ("-13.0", "", "it led 00001_seed=1, of which no game had ended")
+    assert said(0, 0) == ("", "", "it had ended no game, nor had 00001_seed=1")
 
 
 def test_before_a_game_has_ended_no_return_is_named(tmp_path):

@@ -112,6 +112,7 @@ def test_without_presets_and_spaces_there_are_the_defaults_and_a_smoke_test(modu
     [
         ("PRESETS = {'small': 3}", "PRESETS has settings for each preset"),
         ("PRESETS = {'small': {'gamma': 2}}", "preset 'small': gamma=2"),
+        ("PRESETS = {'default': {'gamma': 0.9}}", "preset 'default' has the defaults of"),
         ("SPACES = {'default': [1, 2]}", "SPACES has settings for each preset"),
     ],
 )

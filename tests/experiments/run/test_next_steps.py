@@ -131,3 +131,6 @@ def test_the_best_can_be_played_again_with_the_line_that_says_so(make, played, m
     status, _, complaint = call(Path(program).name, *words)
     assert (status, complaint) == (130, "")
     assert played == ["b-confirm"]
+    text = " ".join(winner_lines(read_experiment(folder)))
+    command = text.partition("how the best plays with others: ")[2]
+    assert command == f"python {ROOT}/experiments/results.py report results/b results/b-confirm", "it has been begun"

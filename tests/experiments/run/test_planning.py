@@ -2,6 +2,7 @@
 
 import ast
 import io
+import json
 import re
 import sys
 
@@ -11,13 +12,14 @@ from experiments import train
 from experiments.ask.budget import Budget
 from experiments.ask.command_line import parse
 from experiments.ask.flags import RunFlags
-from experiments.plan.capacity import PACE, SERIAL
+from experiments.plan.capacity import PACE, SERIAL, START_AND_END_S
 from experiments.plan.learners import PG, Learner, Pace
 from experiments.plan.resources import ClusterResources
 from experiments.run import sweep_program
-from experiments.run.draft import START_AND_END_S, Draft, renumbered
+from experiments.run.draft import Draft, renumbered
 from experiments.run.planning import show
 from tests.helpers.programs import ROOT, call
+from tests.helpers.trials import CARTPOLE
 from trainables.config import PGConfig
 
 
@@ -56,6 +58,9 @@ def test_one_estimate_holds_for_a_run_its_seeds_and_a_sweep_of_as_many_trials(mo
     words += ["--sweep", "learning_rate=1e-3,2e-3,3e-3", "--storage-path", str(tmp_path)]
     sweep = sweep_program.prepare(PG, *parse(sweep_program.FLAGS, args=words), words)
     assert minutes(sweep) == pytest.approx(minutes(three))
+    words = ["--num-samples", "1", "--timesteps", "4915200", "--storage-path", str(tmp_path)]
+    halved = sweep_program.prepare(PG, *parse(sweep_program.FLAGS, args=words), words)
+    assert minutes(halved) == pytest.approx(minutes(one)), "one trial, with all cores"
 
 
 def test_a_plan_on_cores_that_others_keep_busy_says_so(notes, monkeypatch):
@@ -102,8 +107,8 @@ def notes(monkeypatch, tmp_path):
     monkeypatch.setattr(Learner, "pace", lambda *_: Pace(1 / 5000))
     monkeypatch.setenv("COLUMNS", "1000")
 
-    def noted(*words):
-        status, printed, complaint = call("sweep_pong.py", *words, "--dry-run", "--storage-path", tmp_path)
+    def noted(*words, program="sweep_pong.py"):
+        status, printed, complaint = call(program, *words, "--dry-run", "--storage-path", tmp_path)
         assert (status, complaint) == (0, "")
         return re.findall("^Note: (.*)$", printed, re.MULTILINE)
 
@@ -119,7 +124,7 @@ def test_each_choice_that_was_named_gets_a_trial_or_the_plan_says_which_do_not_a
     sweep = ("--sweep", "hidden_size=50,100", "--set", "num_workers=1")
     (left,) = about("No trial has", notes(*sweep, "--time-budget-s", 60))
     assert left.startswith("No trial has hidden_size=")
-    assert "1 configuration cannot have all" in left
+    assert ": 1 configuration of the space." in left
     needed = int(left.rpartition(" ")[2].rstrip("."))
     assert not about("No trial has", notes(*sweep, "--time-budget-s", needed))
 
@@ -131,6 +136,30 @@ def test_a_single_trial_has_the_presets_settings_and_the_plan_says_so(notes):
     assert not about("single", notes("--time-budget-s", needed))
     (said,) = about("single", notes("--num-samples", 1, "--scheduler", "fifo"))
     assert said.endswith("Three take --num-samples 3."), "no time decides how many there are"
+
+
+@pytest.mark.parametrize(
+    "sweep",
+    [
+        ("hidden_size=10,20,30,40,50", "--sweep", "clip=0.1,0.2,0.3,0.4", "--num-samples", 3),
+        ("hidden_size=10,20,30,40,50,60,70", "--timesteps", 400_000, "--time-budget-s", 900),
+    ],
+    ids=["five draw each of five choices, and not each of four", "eight miss one of seven by chance"],
+)
+def test_as_many_trials_as_are_proposed_draw_each_choice_of_each_setting(notes, sweep):
+    (said,) = about("No trial has hidden_size=", notes("--sweep", *sweep))
+    flag, proposed = said.rpartition(" takes ")[2].rstrip(".").split()
+    assert flag == "--num-samples"
+    kept = [word for word in sweep if word not in (flag, 3)]
+    assert not about("No trial has", notes("--sweep", *kept, flag, proposed))
+
+
+@pytest.mark.parametrize("seconds", [30, 90, 600])
+def test_what_time_decides_takes_no_longer_with_its_start_and_end(seconds, monkeypatch, tmp_path):
+    monkeypatch.setattr(Learner, "pace", lambda *_: Pace(1 / 5000))
+    words = ["--time-budget-s", str(seconds), "--storage-path", str(tmp_path)]
+    asked = sweep_program.prepare(PG, *parse(sweep_program.FLAGS, args=words), words)
+    assert 0.8 * seconds < asked.seconds <= seconds
 
 
 @pytest.mark.parametrize("scheduler", ["halving", "fifo"])
@@ -146,6 +175,13 @@ def test_a_comparison_that_is_too_early_to_tell_is_said_to_be(notes):
     (early,) = about("luck", notes("--num-samples", 6, "--timesteps", 250_000))
     assert early.startswith("Trials are compared at 19,231 and 76,923 agent steps.")
     assert not about("luck", notes("--num-samples", 6, "--timesteps", 4_000_000))
+
+
+def test_nothing_is_said_of_early_comparisons_in_other_environments_than_pong(notes):
+    early = ["--num-samples", 6, "--timesteps", 250_000]
+    for name in ("env_id", "slots", "timesteps_per_batch", "reset_on_reward", "coarse_coding"):
+        early += ["--set", f"{name}={json.dumps(CARTPOLE[name])}"]
+    assert not about("luck", notes(*early, program="sweep_trpo.py"))
 
 
 OTHER_WAYS = {"Continuation", "RestoredTrial", "ForkOf", "Start", "ExperimentSpec"}

@@ -51,7 +51,7 @@ def make_trials(*statuses):
         trial.set_status(status)
         if status != Trial.PENDING:
             row = {"training_iteration": 100 + index, "episode_score": -20.5 + index, "perf/steps_per_s": 3000.0}
-            trial.run_metadata.last_result = row
+            trial.run_metadata.last_result = row | {"time_this_iter_s": 2.0}
         trials.append(trial)
     return trials
 
@@ -74,7 +74,7 @@ def test_every_trial_has_a_line_that_fits_and_where_room_lacks_the_speed_goes_fi
     expected = ["trial", "state", "score", "iterations", "left", "steps/s"]
     assert header.split() == [title for title in expected if title not in missing]
     assert re.fullmatch(rf"00000{name} +stopped +-20.5 +100{speed}", first)
-    assert re.fullmatch(rf"00001{name} +running +-19.5 +101/150( +━\S*━)?{speed}", second)
+    assert re.fullmatch(rf"00001{name} +running +-19.5 +101/150( +━\S*━)? +98 s{speed}", second)
     assert ("━" in second) == (columns > 60)
     assert re.fullmatch(rf"00002{name} +waiting +0/150( +━+)?", third)
     assert re.fullmatch(
@@ -115,6 +115,17 @@ def test_a_terminal_that_cannot_move_its_cursor_gets_lines(monkeypatch):
     assert re.fullmatch(r"\d+ s: 1 running \| score -20.5, 100 iterations[^\x1b]*\n", sys.stdout.getvalue())
 
 
+def test_before_a_game_has_ended_no_return_is_shown(frame):
+    trials = make_trials(Trial.RUNNING, Trial.RUNNING)
+    trials[0].run_metadata.last_result |= {"episode_score": -21.0, "episodes_total": 0}
+    _, first, second, status = frame(trials, 80, 24)
+    assert "-21.0" not in first
+    assert " -19.5 " in second
+    assert "best -19.5 (00001)" in status
+    trials[1].run_metadata.last_result |= {"episodes_total": 0}
+    assert "best" not in frame(trials, 80, 24)[-1]
+
+
 def test_before_the_first_result_the_plan_says_how_long_it_takes(monkeypatch, capsys):
     now = 0.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
@@ -124,6 +135,21 @@ def test_before_the_first_result_the_plan_says_how_long_it_takes(monkeypatch, ca
     now = 60.0
     view.on_step_end(0, trials)
     assert capsys.readouterr().out == "1 min 00 s: 2 waiting | 15 min by the plan\n", "nothing of it has been played"
+
+
+def test_the_first_iteration_which_begins_with_the_start_of_processes_foretells_no_time(monkeypatch, capsys):
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    trials = make_trials(Trial.RUNNING)
+    view = Progress(small_spec("pg", [PGConfig()], iterations=102), planned_s=900.0)
+    view.setup()
+    view.on_step_end(0, make_trials(Trial.PENDING))
+    for since_start, seconds, left in ((1, 35.0, "15 min by the plan"), (2, 2.0, "about 4 s left")):
+        now += 11.0
+        result = {"iterations_since_restore": since_start, "time_this_iter_s": seconds}
+        trials[0].run_metadata.last_result |= result
+        view.on_step_end(0, trials)
+        assert capsys.readouterr().out.endswith(f"| {left}\n")
 
 
 def test_no_time_is_foretold_before_a_resumed_experiment_has_a_pace(monkeypatch, capsys):

@@ -15,6 +15,7 @@ from experiments.disk.spec import ExperimentSpec
 from experiments.show.figures import COLOURS
 from experiments.show.report import report
 from tests.helpers.programs import ROOT
+from tests.helpers.trials import CARTPOLE
 from tests.helpers.written_experiments import (
     change_rows,
     longer,
@@ -121,11 +122,12 @@ def test_the_report_joins_seeds_and_says_how_sure_their_mean_is(store, run_resul
         assert float(shown["mean of last"]) == pytest.approx(statistics.mean(last), abs=0.051)
         low, high = map(float, shown["95% interval of mean"].split(" to "))
         half = 4.3027 * statistics.stdev(last) / 3**0.5  # by tables of Student's t
-        assert (low, high) == pytest.approx((statistics.mean(last) - half, statistics.mean(last) + half), abs=0.051)
+        ends = max(-21, statistics.mean(last) - half), min(21, statistics.mean(last) + half)
+        assert (low, high) == pytest.approx(ends, abs=0.051)
     (answer,) = table(markdown, "score in training")
     low, high = map(float, answer["next seed (95%)"].split(" to "))
     reach = 4.3027 * statistics.stdev(expected[0]) * (1 + 1 / 3) ** 0.5
-    assert (low, high) == pytest.approx((-8 - reach, -8 + reach), abs=0.051)
+    assert (low, high) == pytest.approx((max(-21, -8 - reach), -8 + reach), abs=0.051)
     # By hand: the workers' steps per second are 1000 times the square root of their number.
     speed = table(markdown, "workers")
     assert [int(s["workers"]) for s in speed] == [1, 2]
@@ -185,6 +187,17 @@ def test_the_first_screen_is_of_the_best_with_fresh_seeds_and_says_how_to_go_on(
     assert f"watch.py {display(tmp_path / 'sweep-confirm')}`" in answer
 
 
+def test_seeds_of_several_experiments_are_all_named_beside_the_score_over_them(tmp_path):
+    folders = [
+        write_experiment(tmp_path, name, "pg", [({"seed": seed}, [-20.0, last], None)])
+        for name, seed, last in (("one", 1, -12.0), ("two", 2, -14.0))
+    ]
+    answer = report([read_experiment(folder) for folder in folders]).text.partition("## ")[0]
+    (numbers,) = table(answer, "score in training")
+    assert (numbers["score in training"], numbers["its seeds"]) == ("-13.0", "2")
+    assert "returned -12.0 with seed 1, -14.0 with seed 2; their mean is -13.0 (95% interval" in answer
+
+
 def test_the_best_of_two_learners_is_named_by_the_settings_in_which_its_own_learners_configurations_differ(tmp_path):
     trials = [({"gamma": gamma}, [-20, last], None) for gamma, last in ((0.98, -15.0), (0.99, -12.0))]
     folders = [write_experiment(tmp_path, learner, learner, trials) for learner in ("pg", "trpo")]
@@ -224,6 +237,17 @@ def test_what_else_was_recorded_is_drawn_and_nothing_that_was_not(tmp_path):
     pictures = report([read_experiment(tmp_path / "one")]).pictures
     assert "pg_policy_entropy.svg" in pictures
     assert "pg_policy_kl.svg" not in pictures
+
+
+def test_points_and_strokes_are_drawn_of_pong_alone(tmp_path):
+    for env_id, drawn in (("ALE/Pong-v5", True), ("CartPole-v1", False)):
+        settings = CARTPOLE | {"env_id": env_id}
+        name = env_id.rpartition("/")[2]
+        (trial,) = write_experiment(tmp_path, name, "trpo", [(settings, [20.0, 21.0], None)]).glob("0*")
+        change_rows(trial, **{"policy/entropy": 1.0, "steps_per_point": 1.0, "strokes_per_point": 0.0})
+        pictures = report([read_experiment(tmp_path / name)]).pictures
+        assert "trpo_policy_entropy.svg" in pictures
+        assert ("trpo_steps_per_point.svg" in pictures, "trpo_strokes_per_point.svg" in pictures) == (drawn, drawn)
 
 
 def test_a_report_says_how_long_experiments_took_by_the_clock_and_the_sum_of_their_training(tmp_path):

@@ -1,5 +1,6 @@
 """Experiments with several seeds of each configuration: the best one is the best by its mean, wherever it is named."""
 
+import numpy as np
 import pytest
 
 from experiments.analysis.configurations import best_configurations
@@ -8,7 +9,14 @@ from experiments.analysis.next_command import best_command
 from experiments.disk.decisions import Decision, write_decisions
 from experiments.disk.experiments import read_experiment
 from experiments.show.summary import summarise, winner_lines
-from experiments.show.tables import configuration_table, experiment_table, rung_table, trial_table
+from experiments.show.tables import (
+    configuration_table,
+    experiment_table,
+    interval_of_mean,
+    interval_of_next_seed,
+    rung_table,
+    trial_table,
+)
 from tests.helpers.written_experiments import write_experiment
 
 LUCKY, STEADY = {"gamma": 0.9}, {"gamma": 0.8}
@@ -40,6 +48,13 @@ def test_the_best_configuration_is_best_by_its_mean_and_not_by_a_lucky_seed(fold
         "returned -4.0 with seed 0, -2.0 with seed 1; their mean is -3.0 (95% interval of the mean -15.7 to 9.7)"
         in output
     )
+
+
+def test_an_interval_of_pongs_returns_ends_where_they_do():
+    scores = np.array([-20.9, -19.5, -20.2])  # with two degrees of freedom 4.303 times the standard error of 0.404
+    assert interval_of_mean(scores, "ALE/Pong-v5") == "-21.0 to -18.5"
+    assert interval_of_next_seed(-scores, "ALE/Pong-v5") == "16.7 to 21.0"
+    assert interval_of_mean(scores, "CartPole-v1") == "-21.9 to -18.5"
 
 
 def test_best_prints_the_command_that_trains_all_its_seeds(folder, run_results):
