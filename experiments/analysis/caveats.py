@@ -62,17 +62,20 @@ def limit(comparison: Comparison, mark: Callable[[str], str] = str) -> str:
         longer += [curve.end for curve in side.curves if comparison.steps < curve.end < math.inf]
         if len(short) == len(side.curves):
             ended_sides.append(side)
-    planned = bool(ended_sides)
-    for side in ended_sides:
-        planned = planned and all(curve.trial.ended_as_planned for curve in side.curves)
-    whole = all(curve.trial.ended_as_planned for curve in shortest)
-    as_long = whole and max(longer, default=0) <= comparison.steps + comparison.window
-    if not shortest or not longer or planned or as_long:
+    if not shortest or not longer:
+        return ""
+    of_ended = [curve for side in ended_sides for curve in side.curves]
+    if _as_planned(of_ended) or (_as_planned(shortest) and max(longer) <= comparison.steps + comparison.window):
         return ""
     text = f"They are compared at {comparison.steps:,} agent steps, where {_named(shortest, mark)} ended."
     if ended_sides:
         return f"{text} Without that {mark(ended_sides[0].label)} has no seed."
     return f"{text} --steps {int(min(longer))} leaves that out, and compares at {int(min(longer)):,}."
+
+
+def _as_planned(curves: Sequence[Curve]) -> bool:
+    """Whether there are such runs, and all of them ended as planned."""
+    return bool(curves) and all(curve.trial.ended_as_planned for curve in curves)
 
 
 def _named(curves: Sequence[Curve], mark: Callable[[str], str]) -> str:
