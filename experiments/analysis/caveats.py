@@ -53,17 +53,10 @@ def limit(comparison: Comparison, mark: Callable[[str], str] = str) -> str:
     Empty if no run ended there, if none went further than a window, since last iterations differ in length, or if sides
     ended there with all their seeds, each as planned.
     """
-    shortest: list[Curve] = []
-    longer: list[float] = []  # where runs ended that went further
-    ended_sides: list[Side] = []  # of which all seeds ended there
-    for side in comparison.sides:
-        short = [curve for curve in side.curves if curve.end == comparison.steps]
-        shortest += short
-        longer += [curve.end for curve in side.curves if comparison.steps < curve.end < math.inf]
-        if len(short) == len(side.curves):
-            ended_sides.append(side)
+    shortest, longer = _ended_and_longer(comparison)
     if not shortest or not longer:
         return ""
+    ended_sides = [side for side in comparison.sides if all(curve in shortest for curve in side.curves)]
     of_ended = [curve for side in ended_sides for curve in side.curves]
     if _as_planned(of_ended) or (_as_planned(shortest) and max(longer) <= comparison.steps + comparison.window):
         return ""
@@ -71,6 +64,18 @@ def limit(comparison: Comparison, mark: Callable[[str], str] = str) -> str:
     if ended_sides:
         return f"{text} Without that {mark(ended_sides[0].label)} has no seed."
     return f"{text} --steps {int(min(longer))} leaves that out, and compares at {int(min(longer)):,}."
+
+
+def _ended_and_longer(comparison: Comparison) -> tuple[list[Curve], list[float]]:
+    """The runs that ended where the sides are compared, and where those ended that went further."""
+    ended, longer = [], []
+    for side in comparison.sides:
+        for curve in side.curves:
+            if curve.end == comparison.steps:
+                ended.append(curve)
+            elif comparison.steps < curve.end < math.inf:
+                longer.append(curve.end)
+    return ended, longer
 
 
 def _as_planned(curves: Sequence[Curve]) -> bool:
