@@ -78,7 +78,7 @@ def parse(arguments: Any, description: str | None = None, settings: Collection[s
         "args": sys.argv[1:],
     }
     how |= options
-    how["args"] = plain(how["args"], _switches(parts))
+    how["args"] = plain(how["args"], _switches(parts), _has_names(parts))
     try:
         with held() as (output, complaint):
             found = tyro.cli(in_groups(parts), **how)
@@ -108,6 +108,14 @@ def _switches(parts: Mapping[str, Any]) -> dict[str, bool | None]:
             if hints[name] in (bool, bool | None):
                 found[name] = value
     return found
+
+
+def _has_names(parts: Mapping[str, Any]) -> bool:
+    """Whether words without a flag are accepted."""
+    hints: list[Any] = []
+    for part in parts.values():
+        hints += typing.get_type_hints(type(part), include_extras=True).values()
+    return any(tyro.conf.Positional in getattr(hint, "__metadata__", ()) for hint in hints)
 
 
 def first_word(kind: str, known: Collection[str], description: str) -> str:

@@ -6,7 +6,6 @@ Where a flag would be ignored it is refused. Flags that sweeps have beside those
 
 import contextlib
 import dataclasses
-import json
 import os
 import typing
 from collections import Counter
@@ -18,7 +17,7 @@ from typing import Annotated, Any
 import tyro
 
 from experiments.ask.budget import ITERATIONS, TIMESTEPS, Budget
-from experiments.ask.notations import SECONDS, UNDECIDED
+from experiments.ask.notations import SECONDS, UNDECIDED, json_value
 from experiments.ask.schedulers import SCHEDULERS, require_scheduler
 from experiments.ask.storage import MIRRORS, is_name, is_uri, locate
 from trainables.checks import Bounds, ConfigError, check_fields
@@ -382,5 +381,5 @@ class SweepFlags:
                 raise ConfigError(f"--set {text} comes on top of {name}={settings[name]}: give it once")
             settings[name] = word
             with contextlib.suppress(ValueError):
-                settings[name] = json.loads(word)
+                settings[name] = json_value(word)
         return settings

@@ -1,6 +1,7 @@
 """Notations that a command line accepts beside tyro's own: of whole numbers, of times, of switches and of paths."""
 
 import contextlib
+import json
 import os
 import re
 import typing
@@ -8,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import tyro
+
+from trainables.checks import ConfigError
 
 REGISTRY = tyro.constructors.ConstructorRegistry()
 
@@ -96,53 +99,77 @@ SECONDS = tyro.constructors.PrimitiveConstructorSpec[float](
 """In a flag's type: its value is a time, in seconds or with units."""
 
 
+TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+"""What a switch's value says, in any case of its letters."""
+
+
+def truth(word: str) -> bool:
+    """What a switch's value says. Raises ValueError for another word."""
+    if word.lower() not in TRUTHS:
+        raise ValueError(f"{word} is neither True nor False")
+    return TRUTHS[word.lower()]
+
+
+def json_value(word: str) -> Any:
+    """A value in JSON's notation, or as Python writes true and false. Raises ValueError for anything else."""
+    return json.loads(word.lower() if word in ("True", "False") else word)
+
+
 UNDECIDED = tyro.constructors.PrimitiveConstructorSpec[bool | None](
     nargs=1,
     metavar="True|False",
-    instance_from_str=lambda words: _truth(words[0]),
+    instance_from_str=lambda words: truth(words[0]),
     is_instance=lambda value: value is None or isinstance(value, bool),
     str_from_instance=lambda value: [str(value)],
 )
 """In a flag's type: it is a switch that is neither on nor off unless it is typed."""
 
 
-def plain(words: Sequence[str], switches: Mapping[str, Any]) -> list[str]:
+def plain(words: Sequence[str], switches: Mapping[str, Any], named: bool = False) -> list[str]:
     """A command line in the notations that tyro takes.
 
-    ``switches`` are the fields that are true or false, with their defaults.
+    ``switches`` are the fields that are true or false, with their defaults. ``named`` says that words without a flag
+    are names, as of experiments.
 
     ``~`` at the beginning of a path becomes the home folder, also where no shell replaces it: behind ``=`` or a comma,
-    or in quotes. A switch may have a value, as in other programs: ``--verbose False``. One whose default is None always
-    has one in tyro's notation.
+    or in quotes. A switch may have a value, as in other programs: ``--verbose False``, ``--verbose=0``. One whose
+    default is None always has one in tyro's notation.
+
+    Raises ConfigError for a switch with another value.
     """
-    return [_without_tilde(word) for word in _without_values(words, switches)]
+    return [_without_tilde(word) for word in _without_values(words, switches, named)]
 
 
 def _without_tilde(word: str) -> str:
     return re.sub(r"(^|[=,])~(?=/|$)", lambda found: found[1] + os.path.expanduser("~"), word)
 
 
-def _without_values(words: Sequence[str], switches: Mapping[str, Any]) -> Iterator[str]:
+def _without_values(words: Sequence[str], switches: Mapping[str, Any], named: bool) -> Iterator[str]:
     """The words, with ``--x`` for ``--x True``, and ``--no-x`` for ``--x False``."""
     waiting = ""  # the switch before this word, whose value this word may be
     for word in words:
         if waiting:
-            value = _truth(word)
-            yield _switch(waiting, value is not False, switches)
+            follows = _may_follow(word, named)
+            yield _switch(waiting, truth(word) if follows else True, switches)
             waiting = ""
-            if value is not None:
+            if follows:
                 continue
-        flag, _, text = word.partition("=")
+        flag, equals, text = word.partition("=")
         if _name(flag) not in switches:
             yield word
-        elif not text:
+        elif not equals:
             waiting = flag
-        elif _truth(text) is None:
-            yield word  # which tyro refuses
+        elif text.lower() in TRUTHS:
+            yield _switch(flag, truth(text), switches)
         else:
-            yield _switch(flag, _truth(text) is True, switches)
+            raise ConfigError(f"{word}: accepted are True and False")
     if waiting:
         yield _switch(waiting, True, switches)
+
+
+def _may_follow(word: str, named: bool) -> bool:
+    """Whether a word behind a switch is its value: ``1`` or ``no`` may be an experiment's name where there are any."""
+    return word.lower() in (("true", "false") if named else TRUTHS)
 
 
 def _name(flag: str) -> str:
@@ -158,11 +185,3 @@ def _switch(flag: str, said: bool, switches: Mapping[str, Any]) -> str:
     if switches[name] is None:
         return f"--{dashed}={on}"
     return f"--{dashed}" if on else f"--no-{dashed}"
-
-
-def _truth(word: str) -> bool | None:
-    """What a switch's value says; None of a word that is no such value.
-
-    ``1`` and ``no`` are none: behind a switch they can be an experiment's name.
-    """
-    return {"true": True, "false": False}.get(word.lower())

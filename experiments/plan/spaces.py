@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from experiments.ask.notations import json_value
 from experiments.plan.learners import Learner, read_page
 from experiments.plan.resources import ClusterResources
 from trainables.checks import ConfigError, check_settings, ignored, unknown
@@ -127,7 +128,7 @@ def value(name: str, word: Any, kind: Any) -> Any:
         word = word.item()
     if isinstance(word, str) and (kind is bool or not _is_text(kind)):
         with contextlib.suppress(ValueError, RecursionError):
-            word = json.loads(word)
+            word = json_value(word)
     if not isinstance(word, str | int | float):
         raise ConfigError(f"{name}={word}: {ACCEPTED}")
     if kind is int and isinstance(word, float) and word.is_integer():

@@ -4,10 +4,12 @@ With these names Tune is told what a trial had before this program started, a Ra
 others, and its end is noticed.
 """
 
+import atexit
 import importlib
 import inspect
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
@@ -100,6 +102,15 @@ def own_signals() -> Iterator[None]:
         yield
     finally:
         utils.set_sigterm_handler = before
+
+
+def leave_no_colours() -> None:
+    """Have colorama, which Ray brings along, not write an escape sequence as the program ends.
+
+    A terminal that knows none (``TERM=dumb``) would show it.
+    """
+    if colorama := sys.modules.get("colorama"):
+        atexit.unregister(colorama.initialise.reset_all)
 
 
 def own_ray_ended() -> bool:

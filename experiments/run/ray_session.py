@@ -27,7 +27,7 @@ import trainables
 from experiments.ask.storage import locate
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources, local_cpus
-from experiments.run.ray_internals import OwnPath, on_loopback, own_signals, require_internals
+from experiments.run.ray_internals import OwnPath, leave_no_colours, on_loopback, own_signals, require_internals
 from trainables.checks import ConfigError
 from trainables.processor import KERNELS
 from trainables.surroundings import SOCKETS_FOLDER, address_space, private_folder, require_room_for_ray
@@ -62,6 +62,7 @@ def start_ray(address: str | None, verbose: bool) -> ClusterResources:
             start_local(local_cpus(), **quiet)
         else:
             attach(address, **quiet)
+        leave_no_colours()
     return cluster_resources()
 
 

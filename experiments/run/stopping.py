@@ -7,13 +7,13 @@ import signal
 import threading
 import time
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 from ray import tune
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import TrialScheduler
 
-from experiments.ask.signals import SIGNALLED, end_at_once, handle_all, say
+from experiments.ask.signals import SIGNALLED, handle_all, say
 from experiments.run.ends import UNFINISHED
 from experiments.run.ray_internals import own_ray_ended
 from experiments.run.rounds import playing
@@ -29,7 +29,7 @@ class StopSignals(tune.Callback):
     """Hears the signals that end an experiment: the first one in good order, a second one at once.
 
     ``received`` is the first one, None before it. ``resume`` is the command that goes on from the last checkpoints;
-    empty where none does.
+    empty where none does, and once the experiment's end has been printed.
     """
 
     received: signal.Signals | None = None
@@ -48,12 +48,21 @@ class StopSignals(tune.Callback):
 
     def release(self) -> None:
         """Have a signal end the program at once, with the same status, since nothing is left to save."""
-        handle_all(end_at_once)
+        handle_all(self._end_at_once)
+
+    def _end_at_once(self, number: int, frame: FrameType | None) -> None:
+        self.end_program(f"{signal.Signals(number).name}: stopped.", SIGNALLED + number)
+
+    def end_program(self, text: str, status: int) -> NoReturn:
+        """End the program in the midst of what it does, with these words, and with the command that goes on."""
+        if self.resume:
+            text += f"\nResume:  {self.resume}"
+        say(text)  # Both lines are one text: Ray's own last lines may come at the same moment, and would come between.
+        os._exit(status)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.received:
-            say("Stopped at once.")
-            os._exit(SIGNALLED + number)
+            self.end_program("Stopped at once.", SIGNALLED + number)
         self.received = signal.Signals(number)
         say(f"{self.received.name}: saving as iterations end. Once more, and it ends at once.")
 
@@ -103,10 +112,7 @@ class RayWatch:
         if self._signals.received:
             text = "Ray was ended, too: nothing more can be saved."
             status = SIGNALLED + self._signals.received
-        if self._signals.resume:
-            text += f"\nResume:  {self._signals.resume}"
-        say(text)  # Both lines are one text: Ray's own last lines come at the same moment, and would come between.
-        os._exit(status)
+        self._signals.end_program(text, status)
 
 
 class Stop:

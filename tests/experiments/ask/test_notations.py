@@ -8,6 +8,8 @@ import pytest
 from experiments.ask.command_line import parse
 from experiments.ask.flags import RunFlags, SweepFlags, TrainFlags
 from experiments.ask.notations import seconds, whole
+from experiments.plan.spaces import parse as domain
+from experiments.subcommands.look import Table
 from trainables.checks import ConfigError
 from trainables.config import PGConfig, TRPOConfig
 
@@ -66,12 +68,32 @@ def test_what_is_no_time_is_refused_with_what_is_accepted(word):
         (["--verbose", "false"], False),
         (["--verbose=True"], True),
         (["--verbose=false"], False),
+        (["--verbose", "1"], True),
+        (["--verbose=off"], False),
         ([], False),
     ],
 )
 def test_a_switch_has_both_forms_and_may_have_a_value(words, on):
     flags = parse(RunFlags(), args=[*words, "--name", "true"])
     assert (flags.verbose, flags.name) == (on, "true"), "and other flags keep theirs"
+
+
+def test_behind_a_switch_a_word_that_may_be_a_name_is_one_where_names_are_accepted():
+    flags = parse(Table(), args=["--rows", "1"])
+    assert (flags.rows, flags.experiments) == (True, ("1",))
+    flags = parse(Table(), args=["--rows=0", "--windows", "False", "first"])
+    assert (flags.rows, flags.windows, flags.experiments) == (False, False, ("first",))
+
+
+def test_a_switch_with_another_value_is_refused():
+    for word in ("--verbose=maybe", "--verbose="):
+        with pytest.raises(ConfigError, match="accepted are True and False"):
+            parse(RunFlags(), args=[word])
+
+
+def test_a_setting_that_is_a_switch_may_be_written_as_in_python():
+    assert parse(SweepFlags(), args=["--set", "coarse_coding=False"]).settings == {"coarse_coding": False}
+    assert domain("coarse_coding", "True,false", bool).values == [True, False]
 
 
 def test_a_switch_that_is_on_by_default_has_both_forms_too():
@@ -89,6 +111,7 @@ def test_a_switch_that_is_on_by_default_has_both_forms_too():
         ([], True),
         (["--no-baseline"], False),
         (["--baseline", "False"], False),
+        (["--baseline=0"], False),
         (["--grid"], False),
         (["--grid", "--baseline"], True),
     ],

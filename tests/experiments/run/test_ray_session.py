@@ -1,6 +1,8 @@
 """A Ray of a program's own is reached from this machine alone; what is used of Ray is there, or is missed in time."""
 
 import os
+import pty
+import subprocess
 import sys
 import time
 
@@ -14,7 +16,7 @@ from experiments import train
 from experiments.run import ray_session
 from experiments.run.ray_internals import on_loopback
 from experiments.run.ray_session import start_local
-from tests.helpers.programs import listening
+from tests.helpers.programs import ROOT, listening
 from trainables.checks import ConfigError
 
 
@@ -23,6 +25,23 @@ def test_a_local_ray_listens_on_loopback_alone(ray_cluster):
     sockets = listening(os.getpid())
     assert {"gcs_server", "raylet"} <= {name for name, _ in sockets}
     assert all(address.is_loopback for _, address in sockets), sockets
+
+
+COLOURS = """
+from experiments.run.ray_internals import leave_no_colours
+from ray.autoscaler._private import cli_logger
+leave_no_colours()
+"""
+
+
+@pytest.mark.slow
+def test_ray_writes_no_escape_sequence_to_a_terminal_as_the_program_ends():
+    ours, theirs = pty.openpty()
+    subprocess.run([sys.executable, "-c", COLOURS], cwd=ROOT, stdout=theirs, check=True)
+    os.close(theirs)
+    with pytest.raises(OSError, match="Input/output error"):  # the terminal has gone, and nothing was written to it
+        os.read(ours, 100)
+    os.close(ours)
 
 
 def test_a_cluster_that_is_started_later_knows_its_machines_address(monkeypatch):

@@ -63,6 +63,7 @@ def test_a_stopped_program_saves_says_how_to_go_on_and_goes_on(tmp_path):
     process.send_signal(signal.SIGTERM)
     process.send_signal(signal.SIGTERM)  # now for good
     assert process.wait(60) == 143
+    assert (tmp_path / "log").read_text().endswith("train.py trpo --resume results/stopped\n")
     assert iterations(trial) == list(range(1, len(iterations(trial)) + 1))
 
 
@@ -219,9 +220,11 @@ for number, moment in zip(SIGNALS, ["at the end", "before"] * 2):
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
         continue
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup has ignored
-    signals = StopSignals()
+    signals = StopSignals("RESUME")
     signals.setup()
     signals.release()
+    if moment == "at the end":
+        signals.resume = ""
     atexit.register(os.kill, os.getpid(), number)
     if moment == "before":
         os.kill(os.getpid(), number)
@@ -229,11 +232,14 @@ for number, moment in zip(SIGNALS, ["at the end", "before"] * 2):
     sys.exit()
 """
 
+GOES_ON = "Resume:  RESUME\n"
+
 
 def test_a_signal_after_an_experiments_end_or_as_a_program_ends_ends_it_without_a_traceback():
     """A process for each signal, which one forks that has loaded Ray."""
     ended = subprocess.run([sys.executable, "-c", AFTERWARDS], cwd=ROOT, capture_output=True, text=True)
-    assert ended.stderr == "".join(f"\n{number.name}: stopped.\n" for number in SIGNALS)
+    said = "".join(f"\n{number.name}: stopped.\n{how}" for number, how in zip(SIGNALS, ["", GOES_ON] * 2, strict=True))
+    assert ended.stderr == said
     assert ended.stdout.split() == [str(128 + number) for number in SIGNALS]
 
 
