@@ -7,6 +7,7 @@ others, and its end is noticed.
 import atexit
 import importlib
 import inspect
+import logging
 import os
 import re
 import sys
@@ -135,6 +136,18 @@ def takes_over(tune_controller: Any, trial: Trial) -> bool:
 
 LACKS_MEMORY = "due to the node running low on memory"
 """What the text of an error says where Ray's memory monitor ended a process, be it a trial's or a worker's."""
+
+
+def without_advice() -> None:
+    """Have Tune not log errors of processes that the memory monitor ended.
+
+    Each is 50 lines of processes and advice; ``ErrorText`` makes one line of them, and ``error.txt`` has them all.
+    """
+
+    def says_more(record: logging.LogRecord) -> bool:
+        return not record.exc_info or LACKS_MEMORY not in str(record.exc_info[1])
+
+    logging.getLogger("ray.tune.execution.tune_controller").addFilter(says_more)
 
 
 class ErrorText(Callback):

@@ -27,7 +27,14 @@ import trainables
 from experiments.ask.storage import locate
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources, local_cpus
-from experiments.run.ray_internals import OwnPath, leave_no_colours, on_loopback, own_signals, require_internals
+from experiments.run.ray_internals import (
+    OwnPath,
+    leave_no_colours,
+    on_loopback,
+    own_signals,
+    require_internals,
+    without_advice,
+)
 from trainables.checks import ConfigError
 from trainables.processor import KERNELS
 from trainables.surroundings import SOCKETS_FOLDER, address_space, private_folder, require_room_for_ray
@@ -55,7 +62,8 @@ def start_ray(address: str | None, verbose: bool) -> ClusterResources:
         if not verbose:
             warnings.filterwarnings("ignore", module="ray")
             logging.getLogger("ray.tune").setLevel(logging.ERROR)
-        quiet = {"log_to_driver": verbose, "logging_level": logging.INFO if verbose else logging.ERROR}
+        # What Ray logs as it fails to start comes to one line of ours; later errors of Ray's are shown.
+        quiet = {"log_to_driver": verbose, "logging_level": logging.INFO if verbose else logging.CRITICAL}
         if sys.stderr.isatty():
             print("Ray starts ..." if address is None else "The cluster is asked ...", file=sys.stderr, flush=True)
         if address is None:
@@ -63,6 +71,9 @@ def start_ray(address: str | None, verbose: bool) -> ClusterResources:
         else:
             attach(address, **quiet)
         leave_no_colours()
+        if not verbose:
+            logging.getLogger("ray").setLevel(logging.ERROR)
+            without_advice()
     return cluster_resources()
 
 

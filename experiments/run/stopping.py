@@ -1,7 +1,6 @@
 """How an experiment stops before its trials end, by a signal or its time budget: at checkpoints, so that nothing that
 has a row is played again."""
 
-import logging
 import os
 import signal
 import threading
@@ -73,9 +72,8 @@ class StopSignals(tune.Callback):
             time.sleep(WATCH_INTERVAL_S)
 
     def end_experiment(self) -> None:
-        """Have Tune end the experiment, as its own handler of SIGINT does, but without an error for paused trials."""
+        """Have Tune end the experiment, as its own handler of SIGINT does."""
         assert callable(self._tunes_handler)
-        logging.getLogger("ray.tune.tune").setLevel(logging.CRITICAL)
         self._tunes_handler(signal.SIGINT, None)
         self.keep()  # Tune's handler has put back the one before it
 

@@ -1,6 +1,7 @@
 """Ray Tune at work on an experiment: exactly its configurations, its scheduler, its callbacks, its folder."""
 
 import dataclasses
+import logging
 import sys
 import time
 from collections.abc import Mapping
@@ -87,6 +88,7 @@ def _try(session: Session) -> End | None:
 def fit_once(session: Session) -> None:
     """Have Tune run the experiment once. Raises an error where it gives up."""
     folder, spec, signals = session.folder, session.spec, session.signals
+    logging.getLogger("ray.tune.tune").setLevel(logging.CRITICAL)  # The summary says which trials are not complete.
     restored = restore(folder, spec)
     for old in folder.glob(TUNE_STATES):
         old.unlink()  # It is of an earlier run, and what it says has been read into ``restored``.
