@@ -14,19 +14,27 @@ from trainables.checks import ConfigError
 
 REGISTRY = tyro.constructors.ConstructorRegistry()
 
-UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-"""Seconds of each unit of time that may follow a number."""
+UNITS = {
+    **dict.fromkeys(("s", "sec", "second"), 1.0),
+    **dict.fromkeys(("m", "min", "minute"), 60.0),
+    **dict.fromkeys(("h", "hr", "hour"), 3600.0),
+    **dict.fromkeys(("d", "day"), 86400.0),
+}
+"""Seconds of each unit of time that may follow a number, also with an ``s`` behind it."""
+
+THOUSANDS = {"k": "e3", "K": "e3", "M": "e6"}
+"""The exponents that letters behind a number stand for."""
 
 
 @REGISTRY.primitive_rule
 def _whole(field: tyro.constructors.PrimitiveTypeInfo) -> tyro.constructors.PrimitiveConstructorSpec[Any] | None:
-    """Whole numbers as ``1000000``, ``1_000_000`` or ``1e6``."""
+    """Whole numbers as ``1000000``, ``1_000_000``, ``1,000,000``, ``1e6`` or ``1M``."""
     if field.type not in (int, int | None):
         return None
     return tyro.constructors.PrimitiveConstructorSpec(
         nargs=1,
         metavar="INT",
-        instance_from_str=lambda words: whole(words[0]),
+        instance_from_str=lambda words: whole(_without_commas(words[0])),
         is_instance=lambda value: value is None or (isinstance(value, int) and not isinstance(value, bool)),
         str_from_instance=lambda value: [str(value)],
     )
@@ -64,29 +72,54 @@ def _one_of(field: tyro.constructors.PrimitiveTypeInfo) -> tyro.constructors.Pri
 
 
 def whole(word: str) -> int:
-    """A whole number in any notation. Raises ValueError for anything else."""
+    """A whole number in any notation without commas, which stand between choices. Raises ValueError for another."""
     with contextlib.suppress(ValueError):
         return int(word)
     with contextlib.suppress(ValueError, OverflowError):
-        number = float(word)
+        number = float(word[:-1] + THOUSANDS.get(word[-1:], word[-1:]))
         if number == int(number):
             return int(number)
     raise ValueError(f"{word} is no whole number")
 
 
+def _without_commas(word: str) -> str:
+    """``1000000`` for ``1,000,000``; another word as it is."""
+    return word.replace(",", "") if re.fullmatch(r"\d{1,3}(,\d{3})+", word) else word
+
+
+def setting(name: str, word: str) -> Any:
+    """What a word stands for as a setting's value: JSON, a number or a time in any notation, or the word itself."""
+    if word in ("True", "False"):
+        return word == "True"
+    for read in (json.loads, seconds if name.endswith(TIMES) else whole, float):
+        with contextlib.suppress(ValueError, RecursionError):
+            return read(word)
+    return word
+
+
 def seconds(word: str) -> float:
-    """A time in seconds, or in units as ``10m`` and ``1h30m``. Raises ValueError for anything else."""
+    """A time in seconds, in units as ``10m`` and ``1h30m``, or as ``1:30:00``. Raises ValueError for anything else."""
     with contextlib.suppress(ValueError):
         return float(word)
+    if clock := re.fullmatch(r"(\d+):(\d\d):(\d\d)", word):
+        hours, minutes, rest = map(int, clock.groups())
+        return 3600.0 * hours + 60.0 * minutes + rest
     parts = re.findall(r"(\d+\.?\d*|\.\d+) *([a-z]+)", word)
     if not parts or "".join("".join(part) for part in parts) != word.replace(" ", ""):
-        raise ValueError(f"{word} is no time: accepted are seconds, or a number with a unit, as 90s, 10m, 1h30m or 2d")
+        raise ValueError(f"{word} is no time: accepted are {ACCEPTED_TIMES}")
     total = 0.0
     for number, unit in parts:
-        if unit not in UNITS:
-            raise ValueError(f"{unit} is no unit of time: accepted are {', '.join(UNITS)}")
-        total += float(number) * UNITS[unit]
+        of_unit = UNITS.get(unit, UNITS.get(unit.removesuffix("s")))
+        if of_unit is None:
+            raise ValueError(f"{unit} is no unit of time: accepted are {ACCEPTED_TIMES}")
+        total += float(number) * of_unit
     return total
+
+
+ACCEPTED_TIMES = "seconds, or a number with a unit, as 90s, 10m, 1h30m or 2d, or 1:30:00"
+
+TIMES = "_s"
+"""How the names of flags and settings end whose value is a time."""
 
 
 SECONDS = tyro.constructors.PrimitiveConstructorSpec[float](
@@ -96,7 +129,7 @@ SECONDS = tyro.constructors.PrimitiveConstructorSpec[float](
     is_instance=lambda value: isinstance(value, float),
     str_from_instance=lambda value: [f"{value:g}"],
 )
-"""In a flag's type: its value is a time, in seconds or with units."""
+"""The type of flags whose value is a time, in seconds or with units."""
 
 
 TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
@@ -108,11 +141,6 @@ def truth(word: str) -> bool:
     if word.lower() not in TRUTHS:
         raise ValueError(f"{word} is neither True nor False")
     return TRUTHS[word.lower()]
-
-
-def json_value(word: str) -> Any:
-    """A value in JSON's notation, or as Python writes true and false. Raises ValueError for anything else."""
-    return json.loads(word.lower() if word in ("True", "False") else word)
 
 
 UNDECIDED = tyro.constructors.PrimitiveConstructorSpec[bool | None](
@@ -137,11 +165,12 @@ def plain(words: Sequence[str], switches: Mapping[str, Any], named: bool = False
 
     Raises ConfigError for a switch with another value.
     """
-    return [_without_tilde(word) for word in _without_values(words, switches, named)]
+    return [without_tilde(word) for word in _without_values(words, switches, named)]
 
 
-def _without_tilde(word: str) -> str:
-    return re.sub(r"(^|[=,])~(?=/|$)", lambda found: found[1] + os.path.expanduser("~"), word)
+def without_tilde(word: str) -> str:
+    """The word with home folders in place of ``~`` and ``~user`` at the beginning of its paths."""
+    return re.sub(r"(^|[=,])(~[\w.-]*)(?=/|$)", lambda found: found[1] + os.path.expanduser(found[2]), word)
 
 
 def _without_values(words: Sequence[str], switches: Mapping[str, Any], named: bool) -> Iterator[str]:
