@@ -115,10 +115,10 @@ def start_local(cpus: int, **options: Any) -> None:
                 **options,
             )
     except Exception as error:  # Errors are of many kinds, and Ray's own is a plain Exception.
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
         raise ConfigError(
-            f"Ray does not start here: {reason} On a machine that is busy, or whose disk is slow, try again later; what"
-            f" its servers said is in {folder}/session_latest/logs"
+            f"Ray does not start here: {reason}. On a machine that is busy, or whose disk is slow, try again later;"
+            f" what its servers said is in {folder}/session_latest/logs"
         ) from None
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
