@@ -114,8 +114,8 @@ def leave_no_colours() -> None:
         atexit.unregister(colorama.initialise.reset_all)
 
 
-def own_ray_ended() -> bool:
-    """Whether a server of the Ray that this program started has ended, or its folder has gone, with the sockets in it.
+def own_servers_ended() -> bool:
+    """Whether a server of the Ray that this program started has ended.
 
     Of the servers of a cluster, which others started, it knows nothing.
     """
@@ -123,10 +123,15 @@ def own_ray_ended() -> bool:
 
     servers = {ray_constants.PROCESS_TYPE_GCS_SERVER, ray_constants.PROCESS_TYPE_RAYLET}
     node: Any = worker._global_node
-    if node is None:
-        return False
-    dead = any(kind in servers for kind, _ in node.dead_processes())
-    return dead or not os.path.exists(node.raylet_socket_name)
+    return node is not None and any(kind in servers for kind, _ in node.dead_processes())
+
+
+def own_folder_gone() -> bool:
+    """Whether the folder of that Ray has gone, with the sockets in it, so that no process can be started any more."""
+    from ray._private import worker
+
+    node: Any = worker._global_node
+    return node is not None and not os.path.exists(node.raylet_socket_name)
 
 
 def takes_over(tune_controller: Any, trial: Trial) -> bool:

@@ -99,17 +99,45 @@ def lose(process, what):
         os.kill(pid, signal.SIGKILL)
 
 
+def says_how_to_go_on(log, name):
+    ours = "\nRay has ended: one of its servers was killed, or its temporary folder was removed.\nResume:  "
+    assert log.count(ours) == 1  # Ray's own last lines may stand before it or behind it
+    return log.partition(ours)[2].splitlines()[0].endswith(f"--resume results/{name}")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("lost", ["raylet", "gcs_server", "folder"])
+@pytest.mark.parametrize("lost", ["raylet", "gcs_server"])
 def test_a_ray_that_has_ended_ends_the_program_in_seconds_with_the_command_that_goes_on(lost, tmp_path):
     process = begin(TRAIN, "trpo", *ENDLESS, "--name", "lost", cwd=tmp_path)
     wait_for_rows(tmp_path / "results" / "lost", 2, process, tmp_path)
     lose(process, lost)
     assert process.wait(10) == 3
-    log = (tmp_path / "log").read_text()
-    ours = "\nRay has ended: one of its servers was killed, or its temporary folder was removed.\nResume:  "
-    assert log.count(ours) == 1  # Ray's own last lines may stand before it or behind it
-    assert log.partition(ours)[2].splitlines()[0].endswith("train.py trpo --resume results/lost")
+    assert says_how_to_go_on((tmp_path / "log").read_text(), "lost")
+
+
+@pytest.mark.slow
+def test_a_sweep_ends_once_rays_folder_was_removed_and_no_trial_has_failed(tmp_path):
+    words = ["--preset", "cartpole", "--set=timesteps_per_batch=300", "--set=hidden_sizes=8", "--num-samples", 3]
+    process = begin(SWEEPS["trpo"], *words, "--iterations", 3000, "--num-workers", 1, "--name", "lost", cwd=tmp_path)
+    wait_for_rows(tmp_path / "results" / "lost", 2, process, tmp_path)
+    lose(process, "folder")
+    assert process.wait(10) == 3
+    assert says_how_to_go_on((tmp_path / "log").read_text(), "lost")
+    assert not [*(tmp_path / "results" / "lost").glob("*/error.txt")]
+
+
+@pytest.mark.slow
+def test_a_single_run_that_plays_goes_on_without_rays_folder_until_it_needs_a_process(tmp_path):
+    folder = tmp_path / "results" / "lost"
+    process = begin(TRAIN, "trpo", *ENDLESS, "--name", "lost", cwd=tmp_path)
+    wait_for_rows(folder, 2, process, tmp_path)
+    lose(process, "folder")
+    wait_for_rows(folder, rows_in(folder) + 3, process, tmp_path)
+    for pid in descendants(process.pid):
+        if Path(f"/proc/{pid}/cmdline").read_text().startswith("ray::RolloutActor"):
+            os.kill(pid, signal.SIGKILL)
+    assert process.wait(45) == 3
+    assert says_how_to_go_on((tmp_path / "log").read_text(), "lost")
 
 
 @pytest.mark.slow
