@@ -142,6 +142,17 @@ def takes_over(tune_controller: Any, trial: Trial) -> bool:
 LACKS_MEMORY = "due to the node running low on memory"
 """What the text of an error says where Ray's memory monitor ended a process, be it a trial's or a worker's."""
 
+MEMORY_IS_FULL = "this machine's memory is nearly full, and Ray ended a process"
+"""What we say of that."""
+
+
+def in_one_line(error: Exception) -> str:
+    """The last line of an error of Ray's, which says most; where the memory is full it is advice, and ours stands."""
+    if LACKS_MEMORY in str(error):
+        return f"{MEMORY_IS_FULL} to free some"
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[-1]
+
 
 def without_advice() -> None:
     """Have Tune not log errors of processes that the memory monitor ended.
@@ -173,7 +184,7 @@ class ErrorText(Callback):
         if other_sources:
             raise OtherSourcesError(versions)
         if LACKS_MEMORY in newest:
-            raise RuntimeError(f"this machine's memory is nearly full, and Ray ended a process of {trial} to free some")
+            raise RuntimeError(f"{MEMORY_IS_FULL} of {trial} to free some")
 
     on_trial_error = on_trial_recover
 
