@@ -74,7 +74,7 @@ class TrainedPolicy:
     def __init__(self, runner: PolicyRunner, config: Config, iteration: int, seed: int) -> None:
         self.config, self.iteration = config, iteration
         self._runner, self._seed = runner, seed
-        self._worker, self._weights = runner.worker, runner.weights
+        self._worker, self._weights = runner.make_worker(), runner.weights  # The worker remembers a game.
         self._probabilities = self._worker.probabilities(self._weights)
         self.reset(seed)
 

@@ -4,12 +4,14 @@ A container may have a user of its own, who can write neither the code nor the h
 and a long ``TMPDIR``. A program works there all the same, or ends with one line that names the cause and the remedy.
 """
 
+import contextlib
 import functools
 import os
 import resource
 import socket
 import stat
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from trainables.checks import ConfigError
@@ -77,8 +79,8 @@ def require_a_current_folder() -> None:
         raise ConfigError("the current folder was deleted: go to one that is there (cd)") from None
 
 
-def require_room_for_ray() -> None:
-    """Raise ConfigError if no Ray can start on this machine."""
+def require_room_for_ray(root: Path = Path("/")) -> None:
+    """Raise ConfigError if no Ray can start on this machine. ``root`` is where the system's files of cgroups are."""
     if not private_folder(SOCKETS_FOLDER):
         raise ConfigError(
             "Ray's sockets need a temporary folder that can be written and whose path is short (19 bytes), and neither"
@@ -93,12 +95,12 @@ def require_room_for_ray() -> None:
         raise ConfigError(
             f"{SHARED_MEMORY} cannot be written, which Ray's processes share: mount it as tmpfs with mode 1777"
         )
-    threads, _ = resource.getrlimit(resource.RLIMIT_NPROC)
-    if os.getuid() and threads != resource.RLIM_INFINITY and threads < THREADS:  # root has no such limit
-        raise ConfigError(
-            f"a user may have {threads} processes and threads here (ulimit -u), and Ray needs {THREADS}: raise the"
-            " limit"
-        )
+    for what, most, others in _limits_of_threads(root):
+        if most - others < THREADS:
+            taken = f", of which others have {others}" if others else ""
+            raise ConfigError(
+                f"{most} processes and threads may run here ({what}){taken}, and Ray needs {THREADS}: raise the limit"
+            )
     try:
         with socket.create_server(("127.0.0.1", 0)) as server:
             socket.create_connection(server.getsockname(), timeout=5).close()
@@ -106,3 +108,52 @@ def require_room_for_ray() -> None:
         raise ConfigError(
             f"nothing can be reached at 127.0.0.1 ({error}), where Ray's processes meet: ip link set lo up"
         ) from None
+
+
+def _limits_of_threads(root: Path) -> Iterator[tuple[str, int, int]]:
+    """What limits the threads here, how many it allows, and how many of these are not of this process."""
+    own = len(os.listdir("/proc/self/task"))
+    most, _ = resource.getrlimit(resource.RLIMIT_NPROC)
+    if os.getuid() and most != resource.RLIM_INFINITY:  # root has no such limit
+        yield "ulimit -u", most, max(0, _threads_of(os.getuid()) - own)
+    for folder in cgroups("pids", root):
+        text = text_of(folder / "pids.max").strip()
+        if text.isdecimal():
+            taken = int(text_of(folder / "pids.current") or own)
+            yield "pids.max of its cgroup, as by docker --pids-limit", int(text), max(0, taken - own)
+
+
+def _threads_of(user: int) -> int:
+    """Threads that a user has on this machine."""
+    count = 0
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # It ended meanwhile.
+            if process.stat().st_uid == user:
+                count += len(os.listdir(process / "task"))
+    return count
+
+
+def cgroups(controller: str, root: Path = Path("/")) -> Iterator[Path]:
+    """The folders of the cgroups whose limits this process has for a controller: its own, and those above.
+
+    Both versions of cgroups are known; ``root`` is where the system's files are.
+    """
+    for line in text_of(root / "proc/self/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        unified = not controllers  # version 2 of cgroups has one hierarchy for all controllers
+        if not unified and controller not in controllers.split(","):
+            continue
+        mount = root / "sys/fs/cgroup" / ("" if unified else controller)
+        here = mount / path.lstrip("/")
+        for folder in (here, *here.parents):
+            yield folder
+            if folder == mount:
+                break
+
+
+def text_of(path: Path) -> str:
+    """A file's text; empty if it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return ""

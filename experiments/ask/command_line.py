@@ -24,7 +24,7 @@ from typing import Annotated, Any, NoReturn
 
 import tyro
 
-from experiments.ask.notations import REGISTRY, plain
+from experiments.ask.notations import REGISTRY, SECONDS, TIMES, plain, without_tilde
 from experiments.ask.signals import SIGNALLED, SIGNALS, end_at_once, handle_all
 from experiments.ask.streams import open_streams
 from trainables.checkpoints import CheckpointError
@@ -78,7 +78,7 @@ def parse(arguments: Any, description: str | None = None, settings: Collection[s
         "args": sys.argv[1:],
     }
     how |= options
-    how["args"] = plain(how["args"], _switches(parts))
+    how["args"] = plain(how["args"], _switches(parts), _has_names(parts))
     try:
         with held() as (output, complaint):
             found = tyro.cli(in_groups(parts), **how)
@@ -110,12 +110,20 @@ def _switches(parts: Mapping[str, Any]) -> dict[str, bool | None]:
     return found
 
 
+def _has_names(parts: Mapping[str, Any]) -> bool:
+    """Whether words without a flag are accepted."""
+    hints: list[Any] = []
+    for part in parts.values():
+        hints += typing.get_type_hints(type(part), include_extras=True).values()
+    return any(tyro.conf.Positional in getattr(hint, "__metadata__", ()) for hint in hints)
+
+
 def first_word(kind: str, known: Collection[str], description: str) -> str:
     """The program's first argument, a ``kind`` that is one of ``known`` or may be another one.
 
     Where it is missing or asks for help, the program prints ``description`` and ends.
     """
-    name = sys.argv[1] if len(sys.argv) > 1 else "--help"
+    name = without_tilde(sys.argv[1]) if len(sys.argv) > 1 else "--help"
     if name in ("-h", "--help"):
         print(wrapped(f"usage: {program()} {{{','.join(known)}}} ...\n\n{as_typed(description)}"))
         sys.exit(0)
@@ -285,6 +293,8 @@ def _fields(values: Any) -> dict[str, tuple[str, Any, Any]]:
         kind = hints[field.name]
         if field.name in texts:
             kind = Annotated[kind, tyro.conf.arg(help=texts[field.name])]
+        if field.name.endswith(TIMES):
+            kind = Annotated[kind, SECONDS]
         value = functools.partial(getattr, values, field.name)
         found[field.name] = field.name, kind, dataclasses.field(default_factory=value)
     return found

@@ -6,6 +6,8 @@ import os
 import sys
 from typing import Any
 
+from trainables.checks import ConfigError
+
 STDOUT, STDERR = 1, 2
 """File descriptors."""
 
@@ -20,6 +22,9 @@ class Output(io.FileIO):
     ends_program = True
     """Whether BrokenPipeError is raised where the reader of stdout has gone."""
 
+    lost = ""
+    """Why a part of stdout could not be written, in the system's words; empty while all could."""
+
     def write(self, data: Any, /) -> int:
         """Write bytes; return how many. Raises BrokenPipeError as ``ends_program`` says."""
         try:
@@ -29,8 +34,9 @@ class Output(io.FileIO):
                 raise
             with contextlib.suppress(OSError):
                 os.write(STDERR, data)
-        except OSError:
-            pass
+        except OSError as error:
+            if self.fileno() == STDOUT:
+                Output.lost = str(error.strerror)
         return len(data)
 
 
@@ -58,3 +64,10 @@ def open_streams() -> None:
 def go_on_unread() -> None:
     """From now on a reader that has gone does not end this program."""
     Output.ends_program = False
+
+
+def require_written() -> None:
+    """Raise ConfigError if a part of stdout could not be written, where somebody asked for data and not for a look."""
+    sys.stdout.flush()
+    if Output.lost:
+        raise ConfigError(f"standard output cannot be written: {Output.lost}")

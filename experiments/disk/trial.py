@@ -205,6 +205,9 @@ class Trial(HasState):
 NO_CAUSE = "The actor never ran"
 """Words of a line that Ray's errors of an actor may end with, below the one that says what killed it."""
 
+ADVICE = " Some common causes include"
+"""Words with which Ray's advice begins, behind what is known of a process that was killed."""
+
 
 def read_trial(folder: Path, number: int, records: Records, status: str | None, running: bool) -> Trial:
     """Read a trial of an experiment. Raises ConfigError for impossible settings.
@@ -216,11 +219,11 @@ def read_trial(folder: Path, number: int, records: Records, status: str | None, 
     error = ""
     for line in lines(folder / ERROR):
         if NO_CAUSE not in line:
-            error = line
+            error = line.partition(ADVICE)[0].strip()
     saved = 0
     if rows and rows[-1].get("done"):  # what a trial has saved decides its state only at the end of its budget
         saved = of_trial(folder).iteration
-    return Trial(folder, number, config, rows, records, Traces(error.strip(), saved, status, running))
+    return Trial(folder, number, config, rows, records, Traces(error, saved, status, running))
 
 
 def _config(folder: Path, spec: ExperimentSpec, number: int) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from trainables.config import Config
 from trainables.sampling.process import workers_that_fit
+from trainables.surroundings import cgroups, text_of
 from trainables.texts import counted
 
 
@@ -77,37 +78,18 @@ def _quota(root: Path) -> int | None:
 
     A process that takes more is halted until the period's end, as under ``docker run --cpus 1``.
     """
-    least = math.inf
-    for line in _text(root / "proc/self/cgroup").splitlines():
-        _, controllers, path = line.split(":", 2)
-        unified = not controllers  # version 2 of cgroups has one hierarchy for all controllers
-        if not unified and "cpu" not in controllers.split(","):
-            continue
-        mount = root / "sys/fs/cgroup" / ("" if unified else "cpu")
-        here = mount / path.lstrip("/")
-        for folder in (here, *here.parents):
-            least = min(least, _cores_of(folder))
-            if folder == mount:
-                break
+    least = min(map(_cores_of, cgroups("cpu", root)), default=math.inf)
     return None if math.isinf(least) else max(1, int(least))
 
 
 def _cores_of(cgroup: Path) -> float:
     """Cores that one cgroup leaves its processes, its quota by its period (microseconds); infinity without a limit."""
-    words = _text(cgroup / "cpu.max").split()
+    words = text_of(cgroup / "cpu.max").split()
     if not words:
-        words = [*_text(cgroup / "cpu.cfs_quota_us").split(), *_text(cgroup / "cpu.cfs_period_us").split()]
+        words = [*text_of(cgroup / "cpu.cfs_quota_us").split(), *text_of(cgroup / "cpu.cfs_period_us").split()]
     if len(words) != 2 or not words[0].isdecimal():  # "max" and -1 are no limit
         return math.inf
     return int(words[0]) / int(words[1])
-
-
-def _text(path: Path) -> str:
-    """A file's text; empty if it cannot be read."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError:
-        return ""
 
 
 def fewer_cores() -> list[str]:

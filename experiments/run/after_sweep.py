@@ -13,6 +13,7 @@ from experiments.disk.folders import WINNER_FILM
 from experiments.disk.mirror import Remote
 from experiments.disk.restored import restore
 from experiments.disk.spec import ExperimentSpec
+from experiments.run.ray_internals import in_one_line
 from experiments.run.ray_session import cluster_resources
 from trainables.checkpoints import CheckpointError
 from trainables.sampling.evaluation import play_evaluation
@@ -47,7 +48,7 @@ def play_winner(experiment: Experiment) -> None:
         if home := Remote.of(experiment.folder):
             home.push_all(experiment.folder)
     except (CheckpointError, RuntimeError, OSError) as error:
-        print(f"The winner's games were left out: {error}", file=sys.stderr)
+        print(f"The winner's games were left out: {in_one_line(error)}", file=sys.stderr)
 
 
 def _play(checkpoint: Checkpoint, trial: int) -> tuple[WinnerGames, bytes | None]:

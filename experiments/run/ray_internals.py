@@ -4,10 +4,13 @@ With these names Tune is told what a trial had before this program started, a Ra
 others, and its end is noticed.
 """
 
+import atexit
 import importlib
 import inspect
+import logging
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
@@ -102,8 +105,17 @@ def own_signals() -> Iterator[None]:
         utils.set_sigterm_handler = before
 
 
-def own_ray_ended() -> bool:
-    """Whether a server of the Ray that this program started has ended, or its folder has gone, with the sockets in it.
+def leave_no_colours() -> None:
+    """Have colorama, which Ray brings along, not write an escape sequence as the program ends.
+
+    A terminal that knows none (``TERM=dumb``) would show it.
+    """
+    if colorama := sys.modules.get("colorama"):
+        atexit.unregister(colorama.initialise.reset_all)
+
+
+def own_servers_ended() -> bool:
+    """Whether a server of the Ray that this program started has ended.
 
     Of the servers of a cluster, which others started, it knows nothing.
     """
@@ -111,10 +123,15 @@ def own_ray_ended() -> bool:
 
     servers = {ray_constants.PROCESS_TYPE_GCS_SERVER, ray_constants.PROCESS_TYPE_RAYLET}
     node: Any = worker._global_node
-    if node is None:
-        return False
-    dead = any(kind in servers for kind, _ in node.dead_processes())
-    return dead or not os.path.exists(node.raylet_socket_name)
+    return node is not None and any(kind in servers for kind, _ in node.dead_processes())
+
+
+def own_folder_gone() -> bool:
+    """Whether the folder of that Ray has gone, with the sockets in it, so that no process can be started any more."""
+    from ray._private import worker
+
+    node: Any = worker._global_node
+    return node is not None and not os.path.exists(node.raylet_socket_name)
 
 
 def takes_over(tune_controller: Any, trial: Trial) -> bool:
@@ -124,6 +141,29 @@ def takes_over(tune_controller: Any, trial: Trial) -> bool:
 
 LACKS_MEMORY = "due to the node running low on memory"
 """What the text of an error says where Ray's memory monitor ended a process, be it a trial's or a worker's."""
+
+MEMORY_IS_FULL = "this machine's memory is nearly full, and Ray ended a process"
+"""What we say of that."""
+
+
+def in_one_line(error: Exception) -> str:
+    """The last line of an error of Ray's, which says most; where the memory is full it is advice, and ours stands."""
+    if LACKS_MEMORY in str(error):
+        return f"{MEMORY_IS_FULL} to free some"
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[-1]
+
+
+def without_advice() -> None:
+    """Have Tune not log errors of processes that the memory monitor ended.
+
+    Each is 50 lines of processes and advice; ``ErrorText`` makes one line of them, and ``error.txt`` has them all.
+    """
+
+    def says_more(record: logging.LogRecord) -> bool:
+        return not record.exc_info or LACKS_MEMORY not in str(record.exc_info[1])
+
+    logging.getLogger("ray.tune.execution.tune_controller").addFilter(says_more)
 
 
 class ErrorText(Callback):
@@ -144,7 +184,7 @@ class ErrorText(Callback):
         if other_sources:
             raise OtherSourcesError(versions)
         if LACKS_MEMORY in newest:
-            raise RuntimeError(f"this machine's memory is nearly full, and Ray ended a process of {trial} to free some")
+            raise RuntimeError(f"{MEMORY_IS_FULL} of {trial} to free some")
 
     on_trial_error = on_trial_recover
 

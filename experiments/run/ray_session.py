@@ -27,7 +27,14 @@ import trainables
 from experiments.ask.storage import locate
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources, local_cpus
-from experiments.run.ray_internals import OwnPath, on_loopback, own_signals, require_internals
+from experiments.run.ray_internals import (
+    OwnPath,
+    leave_no_colours,
+    on_loopback,
+    own_signals,
+    require_internals,
+    without_advice,
+)
 from trainables.checks import ConfigError
 from trainables.processor import KERNELS
 from trainables.surroundings import SOCKETS_FOLDER, address_space, private_folder, require_room_for_ray
@@ -55,13 +62,18 @@ def start_ray(address: str | None, verbose: bool) -> ClusterResources:
         if not verbose:
             warnings.filterwarnings("ignore", module="ray")
             logging.getLogger("ray.tune").setLevel(logging.ERROR)
-        quiet = {"log_to_driver": verbose, "logging_level": logging.INFO if verbose else logging.ERROR}
+        # What Ray logs as it fails to start comes to one line of ours; later errors of Ray's are shown.
+        quiet = {"log_to_driver": verbose, "logging_level": logging.INFO if verbose else logging.CRITICAL}
         if sys.stderr.isatty():
             print("Ray starts ..." if address is None else "The cluster is asked ...", file=sys.stderr, flush=True)
         if address is None:
             start_local(local_cpus(), **quiet)
         else:
             attach(address, **quiet)
+        leave_no_colours()
+        if not verbose:
+            logging.getLogger("ray").setLevel(logging.ERROR)
+            without_advice()
     return cluster_resources()
 
 
@@ -103,10 +115,10 @@ def start_local(cpus: int, **options: Any) -> None:
                 **options,
             )
     except Exception as error:  # Errors are of many kinds, and Ray's own is a plain Exception.
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
         raise ConfigError(
-            f"Ray does not start here: {reason} On a machine that is busy, or whose disk is slow, try again later; what"
-            f" its servers said is in {folder}/session_latest/logs"
+            f"Ray does not start here: {reason}. On a machine that is busy, or whose disk is slow, try again later;"
+            f" what its servers said is in {folder}/session_latest/logs"
         ) from None
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,21 +1,20 @@
 """How an experiment stops before its trials end, by a signal or its time budget: at checkpoints, so that nothing that
 has a row is played again."""
 
-import logging
 import os
 import signal
 import threading
 import time
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 from ray import tune
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import TrialScheduler
 
-from experiments.ask.signals import SIGNALLED, end_at_once, handle_all, say
+from experiments.ask.signals import SIGNALLED, handle_all, say
 from experiments.run.ends import UNFINISHED
-from experiments.run.ray_internals import own_ray_ended
+from experiments.run.ray_internals import own_folder_gone, own_servers_ended
 from experiments.run.rounds import playing
 
 WATCH_INTERVAL_S = 0.1
@@ -29,13 +28,17 @@ class StopSignals(tune.Callback):
     """Hears the signals that end an experiment: the first one in good order, a second one at once.
 
     ``received`` is the first one, None before it. ``resume`` is the command that goes on from the last checkpoints;
-    empty where none does.
+    empty where none does, and once the experiment's end has been printed.
     """
 
     received: signal.Signals | None = None
 
-    def __init__(self, resume: str = "") -> None:
-        self.resume = resume
+    all_play = False
+    """Whether every trial has all its processes, so that none has to be started: only said of one that is alone."""
+
+    def __init__(self, resume: str = "", alone: bool = False) -> None:
+        """``alone`` says that the experiment has a single trial."""
+        self.resume, self._alone = resume, alone
 
     def keep(self) -> None:
         """Hear signals from now on. One that comes before Tune begins ends the experiment as Tune begins."""
@@ -46,14 +49,31 @@ class StopSignals(tune.Callback):
         self._tunes_handler = signal.getsignal(signal.SIGINT)
         self.keep()
 
+    def on_trial_result(self, iteration: int, trials: list[Trial], trial: Trial, result: Any, **info: Any) -> None:
+        self.all_play = self._alone
+
+    def on_trial_recover(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
+        self.all_play = False
+
+    on_trial_error = on_trial_recover
+
     def release(self) -> None:
         """Have a signal end the program at once, with the same status, since nothing is left to save."""
-        handle_all(end_at_once)
+        handle_all(self._end_at_once)
+
+    def _end_at_once(self, number: int, frame: FrameType | None) -> None:
+        self.end_program(f"{signal.Signals(number).name}: stopped.", SIGNALLED + number)
+
+    def end_program(self, text: str, status: int) -> NoReturn:
+        """End the program in the midst of what it does, with these words, and with the command that goes on."""
+        if self.resume:
+            text += f"\nResume:  {self.resume}"
+        say(text)  # Both lines are one text: Ray's own last lines may come at the same moment, and would come between.
+        os._exit(status)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.received:
-            say("Stopped at once.")
-            os._exit(SIGNALLED + number)
+            self.end_program("Stopped at once.", SIGNALLED + number)
         self.received = signal.Signals(number)
         say(f"{self.received.name}: saving as iterations end. Once more, and it ends at once.")
 
@@ -64,9 +84,8 @@ class StopSignals(tune.Callback):
             time.sleep(WATCH_INTERVAL_S)
 
     def end_experiment(self) -> None:
-        """Have Tune end the experiment, as its own handler of SIGINT does, but without an error for paused trials."""
+        """Have Tune end the experiment, as its own handler of SIGINT does."""
         assert callable(self._tunes_handler)
-        logging.getLogger("ray.tune.tune").setLevel(logging.CRITICAL)
         self._tunes_handler(signal.SIGINT, None)
         self.keep()  # Tune's handler has put back the one before it
 
@@ -80,6 +99,8 @@ class RayWatch:
 
     Nothing can be played or saved then, and calls of Ray that are under way wait for a minute, or for ever. So this is
     a thread, and the program ends in the midst of what it does. ``signals`` say which command goes on, if one does.
+
+    Without its folder Ray starts no process. A trial that is alone and plays needs none: it goes on.
     """
 
     def __init__(self, signals: StopSignals) -> None:
@@ -93,7 +114,7 @@ class RayWatch:
 
     def _watch(self) -> None:
         while not self._released.wait(WATCH_INTERVAL_S):
-            if own_ray_ended():
+            if own_servers_ended() or (own_folder_gone() and not self._signals.all_play):
                 time.sleep(WATCH_INTERVAL_S)  # A signal that ended it may be on its way to this process, too.
                 self._end()
 
@@ -103,10 +124,7 @@ class RayWatch:
         if self._signals.received:
             text = "Ray was ended, too: nothing more can be saved."
             status = SIGNALLED + self._signals.received
-        if self._signals.resume:
-            text += f"\nResume:  {self._signals.resume}"
-        say(text)  # Both lines are one text: Ray's own last lines come at the same moment, and would come between.
-        os._exit(status)
+        self._signals.end_program(text, status)
 
 
 class Stop:

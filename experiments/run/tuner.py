@@ -1,6 +1,7 @@
 """Ray Tune at work on an experiment: exactly its configurations, its scheduler, its callbacks, its folder."""
 
 import dataclasses
+import logging
 import sys
 import time
 from collections.abc import Mapping
@@ -20,7 +21,7 @@ from experiments.run.callbacks import DiskGuard, Flush, Uploads
 from experiments.run.ends import End, end_of_error, end_of_trials, unsent
 from experiments.run.loggers import JsonLogger, TensorBoard
 from experiments.run.progress import Progress
-from experiments.run.ray_internals import ErrorText
+from experiments.run.ray_internals import ErrorText, in_one_line
 from experiments.run.ray_session import ship
 from experiments.run.rounds import Rounds
 from experiments.run.session import Session
@@ -78,8 +79,7 @@ def _try(session: Session) -> End | None:
             # The signal may be about to end Ray's processes: then RayWatch ends this program within these seconds.
             time.sleep(RAY_ENDS_S)
         gave_up = end_of_error(error, session.signals.received)
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        print(gave_up.error.format(error=lines[-1]), file=sys.stderr, flush=True)
+        print(gave_up.error.format(error=in_one_line(error)), file=sys.stderr, flush=True)
         return gave_up
     return None
 
@@ -87,6 +87,7 @@ def _try(session: Session) -> End | None:
 def fit_once(session: Session) -> None:
     """Have Tune run the experiment once. Raises an error where it gives up."""
     folder, spec, signals = session.folder, session.spec, session.signals
+    logging.getLogger("ray.tune.tune").setLevel(logging.CRITICAL)  # The summary says which trials are not complete.
     restored = restore(folder, spec)
     for old in folder.glob(TUNE_STATES):
         old.unlink()  # It is of an earlier run, and what it says has been read into ``restored``.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rich import filesize
 
+from experiments.ask.streams import require_written
 from experiments.disk.folders import display, inside, is_experiment
 from experiments.show.text import line
 from trainables.checkpoints import STATE
@@ -83,6 +84,7 @@ def put(frame: "pd.DataFrame", kind: str | None, path: Path | None) -> None:
     if path is None:
         for text in content.decode().splitlines():
             line(text)
+        require_written()
         return
     write_out(path, content)
     line(f"{display(path.absolute())}  ({counted(len(frame), 'row')}, {filesize.decimal(len(content))})")

@@ -18,6 +18,7 @@ from experiments.analysis.comparison import compare
 from experiments.analysis.frame import Frames
 from experiments.analysis.next_command import RESUME, best_command, next_command, next_step, watch_command
 from experiments.ask.flags import shown
+from experiments.ask.streams import require_written
 from experiments.disk import saved_policies
 from experiments.disk.experiments import Experiment, read_all, read_experiment, read_group
 from experiments.disk.spec import find
@@ -243,6 +244,7 @@ class Best(One):
         command, best = best_command(experiment)
         if self.json:
             print(json.dumps({"learner": experiment.learner} | best | {"command": command}))
+            require_written()
             return
         line(command)
         how = fell(best["state"])

@@ -109,7 +109,7 @@ def test_a_copy_of_a_policy_plays_another_game_beside_it_with_its_actions_from_t
     saved(tmp_path / "one", *LEARNERS[name])
     policy = load_policy(tmp_path / "one", seed=7)
     alone = played(policy, policy.make_env(), 60)
-    for other in (copy.deepcopy(policy), pickle.loads(pickle.dumps(policy))):
+    for other in (copy.copy(policy), copy.deepcopy(policy), pickle.loads(pickle.dumps(policy))):
         assert (other.config, other.iteration) == (policy.config, policy.iteration)
         first, second = other.make_env(), policy.make_env()
         pictures = [first.reset(seed=3)[0], second.reset(seed=3)[0]]

@@ -8,6 +8,8 @@ import pytest
 
 from tests.helpers.containers import answer, needs_root
 from tests.helpers.programs import ROOT, TRAIN, command
+from trainables.checks import ConfigError
+from trainables.surroundings import require_room_for_ray
 
 LIST = command(ROOT / "experiments" / "results.py", "list", "--storage-path", "/")
 SMOKE = command(TRAIN, "pg", "--preset", "smoke", "--iterations", "1", "--num-workers", "1")
@@ -16,6 +18,12 @@ from experiments.ask.command_line import clean_exit
 from trainables.surroundings import require_room_for_ray
 with clean_exit():
     require_room_for_ray()
+"""
+OTHERS = """
+import threading, time
+for _ in range(60):
+    threading.Thread(target=time.sleep, args=(9,), daemon=True).start()
+time.sleep(9)
 """
 PRIVATE = """
 import os, sys
@@ -69,7 +77,32 @@ def test_a_user_who_may_have_too_few_threads_for_ray_is_told_so_in_one_line(tmp_
     words = ["bash", "-c", 'ulimit -u 150; exec "$@"', "bash", sys.executable, "-c", STARTS]
     status, _, complaint = answer(words, tmp_path, PYTHONPATH=str(ROOT))
     assert (status, complaint.count("\n")) == (2, 1), complaint
-    assert "a user may have 150 processes and threads here (ulimit -u), and Ray needs 400: raise the limit" in complaint
+    assert "150 processes and threads may run here (ulimit -u), and Ray needs 400: raise the limit" in complaint
+
+
+@needs_root
+@pytest.mark.slow
+def test_threads_of_a_users_other_programs_count(tmp_path):
+    program = [sys.executable, "-c", "'" + OTHERS + "'"]
+    others = f"{' '.join(program)} & sleep 2;"
+    words = ["bash", "-c", f'ulimit -u 450; {others} exec "$@"', "bash", sys.executable, "-c", STARTS]
+    status, _, complaint = answer(words, tmp_path, PYTHONPATH=str(ROOT))
+    assert (status, complaint.count("\n")) == (2, 1), complaint
+    assert "450 processes and threads may run here (ulimit -u), of which others have 6" in complaint
+
+
+@pytest.mark.parametrize("files", [{"0::/\n": "sys/fs/cgroup"}, {"3:pids:/docker/1\n": "sys/fs/cgroup/pids/docker/1"}])
+def test_a_containers_limit_of_threads_is_named_in_one_line(files, tmp_path):
+    ((line, folder),) = files.items()
+    for name, text in (("proc/self/cgroup", line), (f"{folder}/pids.max", "420\n"), (f"{folder}/pids.current", "90\n")):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    with pytest.raises(
+        ConfigError, match=r"^420 processes and threads may run here \(pids\.max .*others have \d+, and"
+    ):
+        require_room_for_ray(tmp_path)
+    (tmp_path / folder / "pids.max").write_text("max\n")
+    require_room_for_ray(tmp_path)
 
 
 @needs_root

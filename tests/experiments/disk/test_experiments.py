@@ -147,7 +147,9 @@ def test_a_trial_at_its_end_needs_its_last_checkpoint_and_one_that_was_stopped_e
 
 
 def test_a_trial_whose_process_was_killed_failed_by_what_killed_it(tmp_path):
-    killed = "The actor is dead because its worker process has died.\n\tThe actor never ran - it was cancelled before"
+    known = "The actor is dead because its worker process has died. Worker exit detail: End of file."
+    advice = "Some common causes include: (1) the process was killed by the OOM killer"
+    killed = f"{known} {advice}\n\tThe actor never ran - it was cancelled before"
     folder = write_experiment(tmp_path, "killed", "pg", [({}, [-20], killed)])
     (trial,) = read_experiment(folder, running=False).trials
-    assert trial.error == "The actor is dead because its worker process has died."
+    assert trial.error == known

@@ -1,6 +1,10 @@
 """A Ray of a program's own is reached from this machine alone; what is used of Ray is there, or is missed in time."""
 
+import logging
+import logging.handlers
 import os
+import pty
+import subprocess
 import sys
 import time
 
@@ -12,9 +16,9 @@ from ray.tune.experiment import Trial
 
 from experiments import train
 from experiments.run import ray_session
-from experiments.run.ray_internals import on_loopback
+from experiments.run.ray_internals import LACKS_MEMORY, in_one_line, on_loopback, without_advice
 from experiments.run.ray_session import start_local
-from tests.helpers.programs import listening
+from tests.helpers.programs import ROOT, listening
 from trainables.checks import ConfigError
 
 
@@ -23,6 +27,23 @@ def test_a_local_ray_listens_on_loopback_alone(ray_cluster):
     sockets = listening(os.getpid())
     assert {"gcs_server", "raylet"} <= {name for name, _ in sockets}
     assert all(address.is_loopback for _, address in sockets), sockets
+
+
+COLOURS = """
+from experiments.run.ray_internals import leave_no_colours
+from ray.autoscaler._private import cli_logger
+leave_no_colours()
+"""
+
+
+@pytest.mark.slow
+def test_ray_writes_no_escape_sequence_to_a_terminal_as_the_program_ends():
+    ours, theirs = pty.openpty()
+    subprocess.run([sys.executable, "-c", COLOURS], cwd=ROOT, stdout=theirs, check=True)
+    os.close(theirs)
+    with pytest.raises(OSError, match="Input/output error"):  # the terminal has gone, and nothing was written to it
+        os.read(ours, 100)
+    os.close(ours)
 
 
 def test_a_cluster_that_is_started_later_knows_its_machines_address(monkeypatch):
@@ -73,6 +94,19 @@ def test_a_ray_that_does_not_start_is_answered_in_one_line(token, monkeypatch):
     ) as error:
         start_local(1)
     assert "\n" not in str(error.value)
+
+
+def test_of_a_process_that_the_memory_monitor_ended_our_line_is_printed_and_no_advice():
+    log, seen = logging.getLogger("ray.tune.execution.tune_controller"), logging.handlers.BufferingHandler(10)
+    without_advice()
+    log.addHandler(seen)
+    for error in (f"Task was killed {LACKS_MEMORY}.\nTop 10 memory users: ...", "a bug"):
+        log.error("Trial task failed", exc_info=RuntimeError(error))
+    log.removeHandler(seen)
+    (shown,) = seen.buffer
+    assert str(shown.exc_info[1]) == "a bug"
+    assert in_one_line(RuntimeError(f"Task was killed {LACKS_MEMORY}.\nRefer to ...")).endswith("process to free some")
+    assert in_one_line(RuntimeError("Traceback\nZeroDivisionError: a bug\n")) == "ZeroDivisionError: a bug"
 
 
 def test_sessions_of_rays_that_ended_a_day_ago_go_and_those_that_still_write_logs_stay(tmp_path):

@@ -63,6 +63,7 @@ def test_a_stopped_program_saves_says_how_to_go_on_and_goes_on(tmp_path):
     process.send_signal(signal.SIGTERM)
     process.send_signal(signal.SIGTERM)  # now for good
     assert process.wait(60) == 143
+    assert (tmp_path / "log").read_text().endswith("train.py trpo --resume results/stopped\n")
     assert iterations(trial) == list(range(1, len(iterations(trial)) + 1))
 
 
@@ -98,17 +99,45 @@ def lose(process, what):
         os.kill(pid, signal.SIGKILL)
 
 
+def says_how_to_go_on(log, name):
+    ours = "\nRay has ended: one of its servers was killed, or its temporary folder was removed.\nResume:  "
+    assert log.count(ours) == 1  # Ray's own last lines may stand before it or behind it
+    return log.partition(ours)[2].splitlines()[0].endswith(f"--resume results/{name}")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("lost", ["raylet", "gcs_server", "folder"])
+@pytest.mark.parametrize("lost", ["raylet", "gcs_server"])
 def test_a_ray_that_has_ended_ends_the_program_in_seconds_with_the_command_that_goes_on(lost, tmp_path):
     process = begin(TRAIN, "trpo", *ENDLESS, "--name", "lost", cwd=tmp_path)
     wait_for_rows(tmp_path / "results" / "lost", 2, process, tmp_path)
     lose(process, lost)
     assert process.wait(10) == 3
-    log = (tmp_path / "log").read_text()
-    ours = "\nRay has ended: one of its servers was killed, or its temporary folder was removed.\nResume:  "
-    assert log.count(ours) == 1  # Ray's own last lines may stand before it or behind it
-    assert log.partition(ours)[2].splitlines()[0].endswith("train.py trpo --resume results/lost")
+    assert says_how_to_go_on((tmp_path / "log").read_text(), "lost")
+
+
+@pytest.mark.slow
+def test_a_sweep_ends_once_rays_folder_was_removed_and_no_trial_has_failed(tmp_path):
+    words = ["--preset", "cartpole", "--set=timesteps_per_batch=300", "--set=hidden_sizes=8", "--num-samples", 3]
+    process = begin(SWEEPS["trpo"], *words, "--iterations", 3000, "--num-workers", 1, "--name", "lost", cwd=tmp_path)
+    wait_for_rows(tmp_path / "results" / "lost", 2, process, tmp_path)
+    lose(process, "folder")
+    assert process.wait(10) == 3
+    assert says_how_to_go_on((tmp_path / "log").read_text(), "lost")
+    assert not [*(tmp_path / "results" / "lost").glob("*/error.txt")]
+
+
+@pytest.mark.slow
+def test_a_single_run_that_plays_goes_on_without_rays_folder_until_it_needs_a_process(tmp_path):
+    folder = tmp_path / "results" / "lost"
+    process = begin(TRAIN, "trpo", *ENDLESS, "--name", "lost", cwd=tmp_path)
+    wait_for_rows(folder, 2, process, tmp_path)
+    lose(process, "folder")
+    wait_for_rows(folder, rows_in(folder) + 3, process, tmp_path)
+    for pid in descendants(process.pid):
+        if Path(f"/proc/{pid}/cmdline").read_text().startswith("ray::RolloutActor"):
+            os.kill(pid, signal.SIGKILL)
+    assert process.wait(45) == 3
+    assert says_how_to_go_on((tmp_path / "log").read_text(), "lost")
 
 
 @pytest.mark.slow
@@ -219,9 +248,11 @@ for number, moment in zip(SIGNALS, ["at the end", "before"] * 2):
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
         continue
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup has ignored
-    signals = StopSignals()
+    signals = StopSignals("RESUME")
     signals.setup()
     signals.release()
+    if moment == "at the end":
+        signals.resume = ""
     atexit.register(os.kill, os.getpid(), number)
     if moment == "before":
         os.kill(os.getpid(), number)
@@ -229,11 +260,14 @@ for number, moment in zip(SIGNALS, ["at the end", "before"] * 2):
     sys.exit()
 """
 
+GOES_ON = "Resume:  RESUME\n"
+
 
 def test_a_signal_after_an_experiments_end_or_as_a_program_ends_ends_it_without_a_traceback():
     """A process for each signal, which one forks that has loaded Ray."""
     ended = subprocess.run([sys.executable, "-c", AFTERWARDS], cwd=ROOT, capture_output=True, text=True)
-    assert ended.stderr == "".join(f"\n{number.name}: stopped.\n" for number in SIGNALS)
+    said = "".join(f"\n{number.name}: stopped.\n{how}" for number, how in zip(SIGNALS, ["", GOES_ON] * 2, strict=True))
+    assert ended.stderr == said
     assert ended.stdout.split() == [str(128 + number) for number in SIGNALS]
 
 
