@@ -8,7 +8,7 @@ from typing import Any
 from experiments.ask.flags import RunFlags
 from experiments.disk import mirror
 from experiments.plan.learners import imported
-from experiments.plan.resources import ClusterResources, local_cpus
+from experiments.plan.resources import ClusterResources, fewer_cores, local_cpus
 from trainables.checks import ConfigError
 
 RESERVE_BYTES = 200 * 2**20
@@ -18,7 +18,7 @@ RESERVE_BYTES = 200 * 2**20
 def resources_for(run: RunFlags) -> ClusterResources:
     """What a new experiment can run on. A cluster is asked, by a Ray that is attached to it; here no Ray starts yet."""
     if not run.address:
-        return ClusterResources((local_cpus(),))
+        return ClusterResources((local_cpus(),), "".join(fewer_cores()))
     from experiments.run.ray_session import start_ray  # Ray, which a plan for this machine does without
 
     return start_ray(run.address, run.verbose)
