@@ -24,7 +24,7 @@ from typing import Annotated, Any, NoReturn
 
 import tyro
 
-from experiments.ask.notations import REGISTRY, plain
+from experiments.ask.notations import REGISTRY, SECONDS, TIMES, plain, without_tilde
 from experiments.ask.signals import SIGNALLED, SIGNALS, end_at_once, handle_all
 from experiments.ask.streams import open_streams
 from trainables.checkpoints import CheckpointError
@@ -115,7 +115,7 @@ def first_word(kind: str, known: Collection[str], description: str) -> str:
 
     Where it is missing or asks for help, the program prints ``description`` and ends.
     """
-    name = sys.argv[1] if len(sys.argv) > 1 else "--help"
+    name = without_tilde(sys.argv[1]) if len(sys.argv) > 1 else "--help"
     if name in ("-h", "--help"):
         print(wrapped(f"usage: {program()} {{{','.join(known)}}} ...\n\n{as_typed(description)}"))
         sys.exit(0)
@@ -285,6 +285,8 @@ def _fields(values: Any) -> dict[str, tuple[str, Any, Any]]:
         kind = hints[field.name]
         if field.name in texts:
             kind = Annotated[kind, tyro.conf.arg(help=texts[field.name])]
+        if field.name.endswith(TIMES):
+            kind = Annotated[kind, SECONDS]
         value = functools.partial(getattr, values, field.name)
         found[field.name] = field.name, kind, dataclasses.field(default_factory=value)
     return found

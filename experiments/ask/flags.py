@@ -4,9 +4,7 @@ A flag's type says where it counts, by a ``Counts``; one without counts wherever
 Where a flag would be ignored it is refused. Flags that sweeps have beside those of all programs stand at the end.
 """
 
-import contextlib
 import dataclasses
-import json
 import os
 import typing
 from collections import Counter
@@ -18,7 +16,7 @@ from typing import Annotated, Any
 import tyro
 
 from experiments.ask.budget import ITERATIONS, TIMESTEPS, Budget
-from experiments.ask.notations import SECONDS, UNDECIDED
+from experiments.ask.notations import UNDECIDED, setting
 from experiments.ask.schedulers import SCHEDULERS, require_scheduler
 from experiments.ask.storage import MIRRORS, is_name, is_uri, locate
 from trainables.checks import Bounds, ConfigError, check_fields
@@ -259,7 +257,7 @@ class SweepFlags:
     different batches; with --iterations alone, after equally many. Without either halving gives the last trial as
     many steps as it has time for, and other schedulers give each a million."""
 
-    time_budget_s: Annotated[float, Bounds(0, low_included=False), SECONDS] = 1800.0
+    time_budget_s: Annotated[float, Bounds(0, low_included=False)] = 1800.0
     """Seconds that halving plans for, and after which any sweep ends, whatever is left to do. --resume has as many
     again."""
 
@@ -380,7 +378,5 @@ class SweepFlags:
                 raise ConfigError(f"--set {text!r}: accepted is key=value")
             if name in settings:
                 raise ConfigError(f"--set {text} comes on top of {name}={settings[name]}: give it once")
-            settings[name] = word
-            with contextlib.suppress(ValueError):
-                settings[name] = json.loads(word)
+            settings[name] = setting(name, word)
         return settings

@@ -1,6 +1,7 @@
 """Notations that a command line accepts beside tyro's own: of whole numbers, of times, of switches and of paths."""
 
 import contextlib
+import json
 import os
 import re
 import typing
@@ -11,19 +12,27 @@ import tyro
 
 REGISTRY = tyro.constructors.ConstructorRegistry()
 
-UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-"""Seconds of each unit of time that may follow a number."""
+UNITS = {
+    **dict.fromkeys(("s", "sec", "second"), 1.0),
+    **dict.fromkeys(("m", "min", "minute"), 60.0),
+    **dict.fromkeys(("h", "hr", "hour"), 3600.0),
+    **dict.fromkeys(("d", "day"), 86400.0),
+}
+"""Seconds of each unit of time that may follow a number, also with an ``s`` behind it."""
+
+THOUSANDS = {"k": "e3", "K": "e3", "M": "e6"}
+"""The exponents that letters behind a number stand for."""
 
 
 @REGISTRY.primitive_rule
 def _whole(field: tyro.constructors.PrimitiveTypeInfo) -> tyro.constructors.PrimitiveConstructorSpec[Any] | None:
-    """Whole numbers as ``1000000``, ``1_000_000`` or ``1e6``."""
+    """Whole numbers as ``1000000``, ``1_000_000``, ``1,000,000``, ``1e6`` or ``1M``."""
     if field.type not in (int, int | None):
         return None
     return tyro.constructors.PrimitiveConstructorSpec(
         nargs=1,
         metavar="INT",
-        instance_from_str=lambda words: whole(words[0]),
+        instance_from_str=lambda words: whole(_without_commas(words[0])),
         is_instance=lambda value: value is None or (isinstance(value, int) and not isinstance(value, bool)),
         str_from_instance=lambda value: [str(value)],
     )
@@ -61,29 +70,52 @@ def _one_of(field: tyro.constructors.PrimitiveTypeInfo) -> tyro.constructors.Pri
 
 
 def whole(word: str) -> int:
-    """A whole number in any notation. Raises ValueError for anything else."""
+    """A whole number in any notation without commas, which stand between choices. Raises ValueError for another."""
     with contextlib.suppress(ValueError):
         return int(word)
     with contextlib.suppress(ValueError, OverflowError):
-        number = float(word)
+        number = float(word[:-1] + THOUSANDS.get(word[-1:], word[-1:]))
         if number == int(number):
             return int(number)
     raise ValueError(f"{word} is no whole number")
 
 
+def _without_commas(word: str) -> str:
+    """``1000000`` for ``1,000,000``; another word as it is."""
+    return word.replace(",", "") if re.fullmatch(r"\d{1,3}(,\d{3})+", word) else word
+
+
+def setting(name: str, word: str) -> Any:
+    """What a word stands for as a setting's value: JSON, a number or a time in any notation, or the word itself."""
+    for read in (json.loads, seconds if name.endswith(TIMES) else whole, float):
+        with contextlib.suppress(ValueError, RecursionError):
+            return read(word)
+    return word
+
+
 def seconds(word: str) -> float:
-    """A time in seconds, or in units as ``10m`` and ``1h30m``. Raises ValueError for anything else."""
+    """A time in seconds, in units as ``10m`` and ``1h30m``, or as ``1:30:00``. Raises ValueError for anything else."""
     with contextlib.suppress(ValueError):
         return float(word)
+    if clock := re.fullmatch(r"(\d+):(\d\d):(\d\d)", word):
+        hours, minutes, rest = map(int, clock.groups())
+        return 3600.0 * hours + 60.0 * minutes + rest
     parts = re.findall(r"(\d+\.?\d*|\.\d+) *([a-z]+)", word)
     if not parts or "".join("".join(part) for part in parts) != word.replace(" ", ""):
-        raise ValueError(f"{word} is no time: accepted are seconds, or a number with a unit, as 90s, 10m, 1h30m or 2d")
+        raise ValueError(f"{word} is no time: accepted are {ACCEPTED_TIMES}")
     total = 0.0
     for number, unit in parts:
-        if unit not in UNITS:
-            raise ValueError(f"{unit} is no unit of time: accepted are {', '.join(UNITS)}")
-        total += float(number) * UNITS[unit]
+        of_unit = UNITS.get(unit, UNITS.get(unit.removesuffix("s")))
+        if of_unit is None:
+            raise ValueError(f"{unit} is no unit of time: accepted are {ACCEPTED_TIMES}")
+        total += float(number) * of_unit
     return total
+
+
+ACCEPTED_TIMES = "seconds, or a number with a unit, as 90s, 10m, 1h30m or 2d, or 1:30:00"
+
+TIMES = "_s"
+"""How the names of flags and settings end whose value is a time."""
 
 
 SECONDS = tyro.constructors.PrimitiveConstructorSpec[float](
@@ -93,7 +125,7 @@ SECONDS = tyro.constructors.PrimitiveConstructorSpec[float](
     is_instance=lambda value: isinstance(value, float),
     str_from_instance=lambda value: [f"{value:g}"],
 )
-"""In a flag's type: its value is a time, in seconds or with units."""
+"""The type of flags whose value is a time, in seconds or with units."""
 
 
 UNDECIDED = tyro.constructors.PrimitiveConstructorSpec[bool | None](
@@ -115,11 +147,12 @@ def plain(words: Sequence[str], switches: Mapping[str, Any]) -> list[str]:
     or in quotes. A switch may have a value, as in other programs: ``--verbose False``. One whose default is None always
     has one in tyro's notation.
     """
-    return [_without_tilde(word) for word in _without_values(words, switches)]
+    return [without_tilde(word) for word in _without_values(words, switches)]
 
 
-def _without_tilde(word: str) -> str:
-    return re.sub(r"(^|[=,])~(?=/|$)", lambda found: found[1] + os.path.expanduser("~"), word)
+def without_tilde(word: str) -> str:
+    """The word with home folders in place of ``~`` and ``~user`` at the beginning of its paths."""
+    return re.sub(r"(^|[=,])(~[\w.-]*)(?=/|$)", lambda found: found[1] + os.path.expanduser(found[2]), word)
 
 
 def _without_values(words: Sequence[str], switches: Mapping[str, Any]) -> Iterator[str]:

@@ -6,7 +6,6 @@ ConfigError of one line. Each choice and both ends of each range are checked her
 drawn.
 """
 
-import contextlib
 import itertools
 import json
 import math
@@ -19,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from experiments.ask.notations import setting
 from experiments.plan.learners import Learner, read_page
 from experiments.plan.resources import ClusterResources
 from trainables.checks import ConfigError, check_settings, ignored, unknown
@@ -101,7 +101,7 @@ def parse(name: str, words: Any, kind: Any) -> Domain:
 
 
 def _require_choices(name: str, choices: Choices, kind: Any) -> None:
-    """Raise ConfigError for no choice, an empty one, one that is there twice, or two numbers with a dash between."""
+    """Raise ConfigError for no choice, an empty one, one that is there twice, or a range as others write it."""
     if not choices.values or "" in choices.values:
         raise ConfigError(f"{name}={choices}: a choice is empty; {ACCEPTED}")
     for each in choices.values:
@@ -112,8 +112,8 @@ def _require_choices(name: str, choices: Choices, kind: Any) -> None:
             raise ConfigError(f"{name}={each}: did you mean {ends[1]}..{ends[2]}? {ACCEPTED}")
 
 
-DASHED = re.compile(r"(\d[\d.e]*(?:e-\d+)?) *- *(\d[\d.e]*(?:e-\d+)?)")
-"""Two numbers with a dash between them, as others write ranges."""
+DASHED = re.compile(r"(\d[\d.e]*(?:e-\d+)?) *(?:-|\N{EN DASH}|:|to) *(\d[\d.e]*(?:e-\d+)?)")
+"""Two numbers with a dash, a colon or a word between them, as others write ranges."""
 
 
 def value(name: str, word: Any, kind: Any) -> Any:
@@ -126,8 +126,7 @@ def value(name: str, word: Any, kind: Any) -> Any:
     if isinstance(word, np.generic):
         word = word.item()
     if isinstance(word, str) and (kind is bool or not _is_text(kind)):
-        with contextlib.suppress(ValueError, RecursionError):
-            word = json.loads(word)
+        word = setting(name, word)
     if not isinstance(word, str | int | float):
         raise ConfigError(f"{name}={word}: {ACCEPTED}")
     if kind is int and isinstance(word, float) and word.is_integer():

@@ -1,6 +1,7 @@
 """What a person may type: numbers, times, switches and paths in the notations of other programs."""
 
 import math
+import pwd
 from pathlib import Path
 
 import pytest
@@ -8,17 +9,25 @@ import pytest
 from experiments.ask.command_line import parse
 from experiments.ask.flags import RunFlags, SweepFlags, TrainFlags
 from experiments.ask.notations import seconds, whole
+from tests.helpers.programs import refused
 from trainables.checks import ConfigError
 from trainables.config import PGConfig, TRPOConfig
 
 
-@pytest.mark.parametrize("word", ["1000000", "1_000_000", "1e6", "1E6", "1000000.0"])
+@pytest.mark.parametrize("word", ["1000000", "1_000_000", "1,000,000", "1e6", "1E6", "1000000.0", "1M", "1000k"])
 def test_a_whole_number_may_be_written_in_any_notation(word):
     assert parse(TrainFlags(), args=["--timesteps", word]).timesteps == 1_000_000
-    assert type(whole(word)) is int
 
 
-@pytest.mark.parametrize("word", ["512.5", "x", "", "inf", "nan", "1e999"])
+def test_a_setting_of_a_sweep_may_be_written_in_any_notation_too():
+    typed = ("segment_length=1_000", "slots=1e1", "learning_rate=.001", "game_timeout_s=10m", "method=ppo")
+    found = PGConfig.from_dict(SweepFlags(set=typed).settings)
+    assert (found.segment_length, found.slots, found.learning_rate, found.game_timeout_s) == (1000, 10, 0.001, 600.0)
+    assert type(whole("1e3")) is int
+    assert parse(PGConfig(), args=["--game-timeout-s", "10m"]).game_timeout_s == 600.0
+
+
+@pytest.mark.parametrize("word", ["512.5", "x", "", "inf", "nan", "1e999", "1,00", "M", "1.5k5"])
 def test_what_is_no_whole_number_is_said_to_be_none(word, capsys):
     with pytest.raises(SystemExit):
         parse(TrainFlags(), args=["--timesteps", word])
@@ -42,6 +51,9 @@ def test_a_setting_that_is_a_whole_number_is_one_also_where_json_or_tune_makes_i
         ("10m", 600),
         ("10 min", 600),
         ("1h30m", 5400),
+        ("1:30:00", 5400),
+        ("2hours", 7200),
+        ("90 secs", 90),
         ("1.5h", 5400),
         ("2d", 172800),
     ],
@@ -51,7 +63,7 @@ def test_a_time_may_have_a_unit(word, expected):
     assert parse(SweepFlags(), args=["--time-budget-s", word]).time_budget_s == expected
 
 
-@pytest.mark.parametrize("word", ["10x", "m", "10m5", "ten", "-5m", "1h-3m"])
+@pytest.mark.parametrize("word", ["10x", "m", "10m5", "ten", "-5m", "1h-3m", "1:30"])
 def test_what_is_no_time_is_refused_with_what_is_accepted(word):
     with pytest.raises(ValueError, match="accepted are"):
         seconds(word)
@@ -104,4 +116,6 @@ def test_the_home_folder_is_meant_wherever_a_path_begins_with_a_tilde(monkeypatc
     assert parse(RunFlags(), args=["--resume", "~/x/run"]).resume == f"{tmp_path}/x/run"
     assert parse(SweepFlags(), args=["--space=~/s.py"]).space == Path(tmp_path, "s.py")
     assert parse(RunFlags(), args=["--name", "a~b"]).name == "a~b"
+    assert parse(RunFlags(), args=["--storage-path=~root/x"]).folder == Path(pwd.getpwnam("root").pw_dir, "x")
+    assert f"{tmp_path}/a2c.py:A2C: there is no such file" in refused("train.py", "~/a2c.py:A2C")
     assert not math.isnan(seconds("0"))

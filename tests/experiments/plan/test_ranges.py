@@ -57,6 +57,10 @@ def test_both_ends_of_a_range_of_whole_numbers_are_drawn():
     ("words", "kind", "reason"),
     [
         ("1e-2..1e-4:log", float, r"from the smaller to the larger number; did you mean 0\.0001\.\.0\.01:log\?"),
+        ("0.9-0.99", float, r"did you mean 0\.9\.\.0\.99\?"),
+        ("1e-4 - 1e-2", float, r"did you mean 1e-4\.\.1e-2\?"),
+        ("64:512", int, r"did you mean 64\.\.512\?"),
+        ("64 to 512", int, r"did you mean 64\.\.512\?"),
         ("0..1:log", float, "begins above 0"),
         ("1..2.5", int, "has whole ends"),
         *((words, float, "is no range") for words in ("a..b", "1..", "1..1e999", "1..2:lg", "1..2:1", "1..9:2:3")),
