@@ -1,7 +1,6 @@
 """Callbacks of Tune beside loggers: flushing to disk, a bucket's mirror, a full disk, callbacks of a user's own."""
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -16,7 +15,7 @@ from ray.tune.experiment import Trial
 from experiments.disk.folders import RESULTS
 from experiments.disk.mirror import Remote
 from experiments.plan.learners import reason
-from experiments.run.preconditions import RESERVE_BYTES, factory
+from experiments.run.preconditions import RESERVE_BYTES, factory, free_bytes
 from experiments.run.stopping import StopSignals
 from experiments.run.tune_trials import trial_folder
 from trainables.checks import ConfigError
@@ -108,7 +107,7 @@ class DiskGuard(tune.Callback):
 
     def _lack(self) -> str:
         """What the disk has too little of; empty where it has room."""
-        free, disk = shutil.disk_usage(self.folder).free, os.statvfs(self.folder)
+        free, disk = free_bytes(self.folder), os.statvfs(self.folder)
         if free < RESERVE_BYTES:
             return f"{free / 2**20:.0f} MB free: the experiment waits until there are {RESERVE_BYTES / 2**20:.0f} MB"
         if disk.f_files and disk.f_favail < RESERVE_FILES:

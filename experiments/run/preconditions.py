@@ -1,8 +1,10 @@
 """What a new experiment needs before it starts: CPUs, a free name, callbacks that are there, and room on the disk."""
 
+import math
 import os
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from experiments.ask.flags import RunFlags
@@ -47,10 +49,16 @@ def require_room(run: RunFlags, need: int) -> None:
     above = next(folder for folder in (path, *path.parents) if os.path.exists(folder))
     if not os.path.isdir(above) or not os.access(above, os.W_OK | os.X_OK):
         raise ConfigError(f"--storage-path {run.folder} cannot be written: {above} is no folder that you may write to")
-    free = shutil.disk_usage(above).free
+    free = free_bytes(above)
     if need + RESERVE_BYTES > free:
         hint = "" if run.kept else "; --keep-checkpoints best takes less"
         raise ConfigError(
             f"--storage-path {run.folder}: checkpoints take up to {need / 1e6:,.0f} MB and"
             f" {RESERVE_BYTES / 1e6:,.0f} MB stay free, but {free / 1e6:,.0f} MB are left on that disk{hint}"
         )
+
+
+def free_bytes(folder: Path) -> float:
+    """Bytes that are free on a folder's disk; infinity where its file system does not say, as some of FUSE do not."""
+    disk = shutil.disk_usage(folder)
+    return disk.free if disk.total else math.inf

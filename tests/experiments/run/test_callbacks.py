@@ -12,10 +12,11 @@ import pytest
 from ray import tune
 from ray.train._internal import checkpoint_manager
 
+from experiments.ask.flags import RunFlags
 from experiments.plan.learners import TRPO
 from experiments.run import callbacks
 from experiments.run.callbacks import RESERVE_FILES, DiskGuard, Guarded, made
-from experiments.run.preconditions import RESERVE_BYTES
+from experiments.run.preconditions import RESERVE_BYTES, require_room
 from experiments.run.ray_internals import ErrorText
 from experiments.run.stopping import StopSignals
 from tests.helpers.programs import done
@@ -206,8 +207,17 @@ def test_an_experiment_waits_while_the_disk_is_nearly_full_until_there_is_room_o
 def test_an_experiment_waits_while_the_disk_has_room_for_too_few_files(tmp_path, monkeypatch, capsys):
     disk, free = os.statvfs(tmp_path), [0, RESERVE_FILES]
     monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_files=disk.f_files or 1, f_favail=free.pop(0)))
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=RESERVE_BYTES))
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(total=RESERVE_BYTES, free=RESERVE_BYTES))
     monkeypatch.setattr(callbacks.time, "sleep", lambda seconds: None)
     DiskGuard(tmp_path, StopSignals()).on_step_begin(iteration=1, trials=[])
     assert free == []
     assert "room for 0 files" in capsys.readouterr().err
+
+
+def test_a_file_system_that_does_not_say_what_is_free_counts_as_one_with_room(tmp_path, monkeypatch):
+    """As that of a FUSE program which has no answer of its own."""
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(total=0, free=0))
+    monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_files=0, f_favail=0))
+    monkeypatch.setattr(callbacks.time, "sleep", lambda seconds: pytest.fail("it waits"))
+    require_room(RunFlags(storage_path=str(tmp_path)), need=10**9)
+    DiskGuard(tmp_path, StopSignals()).on_step_begin(iteration=1, trials=[])
