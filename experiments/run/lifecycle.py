@@ -27,6 +27,7 @@ from experiments.run.ends import End, exit_status, unsent
 from experiments.run.ray_internals import require_internals
 from experiments.run.ray_session import require_shared, start_ray
 from experiments.run.session import Session
+from experiments.run.stopping import RayWatch
 from experiments.run.tuner import fit
 from experiments.show.summary import show_confirmation, summarise
 from trainables.checks import ConfigError
@@ -161,7 +162,8 @@ def _run(session: Session) -> int:
     print(f"Look:    {installed('tensorboard', '--logdir', display(session.folder))}\n", flush=True)
     end, experiment = fit(session)
     if end.winner_plays:
-        play_winner(experiment)
+        with RayWatch(session.signals):
+            play_winner(experiment)
     try:
         _write(session.spec.but(ended=end.ended), session.folder)
     except OSError as error:
