@@ -142,15 +142,15 @@ class Guarded(tune.Callback):
 
     So training does not end with a service that is out of reach.
 
-    The callback hears of the end of each trial that started. Where a signal ends the experiment Tune would not say so,
-    and a callback that waits for its trials, as that of Weights and Biases does, would wait for longer than a batch
-    system does.
+    The callback hears of the end of each trial that started. Where a signal ends the experiment, or Tune gives up, Tune
+    would not say so, and a callback that waits for its trials, as that of Weights and Biases does, would wait for
+    longer than a batch system does.
     """
 
     def __init__(self, typed: str, callback: tune.Callback) -> None:
         self._typed, self._callback = typed, callback
         self._failed = False
-        self._started: set[Trial] = set()
+        self._started: dict[Trial, None] = {}  # those that have not ended, in the order in which they began
 
     def __getstate__(self) -> dict[str, Any]:
         """Nothing, since Tune pickles callbacks into a file that nobody reads here."""
@@ -176,7 +176,7 @@ class Guarded(tune.Callback):
         self._pass_on(self._callback.on_step_end, *args, **info)
 
     def on_trial_start(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
-        self._started.add(trial)
+        self._started[trial] = None
         self._pass_on(self._callback.on_trial_start, iteration, trials, trial, **info)
 
     def on_trial_restore(self, *args: Any, **info: Any) -> None:
@@ -189,21 +189,20 @@ class Guarded(tune.Callback):
         self._pass_on(self._callback.on_trial_result, *args, **info)
 
     def on_trial_complete(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
-        self._started.discard(trial)
+        self._started.pop(trial, None)
         self._pass_on(self._callback.on_trial_complete, iteration, trials, trial, **info)
 
     def on_trial_recover(self, *args: Any, **info: Any) -> None:
         self._pass_on(self._callback.on_trial_recover, *args, **info)
 
     def on_trial_error(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
-        self._started.discard(trial)
+        self._started.pop(trial, None)
         self._pass_on(self._callback.on_trial_error, iteration, trials, trial, **info)
 
     def on_checkpoint(self, *args: Any, **info: Any) -> None:
         self._pass_on(self._callback.on_checkpoint, *args, **info)
 
     def on_experiment_end(self, trials: list[Trial], **info: Any) -> None:
-        for trial in trials:
-            if trial in self._started:
-                self.on_trial_complete(0, trials, trial)
+        for trial in list(self._started):
+            self.on_trial_complete(0, trials, trial)
         self._pass_on(self._callback.on_experiment_end, trials, **info)

@@ -13,14 +13,17 @@ from ray import tune
 from ray.train._internal import checkpoint_manager
 
 from experiments.ask.flags import RunFlags
+from experiments.disk.spec import ExperimentSpec
 from experiments.plan.learners import TRPO
-from experiments.run import callbacks
+from experiments.run import callbacks, tuner
 from experiments.run.callbacks import RESERVE_FILES, DiskGuard, Guarded, made
 from experiments.run.preconditions import RESERVE_BYTES, require_room
 from experiments.run.ray_internals import ErrorText
+from experiments.run.session import Session
 from experiments.run.stopping import StopSignals
 from tests.helpers.programs import done
 from tests.helpers.small_experiments import SIX_ITERATIONS, fit, iterations, trial_folders
+from tests.helpers.written_experiments import write_experiment
 from trainables.checks import ConfigError
 
 FILE = """
@@ -110,6 +113,28 @@ def test_a_callback_hears_once_of_the_end_of_each_trial_that_began_also_where_a_
     guarded.on_trial_complete(iteration=2, trials=trials, trial="ended")
     guarded.on_experiment_end(trials=trials)
     assert heard == ["ended", "paused", "end"]
+
+
+def test_a_callback_hears_of_the_end_of_each_trial_also_where_tune_gives_up(tmp_path, monkeypatch):
+    heard = []
+
+    class Hears(tune.Callback):
+        def on_trial_complete(self, iteration, trials, trial, **info):
+            heard.append(trial)
+
+        def on_experiment_end(self, trials, **info):
+            heard.append("end")
+
+    def began_and_gave_up():
+        guarded.on_trial_start(iteration=1, trials=["first", "second"], trial="first")
+        raise OSError("no room")
+
+    guarded = Guarded("it", Hears())
+    folder = write_experiment(tmp_path, "run", "trpo", [({}, [-20], "running")])
+    monkeypatch.setattr(tuner, "make_tuner", lambda *_: SimpleNamespace(fit=began_and_gave_up))
+    with pytest.raises(OSError, match="no room"):
+        tuner.fit_once(Session(TRPO, folder, ExperimentSpec.read(folder), callbacks=[guarded]))
+    assert heard == ["first", "end"]
 
 
 OOM = "3 worker(s) were killed due to the node running low on memory. Memory on the node was 23 GB used / 24 GB\nAdvice"
