@@ -125,10 +125,11 @@ def require_fits(config: Config, resources: ClusterResources) -> None:
     """Raise ConfigError if a trial of this configuration can never be scheduled."""
     most = resources.workers(config.cpus_per_worker)
     if config.num_workers > most:
+        note = f". {resources.note}" if resources.note else ""
         raise ConfigError(
             f"num_workers={config.num_workers} needs {config.cpus:g} CPUs, and here is"
             f" room on {resources} for {counted(most, 'worker')} of {config.cpus_per_worker:g}: ask for fewer, or for"
-            " less cpus_per_worker"
+            f" less cpus_per_worker{note}"
         )
 
 

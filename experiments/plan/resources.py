@@ -17,6 +17,8 @@ class ClusterResources:
     """CPUs of each node of a cluster, or of this machine alone."""
 
     nodes: tuple[float, ...]
+    note: str = ""
+    """Why this machine's cores are not all there, in a sentence; empty where they are, and for a cluster."""
 
     @property
     def cpus(self) -> float:
@@ -52,8 +54,14 @@ def local_cpus() -> int:
     return min(core_limits().values())
 
 
-BATCH_SYSTEMS = ("SLURM_CPUS_PER_TASK", "PBS_NCPUS", "NSLOTS", "LSB_DJOB_NUMPROC")
-"""Variables in which Slurm, PBS, Grid Engine and LSF say how many cores a job's task has."""
+BATCH_SYSTEMS = (
+    *("SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE", "PBS_NCPUS", "PBS_NUM_PPN", "NCPUS", "NSLOTS"),
+    "LSB_DJOB_NUMPROC",
+)
+"""Variables in which Slurm, PBS, Torque, Grid Engine and LSF say how many cores a job's task, or the job, has here."""
+
+MACHINE = "this machine"
+AFFINITY = "the affinity of this process (taskset, cpuset)"
 
 
 def core_limits(root: Path = Path("/")) -> dict[str, int]:
@@ -61,8 +69,9 @@ def core_limits(root: Path = Path("/")) -> dict[str, int]:
 
     ``root`` is where the system's files are.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    found = {"this machine": cores}
+    found = {MACHINE: os.cpu_count() or 1}
+    if hasattr(os, "sched_getaffinity"):
+        found[AFFINITY] = len(os.sched_getaffinity(0))
     quota = _quota(root)
     if quota:
         found["the quota of its cgroup"] = quota
@@ -96,6 +105,6 @@ def fewer_cores() -> list[str]:
     """Why a plan has fewer cores than the machine: a list of one sentence, empty where it has all of them."""
     limits = core_limits()
     least = min(limits, key=lambda name: limits[name])
-    if least == "this machine":
+    if least == MACHINE:
         return []
-    return [f"Of {counted(limits['this machine'], 'core')} {least} leaves {limits[least]}."]
+    return [f"Of {counted(limits[MACHINE], 'core')} {least} leaves {limits[least]}."]

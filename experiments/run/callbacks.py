@@ -1,7 +1,6 @@
 """Callbacks of Tune beside loggers: flushing to disk, a bucket's mirror, a full disk, callbacks of a user's own."""
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -16,7 +15,7 @@ from ray.tune.experiment import Trial
 from experiments.disk.folders import RESULTS
 from experiments.disk.mirror import Remote
 from experiments.plan.learners import reason
-from experiments.run.preconditions import RESERVE_BYTES, factory
+from experiments.run.preconditions import RESERVE_BYTES, factory, free_bytes
 from experiments.run.stopping import StopSignals
 from experiments.run.tune_trials import trial_folder
 from trainables.checks import ConfigError
@@ -108,7 +107,7 @@ class DiskGuard(tune.Callback):
 
     def _lack(self) -> str:
         """What the disk has too little of; empty where it has room."""
-        free, disk = shutil.disk_usage(self.folder).free, os.statvfs(self.folder)
+        free, disk = free_bytes(self.folder), os.statvfs(self.folder)
         if free < RESERVE_BYTES:
             return f"{free / 2**20:.0f} MB free: the experiment waits until there are {RESERVE_BYTES / 2**20:.0f} MB"
         if disk.f_files and disk.f_favail < RESERVE_FILES:
@@ -143,15 +142,15 @@ class Guarded(tune.Callback):
 
     So training does not end with a service that is out of reach.
 
-    The callback hears of the end of each trial that started. Where a signal ends the experiment Tune would not say so,
-    and a callback that waits for its trials, as that of Weights and Biases does, would wait for longer than a batch
-    system does.
+    The callback hears of the end of each trial that started. Where a signal ends the experiment, or Tune gives up, Tune
+    would not say so, and a callback that waits for its trials, as that of Weights and Biases does, would wait for
+    longer than a batch system does.
     """
 
     def __init__(self, typed: str, callback: tune.Callback) -> None:
         self._typed, self._callback = typed, callback
         self._failed = False
-        self._started: set[Trial] = set()
+        self._started: dict[Trial, None] = {}  # those that have not ended, in the order in which they began
 
     def __getstate__(self) -> dict[str, Any]:
         """Nothing, since Tune pickles callbacks into a file that nobody reads here."""
@@ -177,7 +176,7 @@ class Guarded(tune.Callback):
         self._pass_on(self._callback.on_step_end, *args, **info)
 
     def on_trial_start(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
-        self._started.add(trial)
+        self._started[trial] = None
         self._pass_on(self._callback.on_trial_start, iteration, trials, trial, **info)
 
     def on_trial_restore(self, *args: Any, **info: Any) -> None:
@@ -190,21 +189,20 @@ class Guarded(tune.Callback):
         self._pass_on(self._callback.on_trial_result, *args, **info)
 
     def on_trial_complete(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
-        self._started.discard(trial)
+        self._started.pop(trial, None)
         self._pass_on(self._callback.on_trial_complete, iteration, trials, trial, **info)
 
     def on_trial_recover(self, *args: Any, **info: Any) -> None:
         self._pass_on(self._callback.on_trial_recover, *args, **info)
 
     def on_trial_error(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
-        self._started.discard(trial)
+        self._started.pop(trial, None)
         self._pass_on(self._callback.on_trial_error, iteration, trials, trial, **info)
 
     def on_checkpoint(self, *args: Any, **info: Any) -> None:
         self._pass_on(self._callback.on_checkpoint, *args, **info)
 
     def on_experiment_end(self, trials: list[Trial], **info: Any) -> None:
-        for trial in trials:
-            if trial in self._started:
-                self.on_trial_complete(0, trials, trial)
+        for trial in list(self._started):
+            self.on_trial_complete(0, trials, trial)
         self._pass_on(self._callback.on_experiment_end, trials, **info)

@@ -1,14 +1,16 @@
 """What a new experiment needs before it starts: CPUs, a free name, callbacks that are there, and room on the disk."""
 
+import math
 import os
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from experiments.ask.flags import RunFlags
 from experiments.disk import mirror
 from experiments.plan.learners import imported
-from experiments.plan.resources import ClusterResources, local_cpus
+from experiments.plan.resources import ClusterResources, fewer_cores, local_cpus
 from trainables.checks import ConfigError
 
 RESERVE_BYTES = 200 * 2**20
@@ -18,7 +20,7 @@ RESERVE_BYTES = 200 * 2**20
 def resources_for(run: RunFlags) -> ClusterResources:
     """What a new experiment can run on. A cluster is asked, by a Ray that is attached to it; here no Ray starts yet."""
     if not run.address:
-        return ClusterResources((local_cpus(),))
+        return ClusterResources((local_cpus(),), "".join(fewer_cores()))
     from experiments.run.ray_session import start_ray  # Ray, which a plan for this machine does without
 
     return start_ray(run.address, run.verbose)
@@ -47,10 +49,16 @@ def require_room(run: RunFlags, need: int) -> None:
     above = next(folder for folder in (path, *path.parents) if os.path.exists(folder))
     if not os.path.isdir(above) or not os.access(above, os.W_OK | os.X_OK):
         raise ConfigError(f"--storage-path {run.folder} cannot be written: {above} is no folder that you may write to")
-    free = shutil.disk_usage(above).free
+    free = free_bytes(above)
     if need + RESERVE_BYTES > free:
         hint = "" if run.kept else "; --keep-checkpoints best takes less"
         raise ConfigError(
             f"--storage-path {run.folder}: checkpoints take up to {need / 1e6:,.0f} MB and"
             f" {RESERVE_BYTES / 1e6:,.0f} MB stay free, but {free / 1e6:,.0f} MB are left on that disk{hint}"
         )
+
+
+def free_bytes(folder: Path) -> float:
+    """Bytes that are free on a folder's disk; infinity where its file system does not say, as some of FUSE do not."""
+    disk = shutil.disk_usage(folder)
+    return disk.free if disk.total else math.inf

@@ -97,8 +97,10 @@ def fit_once(session: Session) -> None:
         callbacks.append(Uploads(home))
     try:
         make_tuner(dataclasses.replace(session, callbacks=callbacks), restored, Stop(signals, session.deadline)).fit()
-    finally:
-        view.on_experiment_end([])  # Tune does not call it where it gives up.
+    except Exception:
+        for callback in (view, *session.callbacks):  # Tune itself tells none where it gives up.
+            callback.on_experiment_end([])
+        raise
 
 
 def make_tuner(session: Session, restored: Mapping[str, RestoredTrial], stop: Stop | None = None) -> tune.Tuner:

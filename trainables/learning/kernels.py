@@ -71,8 +71,12 @@ def _forgive(cache: Any) -> None:
             return None
 
     def save_overload(signature: Any, data: Any) -> None:
-        with contextlib.suppress(OSError):
+        try:
             save(signature, data)
+        except OSError:
+            # The loop's index may be on disk, and name a file that an older form of the loop has left there.
+            with contextlib.suppress(OSError):
+                cache.flush()
 
     cache.load_overload, cache.save_overload = load_overload, save_overload
 

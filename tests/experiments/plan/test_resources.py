@@ -4,7 +4,9 @@ import os
 
 import pytest
 
+from experiments.plan import resources
 from experiments.plan.resources import BATCH_SYSTEMS, core_limits, fewer_cores, local_cpus
+from tests.helpers.programs import refused
 
 QUOTA = "the quota of its cgroup"
 
@@ -57,11 +59,24 @@ def test_a_containers_quota_is_read_from_either_version_of_cgroups(tmp_path, no_
     assert core_limits(tmp_path).get(QUOTA) == cores
 
 
-def test_what_a_batch_system_gives_a_task_counts_and_the_plan_says_so(no_batch_system, monkeypatch):
-    assert fewer_cores() == [] or QUOTA in fewer_cores()[0]
+@pytest.fixture
+def eight_cores(no_batch_system, monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {*range(8)})
+    monkeypatch.setattr(resources, "_quota", lambda root: None)  # of the container in which tests may run
+
+
+@pytest.mark.parametrize("name", BATCH_SYSTEMS)
+def test_what_a_batch_system_gives_a_task_counts_and_the_plan_says_so(eight_cores, monkeypatch, name):
     for text, cores in (("1", 1), ("6", 6), ("64", 8), ("", 8), ("1(x2)", 8)):
-        monkeypatch.setenv("SLURM_CPUS_PER_TASK", text)
-        assert min(local_cpus(), 8) == min(cores, core_limits().get(QUOTA, 8))
-    monkeypatch.setenv("SLURM_CPUS_PER_TASK", "1")
-    assert fewer_cores() == ["Of 8 cores SLURM_CPUS_PER_TASK leaves 1."]
+        monkeypatch.setenv(name, text)
+        assert local_cpus() == cores
+    monkeypatch.setenv(name, "1")
+    assert fewer_cores() == [f"Of 8 cores {name} leaves 1."]
+    assert refused("train.py", "pg").endswith(f"for less cpus_per_worker. Of 8 cores {name} leaves 1.\n")
+
+
+def test_cores_on_which_a_process_may_not_run_are_not_planned_for_and_the_plan_says_so(eight_cores, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {3})
+    assert local_cpus() == 1
+    assert fewer_cores() == ["Of 8 cores the affinity of this process (taskset, cpuset) leaves 1."]

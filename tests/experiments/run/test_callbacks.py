@@ -12,14 +12,18 @@ import pytest
 from ray import tune
 from ray.train._internal import checkpoint_manager
 
+from experiments.ask.flags import RunFlags
+from experiments.disk.spec import ExperimentSpec
 from experiments.plan.learners import TRPO
-from experiments.run import callbacks
+from experiments.run import callbacks, tuner
 from experiments.run.callbacks import RESERVE_FILES, DiskGuard, Guarded, made
-from experiments.run.preconditions import RESERVE_BYTES
+from experiments.run.preconditions import RESERVE_BYTES, require_room
 from experiments.run.ray_internals import ErrorText
+from experiments.run.session import Session
 from experiments.run.stopping import StopSignals
 from tests.helpers.programs import done
 from tests.helpers.small_experiments import SIX_ITERATIONS, fit, iterations, trial_folders
+from tests.helpers.written_experiments import write_experiment
 from trainables.checks import ConfigError
 
 FILE = """
@@ -109,6 +113,28 @@ def test_a_callback_hears_once_of_the_end_of_each_trial_that_began_also_where_a_
     guarded.on_trial_complete(iteration=2, trials=trials, trial="ended")
     guarded.on_experiment_end(trials=trials)
     assert heard == ["ended", "paused", "end"]
+
+
+def test_a_callback_hears_of_the_end_of_each_trial_also_where_tune_gives_up(tmp_path, monkeypatch):
+    heard = []
+
+    class Hears(tune.Callback):
+        def on_trial_complete(self, iteration, trials, trial, **info):
+            heard.append(trial)
+
+        def on_experiment_end(self, trials, **info):
+            heard.append("end")
+
+    def began_and_gave_up():
+        guarded.on_trial_start(iteration=1, trials=["first", "second"], trial="first")
+        raise OSError("no room")
+
+    guarded = Guarded("it", Hears())
+    folder = write_experiment(tmp_path, "run", "trpo", [({}, [-20], "running")])
+    monkeypatch.setattr(tuner, "make_tuner", lambda *_: SimpleNamespace(fit=began_and_gave_up))
+    with pytest.raises(OSError, match="no room"):
+        tuner.fit_once(Session(TRPO, folder, ExperimentSpec.read(folder), callbacks=[guarded]))
+    assert heard == ["first", "end"]
 
 
 OOM = "3 worker(s) were killed due to the node running low on memory. Memory on the node was 23 GB used / 24 GB\nAdvice"
@@ -206,8 +232,17 @@ def test_an_experiment_waits_while_the_disk_is_nearly_full_until_there_is_room_o
 def test_an_experiment_waits_while_the_disk_has_room_for_too_few_files(tmp_path, monkeypatch, capsys):
     disk, free = os.statvfs(tmp_path), [0, RESERVE_FILES]
     monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_files=disk.f_files or 1, f_favail=free.pop(0)))
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=RESERVE_BYTES))
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(total=RESERVE_BYTES, free=RESERVE_BYTES))
     monkeypatch.setattr(callbacks.time, "sleep", lambda seconds: None)
     DiskGuard(tmp_path, StopSignals()).on_step_begin(iteration=1, trials=[])
     assert free == []
     assert "room for 0 files" in capsys.readouterr().err
+
+
+def test_a_file_system_that_does_not_say_what_is_free_counts_as_one_with_room(tmp_path, monkeypatch):
+    """As that of a FUSE program which has no answer of its own."""
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(total=0, free=0))
+    monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_files=0, f_favail=0))
+    monkeypatch.setattr(callbacks.time, "sleep", lambda seconds: pytest.fail("it waits"))
+    require_room(RunFlags(storage_path=str(tmp_path)), need=10**9)
+    DiskGuard(tmp_path, StopSignals()).on_step_begin(iteration=1, trials=[])

@@ -141,6 +141,16 @@ def test_a_single_run_that_plays_goes_on_without_rays_folder_until_it_needs_a_pr
 
 
 @pytest.mark.slow
+def test_a_ray_that_ends_while_the_winner_plays_ends_the_program_too(tmp_path):
+    flags = ["--preset", "smoke", "--num-workers", 1, "--num-samples", 3, "--timesteps", 6000, "--name", "lost"]
+    process = begin(SWEEPS["pg"], *flags, cwd=tmp_path)
+    wait_until(lambda: "The winner plays" in (tmp_path / "log").read_text(), "no winner", seconds=120)
+    lose(process, "gcs_server")
+    assert process.wait(10) == 3
+    assert "sweep_pong.py --resume results/lost\n" in (tmp_path / "log").read_text()
+
+
+@pytest.mark.slow
 def test_a_signal_while_ray_starts_ends_the_program_and_leaves_no_experiment(tmp_path):
     process = begin(TRAIN, "trpo", *ENDLESS, cwd=tmp_path)
     wait_until(lambda: server(process, "gcs_server"), "no Ray", seconds=120)

@@ -1,6 +1,8 @@
 """Each compiled loop against its plain NumPy form: the same bits, since both add in the same order."""
 
 import importlib
+import resource
+import runpy
 
 import numpy as np
 import pytest
@@ -167,3 +169,20 @@ def test_a_compiled_loop_whose_file_was_cut_is_compiled_anew_and_kept_again(tmp_
     kept.write_bytes(whole[:left])
     assert kernels.compiled()(loop)(1.0) == 2.0
     assert len(kept.read_bytes()) == len(whole)
+
+
+def test_a_compiled_loop_that_could_not_be_kept_never_runs_in_the_form_that_was_kept_before(tmp_path, monkeypatch):
+    """A full disk may have room for the small index of a loop's files, and none for the loop itself."""
+    monkeypatch.setattr("numba.config.CACHE_DIR", "")  # as above
+    file = tmp_path / "grown.py"
+    file.write_text("def loop(x):\n    return x + 1\n")
+    assert kernels.compiled()(runpy.run_path(str(file))["loop"])(1.0) == 2.0
+    file.write_text("def loop(x):\n    return x + 20\n")
+    longer = runpy.run_path(str(file))["loop"]
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        assert kernels.compiled()(longer)(1.0) == 21.0
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert kernels.compiled()(longer)(1.0) == 21.0
