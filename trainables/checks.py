@@ -126,7 +126,7 @@ def _hints(kind: type) -> dict[str, Any]:
 
 def _checked(name: str, value: Any, hint: Any) -> Any:
     """A value as its type and bounds have it. Raises ConfigError if they do not accept it."""
-    hint, bounds = _without_bounds(hint)
+    hint, bounds = without_bounds(hint)
     if types.NoneType in typing.get_args(hint):
         if value is None:
             return None
@@ -143,7 +143,7 @@ def _checked(name: str, value: Any, hint: Any) -> Any:
     return value
 
 
-def _without_bounds(hint: Any) -> tuple[Any, Bounds | None]:
+def without_bounds(hint: Any) -> tuple[Any, Bounds | None]:
     """A type without its annotations, and the bounds among these."""
     if typing.get_origin(hint) is not Annotated:
         return hint, None
@@ -154,18 +154,22 @@ def _without_bounds(hint: Any) -> tuple[Any, Bounds | None]:
     return hint, None
 
 
+def accepted(kind: type, bounds: Bounds | None) -> str:
+    """What a field of a plain type accepts, in words: ``a whole number >= 1``, ``true or false``."""
+    _, words = _KINDS[kind]
+    return str(bounds).replace("a number", words) if bounds else words
+
+
 def _checked_plain(name: str, value: Any, kind: type, bounds: Bounds | None) -> Any:
     """A number, a text, or true or false."""
-    expected, accepted = _KINDS[kind]
-    if bounds:
-        accepted = str(bounds).replace("a number", accepted)
+    expected, _ = _KINDS[kind]
     if kind is int and isinstance(value, float) and value.is_integer():
         value = int(value)  # 1e6 is a whole number in any notation but Python's
     if not isinstance(value, expected) or (isinstance(value, bool) and kind is not bool):
-        raise ConfigError(f"{name}={value!r}: accepted is {accepted}")
+        raise ConfigError(f"{name}={value!r}: accepted is {accepted(kind, bounds)}")
     checked = kind(value)
     if bounds and not bounds.accepts(checked):
-        raise ConfigError(f"{name}={checked!r}: accepted is {accepted}")
+        raise ConfigError(f"{name}={checked!r}: accepted is {accepted(kind, bounds)}")
     if kind is float and not math.isfinite(checked):
         raise ConfigError(f"{name}={checked!r}: accepted is a finite number")
     return checked

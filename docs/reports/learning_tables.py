@@ -169,7 +169,8 @@ HEALTHY_AT = (250_000, 500_000, 750_000, 1_000_000)
 
 def policies() -> str:
     """How the policies that come along play, each with sampled and with the most probable actions."""
-    games, rows = pd.read_csv(DATA / "policies.tsv", sep="\t"), []
+    games = pd.read_csv(DATA / "policies.tsv", sep="\t")
+    rows = []
     for (policy, actions), of in games.groupby(["policy", "actions"], sort=False):
         returns = of["return"].to_numpy(float)
         low, high = mean_interval(returns)

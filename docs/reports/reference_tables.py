@@ -9,7 +9,7 @@ from typing import Any
 
 from learning_tables import table
 
-from trainables.checks import Bounds, Only
+from trainables.checks import Only, accepted, without_bounds
 from trainables.config import Config, PGConfig, TRPOConfig
 
 PUBLIC = {
@@ -20,20 +20,15 @@ PUBLIC = {
 }
 """Functions and methods of the table of signatures, by module. `experiment` returns `Frames`."""
 
-KINDS = {int: "whole number", float: "number", bool: "True or False", str: "text"}
-
 
 def settings_of_both() -> str:
     """The settings that both learners have, with the default of each."""
-    names = [field.name for field in dataclasses.fields(Config)]
     rows = []
-    for name in names:
-        defaults = []
-        for kind in (PGConfig, TRPOConfig):
-            defaults.append(_default(kind, name))
-        if defaults[0] == defaults[1]:
-            defaults.pop()
-        rows.append([f"`{name}`", "; ".join(defaults), _accepted(Config, name), _meaning(Config, name)])
+    for field in dataclasses.fields(Config):
+        default, other = _default(PGConfig, field.name), _default(TRPOConfig, field.name)
+        if default != other:
+            default += f"; {other}"
+        rows.append([f"`{field.name}`", default, _accepted(Config, field.name), _meaning(Config, field.name)])
     return table(["setting", "default (`pg`; `trpo`)", "accepted", "what"], rows)
 
 
@@ -52,10 +47,9 @@ def _own_settings(kind: type) -> str:
     shared = {field.name for field in dataclasses.fields(Config)}
     rows = []
     for field in dataclasses.fields(kind):
-        if field.name not in shared:
-            rows.append(
-                [f"`{field.name}`", _default(kind, field.name), _accepted(kind, field.name), _meaning(kind, field.name)]
-            )
+        name = field.name
+        if name not in shared:
+            rows.append([f"`{name}`", _default(kind, name), _accepted(kind, name), _meaning(kind, name)])
     return table(["setting", "default", "accepted", "what"], rows)
 
 
@@ -70,21 +64,16 @@ def _default(kind: type, name: str) -> str:
 def _accepted(kind: type, name: str) -> str:
     """What a setting may be, by its type and bounds, and where it means something."""
     hint = typing.get_type_hints(kind, include_extras=True)[name]
-    extras = getattr(hint, "__metadata__", ())
-    plain = typing.get_args(hint)[0] if extras else hint
+    plain, bounds = without_bounds(hint)
     if typing.get_origin(plain) is typing.Literal:
         words = ", ".join(map(str, typing.get_args(plain)))
     elif typing.get_origin(plain) is tuple:
-        words = "whole numbers"
+        words = f"one or more, as 64-64, each {accepted(typing.get_args(plain)[0], bounds)}"
     else:
-        words = KINDS[plain]
-    for extra in extras:
-        if isinstance(extra, Bounds):
-            words += str(extra).removeprefix("a number")
-        elif isinstance(extra, Only):
+        words = accepted(plain, bounds)
+    for extra in getattr(hint, "__metadata__", ()):
+        if isinstance(extra, Only):
             words += f"; with {extra}".replace("a number ", "")
-    if typing.get_origin(plain) is tuple:
-        words += ", as 64-64"
     return words
 
 

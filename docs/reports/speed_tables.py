@@ -138,7 +138,7 @@ def hardware() -> str:
         capacity = Capacity(cores, share * alone / FRAMES_PER_STEP, most, PGConfig().segments_steps)
         trials, steps = capacity.choose(SweepFlags.time_budget_s, None, None)
         last = capacity.rounds(trials, [0, *rungs(trials, steps)])[-1].trials
-        sweep = f"{trials} trials, of which {last} to {steps / 1e6:.1f} M steps"
+        sweep = f"{trials} trials, {last} of them to {steps / 1e6:.1f} M steps"
         minutes = []
         for learner, table_of_parts in zip(SWEEPS, tables("update")[1::2], strict=True):
             minutes.append(f"{_training_minutes(learner, table_of_parts['rows'], min(cores, most)):.0f} min")

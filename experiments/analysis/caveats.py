@@ -56,7 +56,7 @@ def limit(comparison: Comparison, mark: Callable[[str], str] = str) -> str:
     shortest, longer = _ended_and_longer(comparison)
     if not shortest or not longer:
         return ""
-    ended_sides = [side for side in comparison.sides if all(curve in shortest for curve in side.curves)]
+    ended_sides = [side for side in comparison.sides if {curve.end for curve in side.curves} == {comparison.steps}]
     of_ended = [curve for side in ended_sides for curve in side.curves]
     if _as_planned(of_ended) or (_as_planned(shortest) and max(longer) <= comparison.steps + comparison.window):
         return ""

@@ -5,7 +5,7 @@ import json
 import os
 import re
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import tyro
@@ -76,7 +76,8 @@ def whole(word: str) -> int:
     with contextlib.suppress(ValueError):
         return int(word)
     with contextlib.suppress(ValueError, OverflowError):
-        number = float(word[:-1] + THOUSANDS.get(word[-1:], word[-1:]))
+        digits, letter = word[:-1], word[-1:]
+        number = float(digits + THOUSANDS.get(letter, letter))
         if number == int(number):
             return int(number)
     raise ValueError(f"{word} is no whole number")
@@ -91,7 +92,10 @@ def setting(name: str, word: str) -> Any:
     """What a word stands for as a setting's value: JSON, a number or a time in any notation, or the word itself."""
     if word in ("True", "False"):
         return word == "True"
-    for read in (json.loads, seconds if name.endswith(TIMES) else whole, float):
+    of_kind: Callable[[str], float] = whole
+    if name.endswith(TIMES):
+        of_kind = seconds
+    for read in (json.loads, of_kind, float):
         with contextlib.suppress(ValueError, RecursionError):
             return read(word)
     return word

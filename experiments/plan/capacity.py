@@ -42,10 +42,10 @@ FEW_TRIALS = 6
 their first rung at ``FIRST_STEPS``, and more only if there is time for the last one to reach ``FAR_STEPS``."""
 
 FAR_STEPS = 6_000_000
-"""The fewest agent steps of the last trial where time decides that more than ``FEW_TRIALS`` begin. One
-winner rose from 16.6 at 4 million to 18.0 at 5.8, another from 16.2 to 16.4 at 6.1. The first comparison is at 460,000;
-with one at 400,000 or 500,000 winners ended no lower than with one at 300,000 (docs/schedulers.md). Time that is left
-is for more trials, three by three."""
+"""The fewest agent steps of the last trial where time decides that more than ``FEW_TRIALS`` begin. One winner
+rose from 16.6 at 4 million to 18.0 at 5.8, another from 16.2 to 16.4 at 6.1. The first comparison is at 460,000; with
+one at 400,000 or 500,000 winners ended no lower than with one at 300,000 (docs/schedulers.md). Time that is left is for
+more trials, three by three."""
 
 MOST_STEPS = 8_000_000
 """The most agent steps that a plan gives the last trial, whatever the time."""
@@ -69,8 +69,8 @@ faster there than one of two at once. ``trials_in_time`` makes up for what a pla
 
 SERIAL = 0.05
 """Share of a trial's time with one worker in which no further worker helps (Amdahl 1967): updates, and the end of a
-batch. By the parts of an iteration (docs/speed.md) 2, 8 and 16 workers are 1.9, 5.5 and 8.0 times as fast as one; with
-this share they are 1.9, 5.9 and 9.1."""
+batch. By the parts of an iteration of ``pg`` (docs/speed.md) 2, 8 and 16 workers are 1.9, 5.5 and 8.0 times as fast as
+one; with this share they are 1.9, 5.9 and 9.1."""
 
 NEAR = 0.75
 """Share of the last trial's steps that time is kept for before more than one trial goes on. The later comparison that

@@ -55,7 +55,12 @@ def local_cpus() -> int:
 
 
 BATCH_SYSTEMS = (
-    *("SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE", "PBS_NCPUS", "PBS_NUM_PPN", "NCPUS", "NSLOTS"),
+    "SLURM_CPUS_PER_TASK",
+    "SLURM_CPUS_ON_NODE",
+    "PBS_NCPUS",
+    "PBS_NUM_PPN",
+    "NCPUS",
+    "NSLOTS",
     "LSB_DJOB_NUMPROC",
 )
 """Variables in which Slurm, PBS, Torque, Grid Engine and LSF say how many cores a job's task, or the job, has here."""

@@ -34,7 +34,7 @@ class StopSignals(tune.Callback):
     received: signal.Signals | None = None
 
     all_play = False
-    """Whether every trial has all its processes, so that none has to be started: only said of one that is alone."""
+    """Whether the experiment's only trial has all its processes, so that none has to be started; False of several."""
 
     def __init__(self, resume: str = "", alone: bool = False) -> None:
         """``alone`` says that the experiment has a single trial."""

@@ -150,7 +150,7 @@ def diagnostics_figures(
     """Figures of ``DIAGNOSTICS`` over agent steps, by name, of what was recorded; colours as in ``learning_curves``.
 
     Evaluations of the best configuration, the first, stand in the 95% interval of their games, if it has one seed.
-    Trials that were evaluated once are left out: most of them were after their first iteration, where all are alike.
+    Trials that were evaluated once are left out: that was after their first iteration, where all are alike.
     """
     recorded: set[str] = set()
     for configuration in configurations:

@@ -28,15 +28,8 @@ def test_a_wrong_word_ends_with_2_whatever_becomes_of_the_output(streams):
 @pytest.mark.slow
 def test_a_table_that_is_cut_by_a_full_disk_is_said_to_be_so_and_a_list_for_the_eye_is_not(tmp_path):
     write_experiment(tmp_path / "results", "one", "pg", [({}, [-20.0], None)])
-    for words, status, said in (
-        (["table", "one"], 2, "results.py: error: standard output cannot be written: No space left on device\n"),
-        (
-            ["best", "one", "--json"],
-            2,
-            "results.py: error: standard output cannot be written: No space left on device\n",
-        ),
-        (["list"], 0, ""),
-    ):
+    cut = "results.py: error: standard output cannot be written: No space left on device\n"
+    for words, status, said in ((["table", "one"], 2, cut), (["best", "one", "--json"], 2, cut), (["list"], 0, "")):
         with Path("/dev/full").open("w") as full:
             program = command(ROOT / "experiments" / "results.py", *words)
             ended = subprocess.run(program, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False)

@@ -97,44 +97,42 @@ def test_a_callback_that_fails_is_left_out_from_then_on(folder, capsys):
     assert said[0].startswith("--callback heard_of:Broken is left out from here on: on_trial_result fails with OSError")
 
 
+class HearsOfEnds(tune.Callback):
+    """Keeps which trials ended, and that the experiment did."""
+
+    def __init__(self):
+        self.heard = []
+
+    def on_trial_complete(self, iteration, trials, trial, **info):
+        self.heard.append(trial)
+
+    def on_experiment_end(self, trials, **info):
+        self.heard.append("end")
+
+
 def test_a_callback_hears_once_of_the_end_of_each_trial_that_began_also_where_a_signal_ends_the_experiment():
-    heard = []
-
-    class Hears(tune.Callback):
-        def on_trial_complete(self, iteration, trials, trial, **info):
-            heard.append(trial)
-
-        def on_experiment_end(self, trials, **info):
-            heard.append("end")
-
-    guarded, trials = Guarded("it", Hears()), ["ended", "paused", "never began"]
+    hears, trials = HearsOfEnds(), ["ended", "paused", "never began"]
+    guarded = Guarded("it", hears)
     for trial in trials[:2]:
         guarded.on_trial_start(iteration=1, trials=trials, trial=trial)
     guarded.on_trial_complete(iteration=2, trials=trials, trial="ended")
     guarded.on_experiment_end(trials=trials)
-    assert heard == ["ended", "paused", "end"]
+    assert hears.heard == ["ended", "paused", "end"]
 
 
 def test_a_callback_hears_of_the_end_of_each_trial_also_where_tune_gives_up(tmp_path, monkeypatch):
-    heard = []
-
-    class Hears(tune.Callback):
-        def on_trial_complete(self, iteration, trials, trial, **info):
-            heard.append(trial)
-
-        def on_experiment_end(self, trials, **info):
-            heard.append("end")
+    hears = HearsOfEnds()
+    guarded = Guarded("it", hears)
 
     def began_and_gave_up():
         guarded.on_trial_start(iteration=1, trials=["first", "second"], trial="first")
         raise OSError("no room")
 
-    guarded = Guarded("it", Hears())
     folder = write_experiment(tmp_path, "run", "trpo", [({}, [-20], "running")])
     monkeypatch.setattr(tuner, "make_tuner", lambda *_: SimpleNamespace(fit=began_and_gave_up))
     with pytest.raises(OSError, match="no room"):
         tuner.fit_once(Session(TRPO, folder, ExperimentSpec.read(folder), callbacks=[guarded]))
-    assert heard == ["first", "end"]
+    assert hears.heard == ["first", "end"]
 
 
 OOM = "3 worker(s) were killed due to the node running low on memory. Memory on the node was 23 GB used / 24 GB\nAdvice"
