@@ -171,7 +171,7 @@ def _went_on(experiment: Experiment) -> Iterator[str]:
 
 def _winner(experiment: Experiment) -> Iterator[str]:
     """Games of another trial than the winner, or of an iteration that the winner did not make."""
-    played, winner = experiment.played, experiment.winner
+    played, winner = experiment.played, experiment.player
     if not played or not winner or not experiment.has_ended:
         return
     if winner.number != played.trial:

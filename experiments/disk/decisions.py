@@ -1,7 +1,7 @@
 """What is decided while an experiment runs, each in a file that is replaced before anybody acts on it.
 
-So what was decided holds after a kill: which trials went on at each rung (``rungs.json``), and how the winner played
-(``winner.json``). Trials are counted from 0.
+So what was decided holds after a kill: which trials went on at each rung (``rungs.json``), and how the winner, or
+the best trial, played at the end (``winner.json``). Trials are counted from 0.
 """
 
 import json
@@ -75,7 +75,7 @@ def scored(scores: Sequence[float | None]) -> dict[int, float]:
 
 
 class WinnerGames(Model):
-    """How the winner of a sweep plays: an evaluation of its last checkpoint."""
+    """How a sweep's winner, or the best trial, plays at the end: an evaluation of its last checkpoint."""
 
     trial: Count
     iteration: Count

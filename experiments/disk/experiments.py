@@ -25,7 +25,7 @@ class Experiment:
     trials: list[Trial]
     running: bool  # a program holds its lock
     decisions: Sequence[Decision] = ()  # of halving
-    played: WinnerGames | None = None  # what the winner's last games returned
+    played: WinnerGames | None = None  # what the last games of its ``player`` returned
 
     @property
     def name(self) -> str:
@@ -121,6 +121,19 @@ class Experiment:
         if len(self.leading) > 1 and not have_ended:
             return None
         return self.best
+
+    @property
+    def player(self) -> Trial | None:
+        """The trial that plays games at the end: of a halved sweep its winner, of all else the best trial.
+
+        That one plays if it made as many iterations as lie between two evaluations, and not if it failed or diverged.
+        """
+        if len(self.spec.rungs or []) > 1:
+            return self.winner
+        best = self.best
+        if not best or best.fell or not 0 < best.config.get("eval_interval", 0) <= best.iterations:
+            return None
+        return best
 
 
 def read_experiment(folder: Path, running: bool | None = None) -> Experiment:

@@ -1,4 +1,5 @@
-"""After a sweep: its winner plays, since evaluations during training are few, and of policies that went on learning."""
+"""At the end a sweep's winner, or the best trial, plays, since evaluations during training are few and of earlier
+policies."""
 
 import sys
 import time
@@ -26,29 +27,32 @@ GAMES = 10
 
 
 def play_winner(experiment: Experiment) -> None:
-    """Have the winner of a halved sweep play on all cores, unless it has. An error in its games fails no sweep.
+    """Have an experiment's ``player`` play on all cores, unless it has. An error in its games fails no experiment.
 
     Its newest checkpoint plays, and not its best one (``saved_policies.of_experiment``): these games stand beside the
-    score at the winner's end, by which it won and which tables and rungs show, and say what that score is worth. The
+    score at the trial's end, by which it won and which tables and rungs show, and say what that score is worth. The
     best checkpoint is the one whose training games were luckiest, at another moment.
     """
-    winner, played = experiment.winner, experiment.played
-    newest = winner.checkpoints.newest if winner else None
-    if not winner or not newest:
+    player, played = experiment.player, experiment.played
+    newest = player.checkpoints.newest if player else None
+    if not player or not newest:
         return
-    if played and (played.trial, played.iteration, played.ended) == (winner.number, newest.iteration, winner.fell):
+    if played and (played.trial, played.iteration, played.ended) == (player.number, newest.iteration, player.fell):
         return
-    print(f"The winner plays {GAMES} games with actions sampled, {GAMES} with the most probable action.", flush=True)
+    who = "The winner" if experiment.winner else "The best trial"
+    if len(experiment.trials) == 1:
+        who = "The policy"
+    print(f"{who} plays {GAMES} games with actions sampled, {GAMES} with the most probable action.", flush=True)
     try:
-        games, film = _play(newest, winner.number)
-        games = games.model_copy(update={"ended": winner.fell})
+        games, film = _play(newest, player.number)
+        games = games.model_copy(update={"ended": player.fell})
         write_winner(experiment.folder, games)
         if film:
             (experiment.folder / WINNER_FILM).write_bytes(film)
         if home := Remote.of(experiment.folder):
             home.push_all(experiment.folder)
     except (CheckpointError, RuntimeError, OSError) as error:
-        print(f"The winner's games were left out: {in_one_line(error)}", file=sys.stderr)
+        print(f"These games were left out: {in_one_line(error)}", file=sys.stderr)
 
 
 def _play(checkpoint: Checkpoint, trial: int) -> tuple[WinnerGames, bytes | None]:

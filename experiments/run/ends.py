@@ -29,7 +29,8 @@ class End(NamedTuple):
     status: int
     """The exit status. Where it is 0, a trial that failed makes it 1; a signal's number is added to ``SIGNALLED``."""
     winner_plays: bool = False
-    """Whether the winner plays its games: not where somebody waits for the end, nor where Ray may be gone."""
+    """Whether the winner, or the best trial, plays games: not where somebody waits for the end, nor where Ray may be
+    gone."""
     error: str = ""
     """What is printed of the error with which Ray Tune ended, in place of the summary of trials; empty without one."""
     restarts: bool = False

@@ -15,9 +15,10 @@ from experiments.disk.saved_policies import of_experiment
 from experiments.disk.standings import by_latest
 from experiments.disk.trial import Trial
 from experiments.show.durations import took, trained
+from experiments.show.endings import how_it_plays
 from experiments.show.page import Page
 from experiments.show.settings import labels
-from experiments.show.summary import how_it_plays, play_command, time_is_up, whose_policy, winner_lines
+from experiments.show.summary import play_command, time_is_up, whose_policy, winner_lines
 from experiments.show.tables import has_score, interval_of_mean, interval_of_next_seed
 from experiments.show.text import code, number, to_markdown
 from trainables.checkpoints import FILM

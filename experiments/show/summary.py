@@ -2,9 +2,7 @@
 
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
-
-import numpy as np
+from collections.abc import Callable, Sequence
 
 from experiments.analysis.configurations import best_configurations, varied
 from experiments.analysis.luck import Lead, confirmations, lead, lead_over_baseline, verdict
@@ -16,26 +14,22 @@ from experiments.disk import saved_policies
 from experiments.disk.decisions import RULE, Decision
 from experiments.disk.experiments import Experiment, read_experiment
 from experiments.disk.folders import WINNER_FILM, display
-from experiments.disk.standings import by_latest
 from experiments.disk.states import ExperimentState
 from experiments.disk.trial import Trial
 from experiments.plan.identity import SPEED_ONLY
 from experiments.plan.trial_names import in_words, short
 from experiments.show.durations import took, trained
+from experiments.show.endings import ending, how_it_plays, last_games, seeds_in_words
 from experiments.show.tables import (
     at_rung,
     configuration_table,
     confirmation_table,
-    has_score,
-    interval_of_mean,
     named,
     rung_table,
-    span,
     trial_table,
 )
 from experiments.show.text import line, number, print_table, say, without
 from trainables.checks import ConfigError
-from trainables.metrics import METRIC, has_ended_a_game
 from trainables.texts import counted, printable
 
 
@@ -155,95 +149,6 @@ def plan_line(experiment: Experiment, mark: Callable[[str], str] = str) -> str:
     return f"The same plan on any machine: {mark(command)}"
 
 
-def seeds_in_words(trials: Sequence[Trial]) -> str:
-    """How each seed of a configuration plays by its training games, and its score over them with an interval."""
-    standing = by_latest(trials)
-    seeds = standing.judged_by
-    steps = span([trial.steps for trial in seeds])
-    if not has_score(seeds):
-        return f"After {steps} agent steps no game had ended."
-    each = ", ".join(map(_of_a_seed, seeds))
-    text = f"After {steps} agent steps the latest games returned {each}"
-    if len(seeds) < 2:
-        return f"{text}."
-    interval = interval_of_mean(np.array([trial.last for trial in seeds]), str(seeds[0].config.get("env_id")))
-    return f"{text}; their {RULE} is {standing.score:.1f} (95% interval of the mean {interval})."
-
-
-def _of_a_seed(trial: Trial) -> str:
-    """A seed's latest score, and what has become of the seed; in a mean it counts as that score."""
-    text = f"{trial.last:.1f} with seed {trial.seed}"
-    if trial.fell:
-        return f"{text} ({trial.fell})"
-    if not trial.scored:
-        return f"{text} (no game had ended)"
-    return text
-
-
-def ending(trial: Trial) -> str:
-    """How a trial plays by its last training games, and whether it diverged or failed then."""
-    if trial.diverged:
-        text = f"it diverged, which counts as {trial.last:.1f}"
-        if len(trial.rows) < 2:
-            return text
-        if not has_ended_a_game(trial.rows[-2]):
-            return f"{text}; before, no game had ended"
-        return f"{text}; before, its latest games returned {trial.rows[-2][METRIC]:.1f}"
-    text = "no game had ended"
-    if trial.scored:
-        text = f"its latest games returned {trial.last:.1f}"
-    if trial.failed:
-        text += ", and then it failed"
-    return text
-
-
-def how_it_plays(experiment: Experiment, mark: Callable[[str], str] = str, seeds: Sequence[Trial] = ()) -> str:
-    """How the best plays: in its games at the sweep's end, else by its last evaluation, else by training alone.
-
-    Of several seeds the best one has played. ``seeds`` are those of its configuration, where other experiments may have
-    some of them, too. There is a best trial.
-    """
-    leader = experiment.leader
-    assert leader
-    best, played = leader.best, experiment.played
-    row = best.rows[-1]
-    seeds = seeds or leader.trials
-    if experiment.joined or len(seeds) > 1:
-        text = seeds_in_words(seeds)
-        who, whose = mark(best.name), f"The best seed's ({mark(best.name)})"
-    else:
-        text = f"After {row['timesteps_total']:,} agent steps {ending(best)}."
-        who, whose = "it", "Its"
-    if played and (played.trial, played.iteration) == (best.number, best.iterations):
-        return f"{text} Then {who} played {played.games} games each way: {_returns(played.metrics)}; 95% intervals."
-    after = row.get("eval/iteration")
-    returns = _returns(row)
-    if returns and isinstance(after, int | float):
-        earlier = ", of an earlier policy," if after < best.iterations else ""
-        evaluation = f"{whose} evaluation{earlier} after iteration {after:.0f} of {best.iterations}"
-        text += f" {evaluation}: {returns}; 95% intervals."
-    return text
-
-
-def _returns(metrics: Mapping[str, object]) -> str:
-    """The returns of an evaluation in words; empty without one."""
-    words = []
-    for how, what in (("sampled", "actions sampled"), ("greedy", "the most probable action")):
-        name = f"eval/return_{how}"
-        mean = _one_decimal(metrics, f"{name}_mean")
-        low = _one_decimal(metrics, f"{name}_ci95_low")
-        high = _one_decimal(metrics, f"{name}_ci95_high")
-        if mean:
-            words.append(f"{mean} with {what} ({low} to {high})")
-    return ", ".join(words)
-
-
-def _one_decimal(metrics: Mapping[str, object], name: str) -> str:
-    """A metric as text; empty if it is no number."""
-    value = metrics.get(name)
-    return f"{value:.1f}" if isinstance(value, int | float) else ""
-
-
 def _certainty(found: Lead, experiment: Experiment, mark: Callable[[str], str]) -> str:
     """By how much the best led where it was last compared, and how much of that can be luck."""
     text = f"How sure: {_where(found, experiment, mark)}"
@@ -331,6 +236,8 @@ def _show_best(best: Trial, experiment: Experiment, already_named: bool) -> None
         if len(experiment.spec.rungs or []) > 1:
             say("Not all trials came to the first rung, so they are not compared at equal steps yet.")
         say(f"Best trial: {best.name}; {ending(best)}")
+        if games := last_games(experiment, "it"):
+            say(games)
     newest = best.checkpoints.newest
     if newest:
         later = ""

@@ -7,7 +7,8 @@ import pytest
 from experiments.analysis.luck import lead
 from experiments.disk.decisions import Decision, spread, write_decisions
 from experiments.disk.experiments import read_experiment
-from experiments.show.summary import ending, seeds_in_words, winner_lines
+from experiments.show.endings import ending, seeds_in_words
+from experiments.show.summary import winner_lines
 from experiments.show.tables import rung_table
 from tests.helpers.trials import edited_state
 from tests.helpers.written_experiments import write_checkpoint, write_experiment

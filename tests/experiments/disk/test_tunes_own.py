@@ -9,7 +9,7 @@ from experiments.analysis.contradictions import contradictions
 from experiments.analysis.recorded import recorded
 from experiments.disk.experiments import read_experiment
 from experiments.disk.folders import RECORD
-from experiments.show.summary import seeds_in_words
+from experiments.show.endings import seeds_in_words
 from tests.helpers.written_experiments import write_experiment, write_policies
 
 

@@ -19,7 +19,7 @@ from experiments.plan.resources import ClusterResources
 from experiments.plan.spaces import space_of
 from experiments.plan.trial_names import number_of, trial_name
 from experiments.run import lifecycle, tuner
-from experiments.show import summary
+from experiments.show.endings import ending
 from experiments.show.summary import summarise
 from tests.helpers.faults import fail, faulty
 from tests.helpers.small_experiments import drafted, flags, small_spec, trial_folders
@@ -51,8 +51,8 @@ def test_the_summary_shows_every_trial_the_best_one_and_what_failed(tmp_path, ca
 
 
 def test_without_failures_nothing_is_said_of_errors_and_without_results_there_is_no_best(tmp_path, capsys):
-    for name, returns, ending in (("good", [-20], None), ("empty", [], "running")):
-        write_experiment(tmp_path, name, "pg", [({}, returns, ending)])
+    for name, returns, end in (("good", [-20], None), ("empty", [], "running")):
+        write_experiment(tmp_path, name, "pg", [({}, returns, end)])
     summarise(read_experiment(tmp_path / "good"))
     assert "Failed" not in capsys.readouterr().err
     summarise(read_experiment(tmp_path / "empty"))
@@ -73,7 +73,7 @@ def test_a_trial_that_diverged_before_a_game_ended_had_no_return(tmp_path):
     rows = first | {"episodes_total": 0}, second | {"episodes_total": 0, "diverged": 1.0, "done": True}
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     (trial,) = read_experiment(folder).trials
-    assert summary.ending(trial) == "it diverged, which counts as -21.0; before, no game had ended"
+    assert ending(trial) == "it diverged, which counts as -21.0; before, no game had ended"
 
 
 def test_the_summary_says_how_long_the_sweep_took_and_the_sum_of_its_training(tmp_path, capsys):
