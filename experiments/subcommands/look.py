@@ -98,7 +98,7 @@ class Policy(OwnCode):
 
 @dataclass(frozen=True)
 class List(Storage):
-    """Show the experiments in a storage path: state, trials, best return, size, age, and how to go on.
+    """Show the experiments in a storage path: state, trials, best score, size, age, and how to go on.
 
     One whose files cannot be understood is "damaged".
 
@@ -230,7 +230,7 @@ class Table(Several):
 
 @dataclass(frozen=True)
 class Best(One):
-    """Print the command that trains the configuration with the best latest score (over its seeds).
+    """Print the command that trains the best configuration: after halving the winner, else the best latest score.
 
     Example: python experiments/results.py best first --json
     """
