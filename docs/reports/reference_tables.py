@@ -28,7 +28,12 @@ def settings_of_both() -> str:
         default, other = _default(PGConfig, field.name), _default(TRPOConfig, field.name)
         if default != other:
             default += f"; {other}"
-        rows.append([f"`{field.name}`", default, _accepted(Config, field.name), _meaning(Config, field.name)])
+        meaning = _meaning(Config, field.name)
+        if field.name in inspect.get_annotations(TRPOConfig):
+            of_trpo = _meaning(TRPOConfig, field.name)
+            if of_trpo != meaning:
+                meaning += f" With `trpo`: {of_trpo}"
+        rows.append([f"`{field.name}`", default, _accepted(Config, field.name), meaning])
     return table(["setting", "default (`pg`; `trpo`)", "accepted", "what"], rows)
 
 
