@@ -98,7 +98,7 @@ class Policy(OwnCode):
 
 @dataclass(frozen=True)
 class List(Storage):
-    """Show the experiments in a storage path: state, trials, best return, size, age, and how to go on.
+    """Show the experiments in a storage path: state, trials, score, size, age, and how to go on.
 
     One whose files cannot be understood is "damaged".
 

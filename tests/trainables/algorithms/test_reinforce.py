@@ -73,7 +73,7 @@ def test_the_sparse_gradient_of_a_real_game_equals_the_notebooks_dense_one(worke
     np.testing.assert_allclose(t1, g1.T, atol=1e-5 * np.abs(g1).max())
     np.testing.assert_allclose(t2.ravel(), g2, atol=1e-5 * np.abs(g2).max())
     assert block.games == [(played.episode_return, len(frames))]
-    assert 300 < len(block.experience.columns) < 1200, "a game lights 600 to 900 of 6,400 pixels"
+    assert 300 < len(block.experience.columns) < 1200, "a game lights 800 to 1,100 of 6,400 pixels"
 
 
 def test_a_block_of_games_sends_the_sum_of_their_gradients(worker, theta):
