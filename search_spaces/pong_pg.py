@@ -3,8 +3,9 @@
 PRESETS: dict[str, dict] = {
     # What learns best here: the configuration's own defaults, each with its reason there.
     "default": {},
-    # Ray's Pong example, with gamma and learning rate as in Karpathy's program. Far slower; with --learning-rate 2e-3
-    # --gamma 0.98 it came to -5 in six to eight minutes.
+    # Ray's Pong example, with gamma and learning rate as in Karpathy's program. Far slower: it is at -18.8 after 5
+    # million agent steps (docs/reports/originals.md). With --learning-rate 2e-3 --gamma 0.98 it is at -5 after 1.3 to
+    # 2.7 million (docs/experiment_log.md).
     "karpathy": {
         "method": "reinforce",
         "slots": 0,
@@ -54,7 +55,7 @@ SPACES = {
         "num_workers": NUM_WORKERS,
     },
     "karpathy": {
-        # Around 2e-3, which climbs with every random seed tried. With Karpathy's 1e-4 the same climb takes days.
+        # Around 2e-3, which climbs with every random seed tried; with Karpathy's 1e-4 the climb is far slower.
         "learning_rate": "5e-4..5e-3:log",
         "hidden_size": HIDDEN_SIZE,
         "gamma": GAMMA,

@@ -66,7 +66,7 @@ class Config:
 
     eval_interval: Annotated[int, Bounds(0)] = 20
     """Iterations between evaluations (0: never), which are apart from training and change nothing in it. By default
-    a thirtieth of the steps. The first follows the first iteration."""
+    they have 3% (pg) or 7% (trpo) of training's agent steps. The first follows the first iteration."""
 
     eval_games: Annotated[int, Bounds(2)] = 3
     """Games of an evaluation with sampled actions, and as many with the most probable ones. Two make an interval."""

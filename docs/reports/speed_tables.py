@@ -307,11 +307,18 @@ def wider_space() -> str:
         firsts = pd.concat([_first_scores(name) for name in names])
         for setting in CHOICES[learner]:
             cells = []
-            for choice, scores in firsts.groupby(f"config/{setting}")["first"]:
+            of_choices = dict([*firsts.groupby(f"config/{setting}")["first"]])
+            for choice in sorted(of_choices, key=_numbers_in):
+                scores = of_choices[choice]
                 error = scores.std() / len(scores) ** 0.5
                 cells.append(f"{short(choice)}: {scores.mean():.1f} ({error:.1f})")
             rows.append([f"`{program}`", f"`{setting}`", ", ".join(cells)])
     return table(["sweep", "setting", "mean return of each choice (its standard error)"], rows)
+
+
+def _numbers_in(choice: float | str) -> list[float]:
+    """What choices are ordered by: the numbers of ``64-64``, or the one that it is."""
+    return [float(part) for part in str(choice).split("-")]
 
 
 def _first_scores(name: str) -> pd.DataFrame:
