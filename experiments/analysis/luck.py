@@ -205,7 +205,7 @@ def _final(trials: Sequence[Trial]) -> np.ndarray:
     return np.array(scores)
 
 
-def verdict(found: Sequence[Confirmation], mark: Callable[[str], str] = str) -> str:
+def best_by_fresh_seeds(found: Sequence[Confirmation], mark: Callable[[str], str] = str) -> str:
     """Which of the configurations is best by its fresh seeds, also beside the baseline, and how sure that is.
 
     Empty unless there are two, all of whose seeds have come to their end. ``mark`` makes of a configuration's label

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from experiments.analysis.configurations import Configuration
-from experiments.analysis.luck import Confirmation, confirmations, verdict
+from experiments.analysis.luck import Confirmation, best_by_fresh_seeds, confirmations
 from experiments.analysis.next_command import next_command
 from experiments.analysis.rank_correlation import shown_order_says
 from experiments.ask.budget import duration
@@ -54,7 +54,7 @@ def add_answer(page: Page, experiments: Sequence[Experiment], configurations: Se
     lines += winner_lines(experiment, code) or _best_lines(best, configurations, experiment)
     lines.append(shown_order_says(experiments))
     lines.append(time_is_up(experiment))
-    lines += [verdict(found, code) for _, found in confirmed(experiments)]
+    lines += [best_by_fresh_seeds(found, code) for _, found in confirmed(experiments)]
     go_on = next_command(experiment)
     if go_on:
         lines.append(f"Go on: {code(go_on)}")

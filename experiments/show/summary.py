@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from experiments.analysis.configurations import best_configurations, varied
-from experiments.analysis.luck import Lead, confirmations, lead, lead_over_baseline, verdict
+from experiments.analysis.luck import Lead, best_by_fresh_seeds, confirmations, lead, lead_over_baseline
 from experiments.analysis.next_command import plan_command, watch_command, with_other_seeds
 from experiments.analysis.rank_correlation import shown_order_says
 from experiments.ask.budget import duration
@@ -62,8 +62,11 @@ def _worth(found: Lead | None, experiment: Experiment, mark: Callable[[str], str
     if not experiment.leader or not experiment.baseline:
         return ""
     if {*experiment.baseline} & {*experiment.leader.numbers}:
-        text = "Worth: it is the baseline. Nothing else that was tried is better than the preset's own settings"
-        return f"{text}." if experiment.winner else f"{text} so far."
+        text = "Worth: it is the baseline."
+        if found and found.points >= 0:  # Else nothing was compared with it, or what was ahead of it failed later.
+            so_far = "" if experiment.winner else " so far"
+            text += f" Nothing else that was tried is better than the preset's own settings{so_far}."
+        return text
     over = lead_over_baseline(experiment)
     if not over or over == found:
         return ""
@@ -301,7 +304,7 @@ def show_confirmation(confirm: Experiment, sweep_name: str) -> None:
     origin = sweep.spec.fork_of
     if origin:
         say(f"The sweep was forked from {origin.name}; fresh seeds train from scratch, which is another thing.")
-    text = verdict(found)
+    text = best_by_fresh_seeds(found)
     if text:
         say(text)
     line(f"Report:  {neighbour('results.py', 'report', display(sweep.folder), display(confirm.folder))}")

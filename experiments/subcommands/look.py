@@ -251,7 +251,7 @@ class Best(One):
         if how:
             note(f"its best trial {how} after iteration {best['iterations']}.")
         if best["baseline"]:
-            note("this is the baseline: nothing that the sweep drew is better than the preset's own settings.")
+            note("this is the baseline: the preset's own settings.")
         if best["origin"]:
             text = f"this is {best['origin']}."
             if best["from_scratch"]:

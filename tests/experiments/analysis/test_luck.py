@@ -3,7 +3,7 @@
 import numpy as np
 
 from experiments.analysis.configurations import best_configurations
-from experiments.analysis.luck import confirmations, verdict
+from experiments.analysis.luck import best_by_fresh_seeds, confirmations
 from experiments.disk.experiments import read_experiment
 from experiments.show.origins import origin
 from tests.helpers.written_experiments import write_experiment
@@ -21,14 +21,14 @@ def test_a_drop_is_counted_at_the_iteration_where_the_sweeps_trial_ended(tmp_pat
     assert first.drop == 6
     assert (list(first.final), list(second.final)) == ([-13, -11], [-13, -11])
     assert [chosen.config["gamma"] for chosen in best_configurations(read_experiment(sweep), 1)] == [0.9]
-    assert verdict([first]) == ""
-    equal = verdict([first, second])  # of two seeds each: -13 and -11, so t = 4.303, standard error 2 ** 0.5
+    assert best_by_fresh_seeds([first]) == ""
+    equal = best_by_fresh_seeds([first, second])  # two seeds each: -13 and -11, so t = 4.303, standard error 2 ** 0.5
     assert equal.startswith("By the end of its fresh seeds g=")
     assert equal.endswith("(95% interval of the means' difference -6.1 to 6.1), so the two cannot be told apart.")
-    better = verdict([first, second._replace(final=second.final + 7)])
+    better = best_by_fresh_seeds([first, second._replace(final=second.final + 7)])
     assert "is best: by 7.0 points over g=0.9 (95% interval of the means' difference 0.9 to 13.1), which" in better
     assert better.endswith("which is more than luck.")
-    assert "one seed does not say" in verdict([first._replace(final=first.final[:1]), second])
+    assert "one seed does not say" in best_by_fresh_seeds([first._replace(final=first.final[:1]), second])
 
 
 def test_the_best_by_its_fresh_seeds_is_set_beside_the_baseline_too(tmp_path):
@@ -37,10 +37,10 @@ def test_the_best_by_its_fresh_seeds_is_set_beside_the_baseline_too(tmp_path):
     fresh = [({"gamma": g, "seed": seed}, [-20, 10 * g + seed], None) for g in gammas for seed in (1, 2)]
     confirm = write_experiment(tmp_path, "sweep-confirm", "pg", fresh, confirms="sweep", **record)
     found = confirmations(read_experiment(sweep), read_experiment(confirm))
-    said = verdict(found)
+    said = best_by_fresh_seeds(found)
     assert "g=0.9 is best: by 1.0 points over g=0.8 (" in said
     assert "It is ahead by 2.0 points over g=0.7 (baseline) (95% interval" in said
-    assert "It is ahead" not in verdict(found[1:]), "the baseline is the next best itself"
+    assert "It is ahead" not in best_by_fresh_seeds(found[1:]), "the baseline is the next best itself"
 
 
 def test_only_fresh_seeds_that_came_as_far_are_compared_with_the_sweep(tmp_path):
@@ -56,7 +56,7 @@ def test_only_fresh_seeds_that_came_as_far_are_compared_with_the_sweep(tmp_path)
     (found,) = compared("one", ([-20], "running"), ([-20, -12, -3, 5], "running"))
     assert (found.end, found.sweep, list(found.fresh), found.drop) == (3, 0, [-3], 3)
     assert np.isnan(found.final).all(), "it is not the end yet"
-    assert verdict([found, found]) == ""
+    assert best_by_fresh_seeds([found, found]) == ""
     (found,) = compared("both", ([-20, -12, -4], None), ([-20, -12, -3, 5], None))
     assert (list(found.fresh), list(found.final)) == ([-4, -3], [-4, 5])
 
