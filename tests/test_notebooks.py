@@ -35,4 +35,11 @@ def test_what_a_sweep_printed_is_shown_from_the_head_of_its_table_on():
 def test_a_notebook_runs_anew_in_another_folder_and_what_it_claims_is_so(path, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, kernel_name="python3", timeout=300, resources={"metadata": {"path": tmp_path}}).execute()
+    client = NotebookClient(notebook, kernel_name="python3", timeout=300, resources={"metadata": {"path": tmp_path}})
+
+    def stop_heartbeats(cell, cell_index):
+        """One that a kernel does not answer as it ends is sent anew, and then waited for without end."""
+        client.kc.hb_channel.pause()
+
+    client.on_cell_start = stop_heartbeats
+    client.execute()
