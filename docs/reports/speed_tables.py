@@ -307,9 +307,8 @@ def wider_space() -> str:
         firsts = pd.concat([_first_scores(name) for name in names])
         for setting in CHOICES[learner]:
             cells = []
-            of_choices = dict([*firsts.groupby(f"config/{setting}")["first"]])
-            for choice in sorted(of_choices, key=_numbers_in):
-                scores = of_choices[choice]
+            of_choices = firsts.groupby(f"config/{setting}")["first"]
+            for choice, scores in sorted(of_choices, key=lambda found: _numbers_in(found[0])):
                 error = scores.std() / len(scores) ** 0.5
                 cells.append(f"{short(choice)}: {scores.mean():.1f} ({error:.1f})")
             rows.append([f"`{program}`", f"`{setting}`", ", ".join(cells)])

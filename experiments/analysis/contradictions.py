@@ -170,14 +170,14 @@ def _went_on(experiment: Experiment) -> Iterator[str]:
 
 
 def _winner(experiment: Experiment) -> Iterator[str]:
-    """Games of another trial than the winner, or of an iteration that the winner did not make."""
-    played, winner = experiment.played, experiment.player
-    if not played or not winner or not experiment.has_ended:
+    """Games at the end of another trial than the one that plays there, or of an iteration that it did not make."""
+    played, player = experiment.played, experiment.player
+    if not played or not player or not experiment.has_ended:
         return
-    if winner.number != played.trial:
-        yield f"{WINNER} is of trial {number_of(played.trial)}, and the winner is {winner.name}"
+    if player.number != played.trial:
+        yield f"{WINNER} is of trial {number_of(played.trial)}, and the one to play was {player.name}"
         return
-    if winner.fell != played.ended:
-        yield f"{WINNER} has ended={played.ended!r}, and {winner.name} is {winner.state}"
-    if played.iteration not in [row["training_iteration"] for row in winner.rows]:
-        yield f"{WINNER} is of iteration {played.iteration}, which {winner.name} has no row of"
+    if player.fell != played.ended:
+        yield f"{WINNER} has ended={played.ended!r}, and {player.name} is {player.state}"
+    if played.iteration not in [row["training_iteration"] for row in player.rows]:
+        yield f"{WINNER} is of iteration {played.iteration}, which {player.name} has no row of"

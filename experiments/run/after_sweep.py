@@ -1,5 +1,4 @@
-"""At the end a sweep's winner, or the best trial, plays, since evaluations during training are few and of earlier
-policies."""
+"""At the end a sweep's winner, or the best trial, plays: evaluations in training are few and of earlier policies."""
 
 import sys
 import time

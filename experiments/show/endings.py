@@ -55,7 +55,7 @@ def ending(trial: Trial) -> str:
 
 
 def how_it_plays(experiment: Experiment, mark: Callable[[str], str] = str, seeds: Sequence[Trial] = ()) -> str:
-    """How the best plays: in its games at the sweep's end, else by its last evaluation, else by training alone.
+    """How the best plays: in its games at the end, else by its last evaluation, else by training alone.
 
     Of several seeds the best one has played. ``seeds`` are those of its configuration, where other experiments may have
     some of them, too. There is a best trial.

@@ -153,7 +153,10 @@ DAMAGES = {
     ),
     "a trial has no score": (decide(scores=[-19.0, -18.0]), OTHER_TRIALS),
     "a rung is moved": (decide(at=3), "rungs.json: its rung 1 is none of experiment.json"),
-    "another trial won": (win(trial=0, iteration=2), "winner.json is of trial 00000, and the winner is 00001_seed=1"),
+    "another trial won": (
+        win(trial=0, iteration=2),
+        "winner.json is of trial 00000, and the one to play was 00001_seed=1",
+    ),
     "the winner is said to have diverged": (
         win(ended="diverged"),
         "winner.json has ended='diverged', and 00001_seed=1 is finished",
