@@ -91,8 +91,8 @@ def ship(learner: Learner) -> None:
 def start_local(cpus: int, **options: Any) -> None:
     """Start a Ray of this program's own, which listens on loopback alone; ``options`` are those of ``ray.init``.
 
-    Its workers look for modules where this program does, in the same order, and nowhere else. Raises ConfigError where
-    the surroundings do not allow it.
+    Its workers look for modules where this program does, in the same order, and nowhere else. Where Ray fails to start
+    it is started once more. Raises ConfigError where it fails again, or where the surroundings do not allow it.
     """
     require_room_for_ray()
     folder = Path(f"{private_folder(SOCKETS_FOLDER)}/ray")  # Ray opens it for all, in a folder that is not
@@ -105,23 +105,40 @@ def start_local(cpus: int, **options: Any) -> None:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP, signal.SIGUSR1})
     try:
         with on_loopback(**environment), own_signals():
-            # Without "local" Ray would join a cluster that runs on this machine.
-            ray.init(
-                address="local",
-                num_cpus=cpus,
-                include_dashboard=False,
-                job_config=OwnPath(),
-                _temp_dir=str(folder),
-                **options,
-            )
-    except Exception as error:  # Errors are of many kinds, and Ray's own is a plain Exception.
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+            try:
+                _start(cpus, folder, **options)
+            except Exception as error:  # Errors are of many kinds, and Ray's own is a plain Exception.
+                print(f"Ray did not start: {_reason(error)}. Once more ...", file=sys.stderr, flush=True)
+                _start(cpus, folder, **options)
+    except Exception as error:
         raise ConfigError(
-            f"Ray does not start here: {reason}. On a machine that is busy, or whose disk is slow, try again later;"
-            f" what its servers said is in {folder}/session_latest/logs"
+            f"Ray does not start here: {_reason(error)}. On a machine that is busy, or whose disk is slow, try again"
+            f" later; what its servers said is in {folder}/session_latest/logs"
         ) from None
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _start(cpus: int, folder: Path, **options: Any) -> None:
+    """Have Ray start its servers, with its files in this folder.
+
+    It may fail on its first start on a machine and not on the next: a server ends if Ray's own Python processes take
+    more than 15 s to start, as they do from a cold disk. What a failed start leaves running ends with this program.
+    """
+    # Without "local" Ray would join a cluster that runs on this machine.
+    ray.init(
+        address="local",
+        num_cpus=cpus,
+        include_dashboard=False,
+        job_config=OwnPath(),
+        _temp_dir=str(folder),
+        **options,
+    )
+
+
+def _reason(error: Exception) -> str:
+    """Why Ray did not start, in one line without its full stop."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
 def _remove_old_sessions(folder: Path) -> None:

@@ -43,7 +43,7 @@ class Session:
         planned_s: float | None = None,
     ) -> Self:
         """A session whose time budget begins now."""
-        signals = StopSignals(resume_command(folder, spec, run.again), alone=len(spec.configs) == 1)
+        signals = StopSignals(resume_command(folder, spec, run.again))
         deadline = time.monotonic() + (spec.time_budget_s or math.inf)
         return cls(learner, folder, spec, run, callbacks, signals, deadline, planned_s)
 

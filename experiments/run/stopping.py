@@ -33,12 +33,8 @@ class StopSignals(tune.Callback):
 
     received: signal.Signals | None = None
 
-    all_play = False
-    """Whether the experiment's only trial has all its processes, so that none has to be started; False of several."""
-
-    def __init__(self, resume: str = "", alone: bool = False) -> None:
-        """``alone`` says that the experiment has a single trial."""
-        self.resume, self._alone = resume, alone
+    def __init__(self, resume: str = "") -> None:
+        self.resume = resume
 
     def keep(self) -> None:
         """Hear signals from now on. One that comes before Tune begins ends the experiment as Tune begins."""
@@ -48,14 +44,6 @@ class StopSignals(tune.Callback):
         """Take the place of Tune's handler of SIGINT, which is there by now, and keep it for ``end_experiment``."""
         self._tunes_handler = signal.getsignal(signal.SIGINT)
         self.keep()
-
-    def on_trial_result(self, iteration: int, trials: list[Trial], trial: Trial, result: Any, **info: Any) -> None:
-        self.all_play = self._alone
-
-    def on_trial_recover(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
-        self.all_play = False
-
-    on_trial_error = on_trial_recover
 
     def release(self) -> None:
         """Have a signal end the program at once, with the same status, since nothing is left to save."""
@@ -99,8 +87,7 @@ class RayWatch:
 
     Nothing can be played or saved then, and calls of Ray that are under way wait for a minute, or for ever. So this is
     a thread, and the program ends in the midst of what it does. ``signals`` say which command goes on, if one does.
-
-    Without its folder Ray starts no process. A trial that is alone and plays needs none: it goes on.
+    Without its folder Ray starts no process, and Tune cannot save its state, as it does every ten seconds.
     """
 
     def __init__(self, signals: StopSignals) -> None:
@@ -114,7 +101,7 @@ class RayWatch:
 
     def _watch(self) -> None:
         while not self._released.wait(WATCH_INTERVAL_S):
-            if own_servers_ended() or (own_folder_gone() and not self._signals.all_play):
+            if own_servers_ended() or own_folder_gone():
                 time.sleep(WATCH_INTERVAL_S)  # A signal that ended it may be on its way to this process, too.
                 self._end()
 

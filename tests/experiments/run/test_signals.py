@@ -106,7 +106,7 @@ def says_how_to_go_on(log, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lost", ["raylet", "gcs_server"])
+@pytest.mark.parametrize("lost", ["raylet", "gcs_server", "folder"])
 def test_a_ray_that_has_ended_ends_the_program_in_seconds_with_the_command_that_goes_on(lost, tmp_path):
     process = begin(TRAIN, "trpo", *ENDLESS, "--name", "lost", cwd=tmp_path)
     wait_for_rows(tmp_path / "results" / "lost", 2, process, tmp_path)
@@ -124,20 +124,6 @@ def test_a_sweep_ends_once_rays_folder_was_removed_and_no_trial_has_failed(tmp_p
     assert process.wait(10) == 3
     assert says_how_to_go_on((tmp_path / "log").read_text(), "lost")
     assert not [*(tmp_path / "results" / "lost").glob("*/error.txt")]
-
-
-@pytest.mark.slow
-def test_a_single_run_that_plays_goes_on_without_rays_folder_until_it_needs_a_process(tmp_path):
-    folder = tmp_path / "results" / "lost"
-    process = begin(TRAIN, "trpo", *ENDLESS, "--name", "lost", cwd=tmp_path)
-    wait_for_rows(folder, 2, process, tmp_path)
-    lose(process, "folder")
-    wait_for_rows(folder, rows_in(folder) + 3, process, tmp_path)
-    for pid in descendants(process.pid):
-        if Path(f"/proc/{pid}/cmdline").read_text().startswith("ray::RolloutActor"):
-            os.kill(pid, signal.SIGKILL)
-    assert process.wait(45) == 3
-    assert says_how_to_go_on((tmp_path / "log").read_text(), "lost")
 
 
 @pytest.mark.slow
