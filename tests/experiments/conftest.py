@@ -2,7 +2,6 @@
 
 import functools
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from experiments.plan.learners import Learner, Pace
 from experiments.plan.resources import ClusterResources
 from experiments.run import sweep_program
 from experiments.run.draft import Draft
-from tests.helpers.programs import call, command
+from tests.helpers.programs import begin, call
 from tests.helpers.surroundings import Nodes
 from tests.helpers.written_experiments import row, write_experiment
 
@@ -101,15 +100,14 @@ def cluster():
 
 @pytest.fixture
 def start(tmp_path):
-    """Starts a program in the background."""
+    """Starts programs in the background, as ``begin`` does, which end with the test."""
     programs = []
 
-    def begin(program, *flags):
-        with (tmp_path / f"log{len(programs)}").open("w") as log:
-            programs.append(subprocess.Popen(command(program, *flags), cwd=tmp_path, stdout=log, stderr=log))
+    def start(program, *flags, log="log"):
+        programs.append(begin(program, *flags, cwd=tmp_path, log=log))
         return programs[-1]
 
-    yield begin
+    yield start
     for program in programs:
         program.kill()
         program.wait()

@@ -61,14 +61,14 @@ def run(program, *flags, cwd, status=0, timeout=200):
     return done.stdout
 
 
-def begin(program, *flags, cwd, mark=""):
+def begin(program, *flags, cwd, mark="", log="log"):
     """Start a program in the background, with its output in a file called ``log``, and a mark in its environment."""
-    with (cwd / "log").open("w") as log:
+    with (cwd / log).open("w") as output:
         return subprocess.Popen(
             command(program, *flags),
             cwd=cwd,
-            stdout=log,
-            stderr=log,
+            stdout=output,
+            stderr=output,
             start_new_session=True,
             preexec_fn=_hear_hangups,
             env=os.environ | {"STARTED_BY_TEST": mark},

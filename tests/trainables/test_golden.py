@@ -26,21 +26,6 @@ REINFORCE_RUN = pong_pg.PRESETS["karpathy"] | COMMON | GAMES | {"learning_rate":
 SEGMENTS = {"slots": 4, "segment_length": 250, "updates_per_iteration": 3}
 
 
-@pytest.fixture(scope="module")
-def trial_of(home, ray_cluster):
-    """Makes a trial of a Trainable and settings, in the processes of the one before, as Tune does."""
-    trials = {}
-
-    def make(trainable, settings):
-        if trial := trials.get(trainable):
-            assert trial.reset(dict(settings))
-        return trials.setdefault(trainable, trial or trainable(config=settings))
-
-    yield make
-    for trial in trials.values():
-        trial.stop()
-
-
 def played(trial, iterations=3):
     """Returns of all games, each iteration's steps and longest game, and what the last iteration reported."""
     results = [trial.train() for _ in range(iterations)]
@@ -58,8 +43,8 @@ def close(values):
     return pytest.approx(values, rel=1e-4)
 
 
-def test_reinforce_repeats_the_run_that_was_recorded(trial_of):
-    trial = trial_of(PongPG, REINFORCE_RUN)
+def test_reinforce_repeats_the_run_that_was_recorded(reused):
+    trial = reused(PongPG, REINFORCE_RUN)
     start = trial.arrays["theta"]
     returns, lengths, last = played(trial)
     assert returns == [-21, -21, -21, -21, -20, -20, -21, -21, -20]
@@ -86,10 +71,8 @@ def test_reinforce_repeats_the_run_that_was_recorded(trial_of):
     ],
     ids=["games", "segments"],
 )
-def test_ppo_repeats_the_run_that_was_recorded(
-    trial_of, collected, expected_returns, expected_lengths, expected_figures
-):
-    trial = trial_of(PongPG, PPO_RUN | collected)
+def test_ppo_repeats_the_run_that_was_recorded(reused, collected, expected_returns, expected_lengths, expected_figures):
+    trial = reused(PongPG, PPO_RUN | collected)
     start = trial.arrays
     returns, lengths, last = played(trial)
     assert returns == expected_returns
@@ -122,10 +105,8 @@ def test_ppo_repeats_the_run_that_was_recorded(
     ],
     ids=["memory", "coarse coding", "segments"],
 )
-def test_trpo_repeats_the_run_that_was_recorded(
-    trial_of, settings, expected_returns, expected_lengths, expected_figures
-):
-    trial = trial_of(PongTRPO, TRPO_RUN | settings)
+def test_trpo_repeats_the_run_that_was_recorded(reused, settings, expected_returns, expected_lengths, expected_figures):
+    trial = reused(PongTRPO, TRPO_RUN | settings)
     start = trial.arrays
     returns, lengths, last = played(trial)
     assert returns == expected_returns

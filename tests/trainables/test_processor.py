@@ -85,7 +85,7 @@ def test_kernels_are_those_for_avx2_or_what_the_user_has_chosen(changes, kernels
 
 @pytest.mark.ray
 @pytest.mark.slow
-def test_one_seed_learned_different_things_on_processors_of_two_kinds(tmp_path):
+def test_one_seed_learns_the_same_on_processors_of_two_kinds(tmp_path):
     """By BLAS alone: what NumPy and numba make of AVX-512 changes no bit."""
     here = printed(LEARN)
     assert here.count("learned") == 3

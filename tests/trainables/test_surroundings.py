@@ -22,8 +22,8 @@ with clean_exit():
 OTHERS = """
 import threading, time
 for _ in range(60):
-    threading.Thread(target=time.sleep, args=(9,), daemon=True).start()
-time.sleep(9)
+    threading.Thread(target=time.sleep, args=(300,), daemon=True).start()
+time.sleep(300)
 """
 PRIVATE = """
 import os, sys
@@ -84,8 +84,16 @@ def test_a_user_who_may_have_too_few_threads_for_ray_is_told_so_in_one_line(tmp_
 @pytest.mark.slow
 def test_threads_of_a_users_other_programs_count(tmp_path):
     program = [sys.executable, "-c", "'" + OTHERS + "'"]
-    others = f"{' '.join(program)} & sleep 2;"
-    words = ["bash", "-c", f'ulimit -u 450; {others} exec "$@"', "bash", sys.executable, "-c", STARTS]
+    others = f"{' '.join(program)} & until [ $(ls /proc/$!/task | wc -l) -gt 60 ]; do sleep 0.1; done;"
+    words = [
+        "bash",
+        "-c",
+        f'ulimit -u 450; {others} "$@"; status=$?; kill $!; exit $status',
+        "bash",
+        sys.executable,
+        "-c",
+        STARTS,
+    ]
     status, _, complaint = answer(words, tmp_path, PYTHONPATH=str(ROOT))
     assert (status, complaint.count("\n")) == (2, 1), complaint
     assert "450 processes and threads may run here (ulimit -u), of which others have 6" in complaint

@@ -40,7 +40,7 @@ def test_only_so_much_of_a_file_is_read(tmp_path):
     assert len(read_text(tmp_path / "sparse", 1000)) == 1000
 
 
-def test_a_link_where_a_temporary_file_goes_was_written_through(tmp_path):
+def test_a_link_where_a_temporary_file_goes_is_replaced_and_not_written_through(tmp_path):
     (tmp_path / "precious").write_text("precious")
     (tmp_path / "record.tmp").symlink_to(tmp_path / "precious")
     replace_text(tmp_path / "record", "new")

@@ -148,7 +148,8 @@ def test_bad_settings_are_refused_with_the_same_words_where_a_trial_takes_over_p
 def test_time_in_which_a_trial_is_halted_is_not_time_of_training():
     """As by Ctrl-Z: a process of its own is stopped here, and what it counts then is taken from a trial's time."""
     code = "import time; from trainables.sampling.process import Halts; h = Halts(0.05, 0.5); print('up', flush=True);"
-    code += " input(); time.sleep(0.2); print(h.seconds)"
+    code = code.replace("print('up'", "time.sleep(1); print('up'") + " input()\nwhile not h.seconds: time.sleep(0.05)\n"
+    code += "print(h.seconds)"
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": ROOT}
     process = subprocess.Popen([sys.executable, "-c", code], **pipes)
     assert process.stdout.readline() == "up\n"

@@ -30,9 +30,10 @@ def set_malloc_thresholds() -> None:
 
 
 class Halts:
-    """Counts the ``seconds`` in which this process stood still, stopped (Ctrl-Z) or asleep with its machine.
+    """Counts the ``seconds`` in which this process was stopped, as by Ctrl-Z.
 
-    No clock knows of them, so a thread looks again and again how long it slept. Less than ``least`` more seconds than
+    The clock goes on meanwhile, so a thread looks again and again how long it slept. While the machine sleeps the clock
+    stands still, too. Less than ``least`` more seconds than
     it asked for is what a busy machine does.
     """
 

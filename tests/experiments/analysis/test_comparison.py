@@ -185,10 +185,3 @@ def test_a_seed_of_which_no_game_ended_is_named_as_left_out(tmp_path):
     found = compare([[a], [b]])
     assert found.pairs[0].seeds == (3, 2)
     assert [trial.name for trial in found.left_out] == ["00001_seed=1"]
-
-
-def test_the_best_configuration_of_an_experiment_is_none_that_failed(tmp_path):
-    trials = [({"gamma": 0.9}, [-5.0] * 8, "RuntimeError: no luck"), ({"gamma": 0.8}, [-12.0] * 8, None)]
-    sweep = read_experiment(write_experiment(tmp_path, "sweep", "pg", trials))
-    found = compare([[sweep], [written(tmp_path, "other", range(2))]], best=1)
-    assert found.sides[0].configuration.config["gamma"] == 0.8

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from experiments.benchmarks.account import AGENTS, IDLE, OTHERS, PROGRAM, STARTING, TRIALS, WORKERS, Account, kind_of
+from experiments.benchmarks.account import AGENTS, IDLE, PROGRAM, STARTING, TRIALS, WORKERS, Account, kind_of
 
 BUSY = "import time\nwhile time.process_time() < {}: pass\n"
 
@@ -22,7 +22,6 @@ def test_processor_time_is_that_of_a_program_and_of_what_it_starts_and_adds_up_t
         process.communicate(b"\n")
     assert had_s[PROGRAM] == pytest.approx(0.6, abs=0.2)
     assert had_s[STARTING] == pytest.approx(0.9, abs=0.2)
-    assert had_s[OTHERS] >= 0
     assert sum(had_s.values()) >= 1.5 * (os.cpu_count() or 1) / 2
     assert [*had_s][-1] == IDLE
 

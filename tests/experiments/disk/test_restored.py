@@ -1,7 +1,5 @@
 """What of an experiment's trials can be gone on with, from rows and checkpoints written here: without Ray."""
 
-import shutil
-
 import numpy as np
 import pytest
 
@@ -62,16 +60,6 @@ def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_it_used(trained
     assert "not used: " in not_used
     assert "arrays.safetensors is damaged" in not_used
     assert goes_on.endswith("goes on after iteration 1 (1 later ones had no checkpoint, and are played again)")
-
-
-def test_a_users_copy_of_a_checkpoint_is_left_alone(trained):
-    folder, spec = trained("running")
-    checkpoint = next(folder.glob("*/checkpoint_000001"))
-    shutil.copytree(checkpoint, checkpoint.with_name("checkpoint_000001.bak"))
-    shutil.copytree(checkpoint, checkpoint.with_name("checkpoint_backup"))
-    trial = restore(folder, spec)["00000"]
-    usable = [checkpoint.folder.name[-6:] for checkpoint in trial.checkpoints.usable]
-    assert (usable, trial.checkpoints.newest_number) == (["000000", "000001"], 1)
 
 
 def test_rows_that_are_missing_are_named_and_made_from_the_checkpoints_counters(trained):

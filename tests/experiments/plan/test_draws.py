@@ -110,14 +110,6 @@ def test_rows_come_equally_often_and_evaluations_seldom_unless_they_are_asked_fo
     assert asked == [dataclasses.replace(each, updates_per_iteration=3, eval_interval=20) for each in configs]
 
 
-def test_parallelism_beyond_the_cluster_is_cut_with_a_note():
-    assert {config.num_workers for config in drawn(count=30, resources=TWO)[0]} == {1, 2}
-    notes = space_of(PG, "default", {}, TWO).notes
-    assert notes == ["num_workers 4, 8 left out of the space: too many for 2 CPUs."]
-    with pytest.raises(ConfigError, match="for 2 workers"):
-        drawn(fixed={"num_workers": 3}, resources=TWO)
-
-
 def test_a_worker_needs_its_cpus_on_one_node():
     resources = ClusterResources((3, 3, 1))
     with pytest.raises(ConfigError, match=r"7 CPUs of 3 nodes \(3, 3, 1\) for 2 workers of 2"):
@@ -128,7 +120,6 @@ def test_a_worker_needs_its_cpus_on_one_node():
     assert [str(ClusterResources((cpus,))) for cpus in (1, 2)] == ["1 CPU", "2 CPUs"]
     with pytest.raises(ConfigError, match="room on 1 CPU for 1 worker of 1:"):
         drawn(fixed={"num_workers": 2}, resources=ClusterResources((1,)))
-    assert ClusterResources((4,)).trials([PGConfig(num_workers=count) for count in (1, 1, 2, 2)]) == 3
 
 
 def test_all_configurations_have_the_same_seeds_side_by_side_and_run_once():

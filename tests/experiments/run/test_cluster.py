@@ -35,8 +35,8 @@ def undisturbed(tmp_path_factory):
 
 def test_two_drivers_on_three_nodes_get_what_one_machine_gets(cluster, undisturbed, start, tmp_path):
     flags = [*TRAINING, "--num-workers", 3, "--placement", "spread", "--address", cluster.address]
-    programs = [start(TRAIN, *flags, "--name", name) for name in "ab"]
-    assert [program.wait(timeout=200) for program in programs] == [0, 0], (tmp_path / "log0").read_text()
+    programs = [start(TRAIN, *flags, "--name", name, log=name) for name in "ab"]
+    assert [program.wait(timeout=200) for program in programs] == [0, 0], (tmp_path / "a").read_text()
     for name in "ab":
         (trial,) = trial_folders(tmp_path / "results" / name)
         assert_same(last_arrays(trial)[1], last_arrays(undisturbed)[1])
@@ -171,7 +171,7 @@ def test_a_waiting_trial_uses_a_node_that_is_added(cluster, start, tmp_path):
     try:
         wait_until(lambda: node in players(cluster), "nobody uses it", seconds=90)
         program.send_signal(signal.SIGINT)
-        assert program.wait(timeout=90) == 130, (tmp_path / "log0").read_text()
+        assert program.wait(timeout=90) == 130, (tmp_path / "log").read_text()
     finally:
         cluster.remove_node(node)
     assert len(trial_folders(folder)) == 4
@@ -189,16 +189,20 @@ def test_a_node_that_dies_in_mid_iteration_costs_no_trial_and_changes_no_bit(
     program = start(TRAIN, *flags, "--address", cluster.address, "--name", "t")
     folder = tmp_path / "results" / "t"
     wait_until(lambda: [*folder.glob("*/checkpoint_*/state.json")] or program.poll(), "no first iteration", seconds=90)
-    assert program.poll() is None, (tmp_path / "log0").read_text()
+    assert program.poll() is None, (tmp_path / "log").read_text()
     (trial,) = trial_folders(folder)
     (learner,) = processes(cluster, "PongPG").values()
-    wait_until(lambda: len(players(cluster)) == workers, "workers are not playing")
-    playing = players(cluster)
+
+    def all_play():
+        found = players(cluster)
+        return found if len(found) == workers else []
+
+    playing = wait_until(all_play, "workers are not playing")
     assert Counter(playing) == dict.fromkeys(cluster.worker_nodes, workers // 3), "spread"
     dead = learner if victim == "learner" else next(node for node in playing if node != learner)
     cluster.remove_node(dead, allow_graceful=False)
     try:
-        assert program.wait(timeout=150) == 0, (tmp_path / "log0").read_text()
+        assert program.wait(timeout=150) == 0, (tmp_path / "log").read_text()
     finally:
         cluster.add_node(num_cpus=2)
     assert_same(last_arrays(trial)[1], last_arrays(undisturbed)[1])

@@ -1,4 +1,4 @@
-"""RMSProp and Adam against their recursions, written out entry by entry."""
+"""Adam against its recursion, written out entry by entry, and what a step does to its arguments."""
 
 import numpy as np
 import pytest

@@ -199,13 +199,12 @@ def evaluated():
 
 
 def test_training_is_bit_identical_with_and_without_evaluation(evaluated):
-    trial, _, metrics, returns = evaluated
+    trial, _, _, returns = evaluated
     off = serial(PongPG)(config=TRIAL | {"eval_interval": 0})
     arrays, returns_off = trained(off, 2)
     assert_same(arrays, trial.arrays)
     assert returns_off == returns
     assert not off.last_evaluation
-    assert -21 <= metrics["eval/return_greedy_mean"] <= metrics["eval/return_greedy_ci95_high"]
 
 
 def test_the_trial_reports_the_games_that_a_plain_worker_plays_and_films(evaluated):

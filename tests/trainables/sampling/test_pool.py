@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-import ray
 from threadpoolctl import threadpool_info
 
 from tests.helpers import faults, trials
@@ -141,15 +140,17 @@ def test_a_pool_plays_as_one_worker_does(renewed):
 
 
 @pytest.mark.parametrize(
-    ("fault", "num_workers"),  # one worker has three of the games at once when it dies in the second
+    ("fault", "num_workers", "timeout_s"),  # one worker has three of the games at once when it dies in the second
     [
-        (faults.die, 1),
-        pytest.param(faults.die, 2, marks=pytest.mark.slow),
-        pytest.param(faults.freeze, 2, marks=pytest.mark.slow),
+        (faults.die, 1, 600.0),
+        pytest.param(faults.die, 2, 600.0, marks=pytest.mark.slow),
+        pytest.param(faults.freeze, 2, 30.0, marks=pytest.mark.slow),
     ],
 )
-def test_a_worker_that_dies_or_freezes_is_replaced_and_its_game_replayed(renewed, tmp_path, fault, num_workers):
-    pool = renewed(partial(FaultyWorker, CARTPOLE, fault, (0, 1), tmp_path / "happened"), num_workers, 8.0)
+def test_a_worker_that_dies_or_freezes_is_replaced_and_its_game_replayed(
+    renewed, tmp_path, fault, num_workers, timeout_s
+):
+    pool = renewed(partial(FaultyWorker, CARTPOLE, fault, (0, 1), tmp_path / "happened"), num_workers, timeout_s)
     results = list(pool.play(WEIGHTS, NUMBERS))
     assert pool.counts["worker_restarts"] == 1
     pid = int((tmp_path / "happened").read_text())
@@ -221,6 +222,5 @@ def test_an_actor_has_one_thread_in_every_blas_and_its_garbage_collector_leaves_
 
 @pytest.mark.slow
 def test_closing_gives_the_cpus_back(make_pool):
-    before = ray.available_resources().get("CPU", 0)
-    make_pool(EchoWorker, 1).close()
-    wait_until(lambda: ray.available_resources().get("CPU", 0) == before, "CPUs are still held")
+    for _ in range(5):  # One more than the cluster has CPUs: a pool without room does not start.
+        make_pool(EchoWorker, 1).close()
