@@ -156,11 +156,6 @@ def number(checkpoint: str | Path) -> int:
     return int(match[1]) if match else -1
 
 
-def folder_name(number: int) -> str:
-    """What Tune calls the checkpoint of this number."""
-    return f"checkpoint_{number:06d}"
-
-
 def all_finite(arrays: Mapping[str, np.ndarray]) -> bool:
     """Whether no array holds a NaN or an infinity."""
     return all(bool(np.isfinite(array).all()) for array in arrays.values())

@@ -10,6 +10,8 @@ import typing
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+from trainables.texts import MAX_DIGITS
+
 
 class ConfigError(ValueError):
     """A setting is unknown or impossible; the message is one line for the user."""
@@ -167,12 +169,19 @@ def _checked_plain(name: str, value: Any, kind: type, bounds: Bounds | None) -> 
         value = int(value)  # 1e6 is a whole number in any notation but Python's
     if not isinstance(value, expected) or (isinstance(value, bool) and kind is not bool):
         raise ConfigError(f"{name}={value!r}: accepted is {accepted(kind, bounds)}")
+    _require_digits(name, value)
     checked = kind(value)
     if bounds and not bounds.accepts(checked):
         raise ConfigError(f"{name}={checked!r}: accepted is {accepted(kind, bounds)}")
     if kind is float and not math.isfinite(checked):
         raise ConfigError(f"{name}={checked!r}: accepted is a finite number")
     return checked
+
+
+def _require_digits(name: str, value: Any) -> None:
+    """Raise ConfigError for a whole number of so many digits that no file of an experiment could hold it."""
+    if isinstance(value, int) and abs(value) >= 10**MAX_DIGITS:
+        raise ConfigError(f"{name}: accepted is a number of at most {MAX_DIGITS} digits")
 
 
 def _checked_tuple(name: str, values: Any, kind: type, bounds: Bounds | None) -> tuple:

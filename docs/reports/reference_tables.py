@@ -1,6 +1,5 @@
 """Tables of docs/reference.md, made of the code: settings with defaults, bounds and meanings, and public signatures."""
 
-import ast
 import dataclasses
 import importlib
 import inspect
@@ -9,6 +8,7 @@ from typing import Any
 
 from learning_tables import table
 
+from experiments.ask.command_line import lines_of_help
 from trainables.checks import Only, accepted, without_bounds
 from trainables.config import Config, PGConfig, TRPOConfig
 
@@ -28,11 +28,9 @@ def settings_of_both() -> str:
         default, other = _default(PGConfig, field.name), _default(TRPOConfig, field.name)
         if default != other:
             default += f"; {other}"
-        meaning = _meaning(Config, field.name)
-        if field.name in inspect.get_annotations(TRPOConfig):
-            of_trpo = _meaning(TRPOConfig, field.name)
-            if of_trpo != meaning:
-                meaning += f" With `trpo`: {of_trpo}"
+        meaning, of_trpo = lines_of_help(Config)[field.name], lines_of_help(TRPOConfig)[field.name]
+        if of_trpo != meaning:
+            meaning += f" With `trpo`: {of_trpo}"
         rows.append([f"`{field.name}`", default, _accepted(Config, field.name), meaning])
     return table(["setting", "default (`pg`; `trpo`)", "accepted", "what"], rows)
 
@@ -54,7 +52,7 @@ def _own_settings(kind: type) -> str:
     for field in dataclasses.fields(kind):
         name = field.name
         if name not in shared:
-            rows.append([f"`{name}`", _default(kind, name), _accepted(kind, name), _meaning(kind, name)])
+            rows.append([f"`{name}`", _default(kind, name), _accepted(kind, name), lines_of_help(kind)[name]])
     return table(["setting", "default", "accepted", "what"], rows)
 
 
@@ -80,16 +78,6 @@ def _accepted(kind: type, name: str) -> str:
         if isinstance(extra, Only):
             words += f"; with {extra}".replace("a number ", "")
     return words
-
-
-def _meaning(kind: type, name: str) -> str:
-    """The text below a field, in one line."""
-    (definition,) = ast.parse(inspect.getsource(kind)).body
-    assert isinstance(definition, ast.ClassDef)
-    for field, text in zip(definition.body, definition.body[1:], strict=False):
-        if isinstance(field, ast.AnnAssign) and ast.unparse(field.target) == name:
-            return " ".join(ast.literal_eval(text.value).split())
-    raise KeyError(name)
 
 
 def signatures() -> str:

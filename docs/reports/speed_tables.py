@@ -10,9 +10,11 @@ import pandas as pd
 from learning_tables import CORES, DATA, SWEEPS, present, ranged, rows_of, runs, table
 
 from experiments.ask.flags import SweepFlags
+from experiments.benchmarks.measure import FRAME_SKIP
 from experiments.plan.capacity import Capacity, rungs
 from experiments.plan.identity import SPEED_ONLY
 from experiments.plan.trial_names import short
+from experiments.show.settings import in_order
 from trainables.config import PGConfig
 from trainables.texts import counted
 
@@ -20,9 +22,6 @@ Rows = list[dict[str, Any]]
 
 MACHINES = (2, 4, 8, 16)
 """Cores of the machines in the table of hardware."""
-
-FRAMES_PER_STEP = 4
-"""Frames of an agent step in `ALE/Pong-v5`."""
 
 CLUSTER = "11 x 18 cores"
 """The original program's cluster, as ``benchmark.py simulate`` calls it."""
@@ -135,7 +134,7 @@ def hardware() -> str:
     rows = []
     for cores in MACHINES:
         most = PGConfig().slots
-        capacity = Capacity(cores, share * alone / FRAMES_PER_STEP, most, PGConfig().segments_steps)
+        capacity = Capacity(cores, share * alone / FRAME_SKIP, most, PGConfig().segments_steps)
         trials, steps = capacity.choose(SweepFlags.time_budget_s, None, None)
         last = capacity.rounds(trials, [0, *rungs(trials, steps)])[-1].trials
         sweep = f"{trials} trials, {last} of them to {steps / 1e6:.1f} M steps"
@@ -169,7 +168,7 @@ def clusters() -> str:
     return table(heads, rows)
 
 
-def scored(rows: pd.DataFrame) -> str:
+def score_column(rows: pd.DataFrame) -> str:
     """The column that a sweep was decided by: the score, or the mean of the last 100 games where there was none yet."""
     return "episode_score" if "episode_score" in rows else "episode_reward_mean"
 
@@ -178,7 +177,7 @@ def winner(last: pd.DataFrame) -> pd.Series:
     """The best of a sweep's trials, given the last row of each, that went to the end; their steps differ a little."""
     steps = last["timesteps_total"]
     at_the_end = last[steps > 0.9 * steps.max()]
-    return at_the_end.loc[at_the_end[scored(last)].idxmax()]
+    return at_the_end.loc[at_the_end[score_column(last)].idxmax()]
 
 
 class SameSweeps(NamedTuple):
@@ -223,7 +222,7 @@ class DefaultSweep(NamedTuple):
             self.measured["M agent steps"],
             self.seconds / 60,
             self.measured["share of bare"]["middle"],
-            self.winner[scored(self.winner)],
+            self.winner[score_column(self.winner)],
             self.measured["winner, sampled"],
             self.measured["winner, greedy"],
         )
@@ -307,17 +306,13 @@ def wider_space() -> str:
         firsts = pd.concat([_first_scores(name) for name in names])
         for setting in CHOICES[learner]:
             cells = []
-            of_choices = firsts.groupby(f"config/{setting}")["first"]
-            for choice, scores in sorted(of_choices, key=lambda found: _numbers_in(found[0])):
+            of_choices = dict([*firsts.groupby(f"config/{setting}")["first"]])
+            for choice in in_order(of_choices):
+                scores = of_choices[choice]
                 error = scores.std() / len(scores) ** 0.5
                 cells.append(f"{short(choice)}: {scores.mean():.1f} ({error:.1f})")
             rows.append([f"`{program}`", f"`{setting}`", ", ".join(cells)])
     return table(["sweep", "setting", "mean return of each choice (its standard error)"], rows)
-
-
-def _numbers_in(choice: float | str) -> list[float]:
-    """What choices are ordered by: the numbers of ``64-64``, or the one that it is."""
-    return [float(part) for part in str(choice).split("-")]
 
 
 def _first_scores(name: str) -> pd.DataFrame:
@@ -359,9 +354,9 @@ def settings_of(rows: pd.DataFrame) -> list[str]:
     return found
 
 
-def last_returns(rows: pd.DataFrame) -> str:
-    """The mean return of the last 100 games of each trial."""
-    return ", ".join(f"{value:.1f}" for value in rows.groupby("trial")["episode_reward_mean"].last())
+def last_scores(rows: pd.DataFrame) -> str:
+    """The latest score of each trial."""
+    return ", ".join(f"{value:.1f}" for value in rows.groupby("trial")[score_column(rows)].last())
 
 
 def confirmed() -> str:
@@ -383,9 +378,9 @@ def confirmed() -> str:
                     f"`{program} --seed 0`",
                     ", ".join(shown),
                     f"{chosen['timesteps_total'] / 1e6:.1f} M",
-                    f"{chosen['episode_reward_mean']:.1f}",
-                    last_returns(there),
-                    last_returns(seeds),
+                    f"{chosen[score_column(sweep)]:.1f}",
+                    last_scores(there),
+                    last_scores(seeds),
                 ]
             )
     heads = ["sweep", "settings", "steps", "mean return in the sweep", "of fresh seeds after as many", "at their end"]

@@ -10,7 +10,7 @@ import numpy as np
 from experiments.disk.experiments import Experiment
 from experiments.disk.standings import Standing, by_latest, each_run_once
 from experiments.disk.trial import Trial
-from experiments.plan.identity import ConfigurationKey
+from experiments.plan.identity import SPEED_ONLY, ConfigurationKey
 from experiments.plan.trial_names import BASELINE, SHORT, short
 from trainables.texts import printable
 
@@ -170,8 +170,9 @@ def best_configurations(sweep: Experiment, count: int) -> list[Configuration]:
 def varied(configurations: Iterable[Configuration]) -> list[str]:
     """Settings that are not the same in all configurations, or that only some have, in the order of trials' names.
 
-    ``updates_per_iteration`` is left out where the other settings decide it, as in a sweep, whose iterations have the
-    same number of steps.
+    Those that change the speed alone are left out: what a trial had of them can be other than what it asked for. So is
+    ``updates_per_iteration`` where the other settings decide it, as in a sweep, whose iterations have the same number
+    of steps.
     """
     configs = [configuration.config for configuration in configurations]
     names: dict[str, None] = {}  # a set that keeps its order
@@ -180,7 +181,7 @@ def varied(configurations: Iterable[Configuration]) -> list[str]:
     different = []
     for name in names:
         values = {repr(config.get(name)) for config in configs}
-        if len(values) > 1:
+        if len(values) > 1 and name not in SPEED_ONLY:
             different.append(name)
     if UPDATES in different and _iterations_are_alike(configs):
         different.remove(UPDATES)

@@ -21,9 +21,6 @@ from trainables.texts import printable
 
 def contradictions(experiment: Experiment) -> list[str]:
     """What an experiment's files say against each other, a line for each finding."""
-    for decision in experiment.decisions:
-        if len(decision.scores) != len(experiment.spec.configs):
-            return [f"{DECISIONS} has scores of other trials than {RECORD}"]
     found: list[str] = []
     for check in (_trials, _rows, _settings, _rungs, _went_on, _winner):
         found += check(experiment)

@@ -65,8 +65,11 @@ def _lead(experiment: Experiment, compared: Sequence[Standing], among: Collectio
     if not ours or not others:
         return None
     best, second = ours[0], others[0]
-    if min(len(best.trials), len(second.trials)) > 1:
+    fewer, more = sorted((len(best.trials), len(second.trials)))
+    if fewer > 1:
         return Lead(best, second, math.nan, _by_seeds(experiment, best, second))
+    if more > 1:  # Of one seed beside several nothing says how much is luck.
+        return Lead(best, second, math.nan, None)
     return Lead(best, second, _by_games(experiment, best, second), None)
 
 

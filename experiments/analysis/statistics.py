@@ -42,13 +42,13 @@ def mean_interval(samples: np.ndarray, confidence: float = CONFIDENCE) -> tuple[
     return samples.mean(axis=0) - half, samples.mean(axis=0) + half
 
 
-def next_interval(scores: np.ndarray, confidence: float = CONFIDENCE) -> tuple[float, float]:
+def next_interval(scores: np.ndarray) -> tuple[float, float]:
     """Ends of Student's prediction interval of the next seed's score; scores (n,), n >= 2.
 
     With mean m and standard deviation s of n scores it is m +- t s sqrt(1 + 1/n), where t has n - 1 degrees of freedom:
-    in ``confidence`` of all cases it holds the next score, if scores are normal (Patterson et al. 2024, JMLR 25:318).
+    in ``CONFIDENCE`` of all cases it holds the next score, if scores are normal (Patterson et al. 2024, JMLR 25:318).
     """
-    half = scipy.stats.t.ppf((1 + confidence) / 2, len(scores) - 1) * np.std(scores, ddof=1)
+    half = scipy.stats.t.ppf((1 + CONFIDENCE) / 2, len(scores) - 1) * np.std(scores, ddof=1)
     half *= math.sqrt(1 + 1 / len(scores))
     return float(np.mean(scores) - half), float(np.mean(scores) + half)
 
@@ -74,7 +74,7 @@ def difference(first: np.ndarray, second: np.ndarray, paired: bool, confidence: 
     return Estimate(value, float(found.low), float(found.high))
 
 
-def welch_half(first: Spread, second: Spread, confidence: float = CONFIDENCE) -> float:
+def welch_half(first: Spread, second: Spread) -> float:
     """Half of Welch's (1947) interval of the difference of two means, each of two games or more.
 
     With v = deviation^2 / games of each it is t sqrt(v_1 + v_2), where t has (v_1 + v_2)^2 / (v_1^2 / (games_1 - 1) +
@@ -84,7 +84,7 @@ def welch_half(first: Spread, second: Spread, confidence: float = CONFIDENCE) ->
     if v_1 + v_2 == 0:
         return 0.0
     freedom = (v_1 + v_2) ** 2 / (v_1**2 / (first.games - 1) + v_2**2 / (second.games - 1))
-    return float(scipy.stats.t.ppf((1 + confidence) / 2, freedom) * math.sqrt(v_1 + v_2))
+    return float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, freedom) * math.sqrt(v_1 + v_2))
 
 
 def _require_scores(first: np.ndarray, second: np.ndarray) -> None:

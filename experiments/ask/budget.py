@@ -43,6 +43,11 @@ class Budget:
         return "timesteps" if self.timesteps else "iterations"
 
     @property
+    def noun(self) -> str:
+        """One of what it counts."""
+        return "agent step" if self.timesteps else "iteration"
+
+    @property
     def time_attr(self) -> str:
         """The metric by which trials are compared (Tune's word)."""
         return METRICS[self.unit]
@@ -80,6 +85,10 @@ class Budget:
             if now and now <= before:
                 raise ConfigError(f"--{unit} {now}: trials have {before} already; --extend needs more of them")
         return Budget(more.iterations or self.iterations, more.timesteps or self.timesteps)
+
+    def made(self, row: Mapping[str, Any]) -> int:
+        """How far the iteration took its trial, of which this is the result, in what the budget counts."""
+        return int(row.get("timesteps_this_iter", 0)) if self.timesteps else 1
 
     def share(self, row: Mapping[str, Any]) -> float:
         """How much of it a result has used up, 1 for all or more."""

@@ -23,9 +23,6 @@ class Scheduler(NamedTuple):
     first_decision: int = 10
     """It first decides about a trial that has used its budget divided by this."""
 
-    records: str | None = None
-    """The file in which it writes down what it decides, before that is carried out."""
-
     compares: bool = True
     """Whether the returns of trials decide which of them go on."""
 
@@ -52,7 +49,6 @@ SCHEDULERS = {
     "halving": Scheduler(  # Jamieson and Talwalkar 2016
         "compares all trials at a few rungs and lets the best third go on",
         "experiments.run.halving:Halving",
-        records="rungs.json",
         has_rungs=True,
         lends_cores=True,
         joins_seeds=True,

@@ -41,7 +41,7 @@ REINFORCE = {
 
 
 @dataclass(frozen=True)
-class Spread:
+class Quartiles:
     """Median and middle half of repeated measurements."""
 
     low: float
@@ -126,7 +126,7 @@ def shares(rates: Mapping[str, Sequence[float]], unit: str) -> list[dict[str, An
     first, *_ = rates
     rows = []
     for name, values in rates.items():
-        share = Spread.of(np.divide(values, rates[first]))
+        share = Quartiles.of(np.divide(values, rates[first]))
         rows.append({"side": name, unit: round(np.median(values)), f"share of {first}": share})
     return rows
 

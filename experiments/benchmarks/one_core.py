@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 
 from experiments.benchmarks import measure
-from experiments.benchmarks.measure import FRAME_SKIP, REINFORCE, Spread, Table
+from experiments.benchmarks.measure import FRAME_SKIP, REINFORCE, Quartiles, Table
 from experiments.benchmarks.questions import Emulator, Rollout
 from experiments.disk import saved_policies
 from experiments.plan.learners import LEARNERS
@@ -68,7 +68,7 @@ def benchmark_rollout(flags: Rollout) -> Iterator[Table]:
     rates = measure.alternate(sides, flags.rounds)
     rows = measure.shares(rates, "frames/s")
     for row in rows:
-        row["of notebook"] = Spread.of(np.divide(rates[row["side"]], rates["notebook"]))
+        row["of notebook"] = Quartiles.of(np.divide(rates[row["side"]], rates["notebook"]))
     note = "PPO and TRPO play segments with trained policies, others whole games with untrained ones."
     yield Table("One worker, with all that it computes of its steps", rows, note)
     games = [_parts_of_a_game(worker, theta, GameNumber(1, 0, game)) for game in range(1 + flags.rounds)]
@@ -76,8 +76,8 @@ def benchmark_rollout(flags: Rollout) -> Iterator[Table]:
     rows = []
     for part in played[0]:
         seconds = np.array([parts[part] for parts in played])
-        share = Spread.of(seconds / [sum(parts.values()) for parts in played])
-        rows.append({"part": part, "us/step": Spread.of(1e6 * seconds), "share": share})
+        share = Quartiles.of(seconds / [sum(parts.values()) for parts in played])
+        rows.append({"part": part, "us/step": Quartiles.of(1e6 * seconds), "share": share})
     note = "By difference: the same games again, with one part more."
     yield Table("Where a step of REINFORCE goes", rows, note)
 
@@ -128,7 +128,11 @@ def _segment_player(learner: str) -> Callable[[int], int]:
     return play
 
 
-def _actor_player(learner: str, slots: int = 8) -> Callable[[int], int]:
+SLOTS = 8
+"""Segments of an update that a worker plays in a process of Ray's."""
+
+
+def _actor_player(learner: str) -> Callable[[int], int]:
     """A function that has a segment of each slot played by a worker in a process of Ray's.
 
     What its pool does, and all that travels between the two, is measured, too.
@@ -136,12 +140,12 @@ def _actor_player(learner: str, slots: int = 8) -> Callable[[int], int]:
     _, weights = _trained(learner)
     config = LEARNERS[learner].config_class()
     pool = RolloutPool(make_algorithm(config).worker_factory(), 1)
-    left: list[Slot | None] = [None] * slots
+    left: list[Slot | None] = [None] * SLOTS
 
     def play(update: int) -> int:
         segments = [Segment(0, update, number, config.segment_length, slot) for number, slot in enumerate(left)]
         left[:] = [block.slot for block in pool.play(weights, segments)]
-        return slots * config.segment_length
+        return SLOTS * config.segment_length
 
     return play
 

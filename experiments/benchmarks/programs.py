@@ -4,9 +4,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from ray import tune
@@ -15,7 +15,7 @@ from experiments.analysis.frame import Frames
 from experiments.ask.budget import Budget
 from experiments.ask.flags import RunFlags
 from experiments.benchmarks.account import Account
-from experiments.benchmarks.measure import FRAME_SKIP, REINFORCE, Spread, Table, alternate, bare_emulators, timed
+from experiments.benchmarks.measure import FRAME_SKIP, REINFORCE, Quartiles, Table, alternate, bare_emulators, timed
 from experiments.benchmarks.questions import Sweep, Tune
 from experiments.disk.experiments import Experiment, read_experiment
 from experiments.disk.rows import read_rows
@@ -59,13 +59,13 @@ def benchmark_tune(flags: Tune) -> Iterator[Table]:
     sides = alternate({"bare learner": bare, "under Tune": under_tune}, flags.rounds)
     rows: list[dict[str, Any]] = []
     for name, values in sides.items():
-        of_bare = Spread.of(np.divide(values, sides["bare learner"]))
-        rows.append({"side": name, "s/iteration": Spread.of(values), "of bare": of_bare})
+        of_bare = Quartiles.of(np.divide(values, sides["bare learner"]))
+        rows.append({"side": name, "s/iteration": Quartiles.of(values), "of bare": of_bare})
     title = f"PongPG, 10 games per update, {counted(local_cpus(), 'worker')}, {flags.iterations - 1} iterations a run"
     note = "Both play the same games. Under Tune come logs and a checkpoint every 5 iterations, while workers play on."
     yield Table(title, rows, note)
     command = f"python experiments/{PROGRAMS['pg']} --smoke-test"
-    yield Table("From the command to the first game", [{"command": command, "s": Spread.of(starts["s"])}])
+    yield Table("From the command to the first game", [{"command": command, "s": Quartiles.of(starts["s"])}])
 
 
 class _Clock(tune.Callback):
@@ -117,14 +117,36 @@ def _with_results(sweep: Experiment) -> list[Trial]:
     return trials
 
 
+class _Ended(NamedTuple):
+    """A sweep that came to its end, beside bare loops on all cores."""
+
+    experiment: Experiment
+    seconds: float  # from the command to its end
+    bare: list[float]  # frames a second of the loops before it and after it
+    had_s: dict[str, float]  # processor time by whose it was, seconds; all cores together
+
+
 def benchmark_sweep(flags: Sweep) -> Iterator[Table]:
     """The tables of ``Sweep``, of which some trials may have failed.
 
     Raises ConfigError if the sweep does not come to its end, or if no trial has a result.
     """
-    cores, program = local_cpus(), PROGRAMS[flags.learner]
     words = ["--scheduler", flags.scheduler, "--time-budget-s", f"{flags.time_budget_s:g}"]
-    with bare_emulators(cores) as measure, tempfile.TemporaryDirectory() as storage:
+    ended = _sweep(flags, words)
+    cores = local_cpus()
+    title = f"{PROGRAMS[flags.learner]} {' '.join(words)}: {ended.seconds:.0f} s on {counted(cores, 'core')}"
+    yield Table(title, [_outcome(ended)])
+    note = "Updates and evaluations hold all of a trial's cores. All else is starting, saving, cores without a trial."
+    yield Table("Where the cores' time goes", _parts(ended, cores), note)
+    spent = []
+    for who, each_s in ended.had_s.items():
+        spent.append({"who": who, "core-seconds": each_s, "share": each_s / sum(ended.had_s.values())})
+    yield Table("Who had the cores", spent, "Processor time by Linux's count, every two seconds; shares add up to 1.")
+
+
+def _sweep(flags: Sweep, words: Sequence[str]) -> _Ended:
+    """Run the sweep with these words. Raises ConfigError if it does not come to its end."""
+    with bare_emulators(local_cpus()) as measure, tempfile.TemporaryDirectory() as storage:
         folder = flags.keep.absolute() if flags.keep else Path(storage, "sweep")
         bare = [measure() for _ in range(flags.rounds)]
         # Loops that are not compiled yet are compiled in a smoke test, so that this does not count.
@@ -138,24 +160,34 @@ def benchmark_sweep(flags: Sweep) -> Iterator[Table]:
         seconds = time.perf_counter() - start
         had_s = account.close()
         if status not in (0, 1):
-            raise ConfigError(f"{program} ended with exit status {status} after {seconds:.0f} s")
-        found = read_experiment(folder)
+            raise ConfigError(f"{PROGRAMS[flags.learner]} ended with exit status {status} after {seconds:.0f} s")
+        experiment = read_experiment(folder)
         bare += [measure() for _ in range(flags.rounds)]
-    trials = _with_results(found)
+    return _Ended(experiment, seconds, bare, had_s)
+
+
+def _outcome(ended: _Ended) -> dict[str, Any]:
+    """How much was played, how fast, and what came of it. Raises ConfigError if no trial has a result."""
+    trials = _with_results(ended.experiment)
     steps = sum(trial.steps for trial in trials)
-    rate = steps * FRAME_SKIP / seconds
+    rate = steps * FRAME_SKIP / ended.seconds
     row: dict[str, Any] = {
         "trials": len(trials),
         "M agent steps": steps / 1e6,
         "frames/s": round(rate),
-        "bare frames/s": round(np.median(bare)),
-        "share of bare": Spread.of(np.divide(rate, bare)),
+        "bare frames/s": round(np.median(ended.bare)),
+        "share of bare": Quartiles.of(np.divide(rate, ended.bare)),
         "best return": max(trial.last for trial in trials),
     }
-    if found.played:
-        row |= {f"winner, {kind}": found.played.metrics[f"eval/return_{kind}_mean"] for kind in ("sampled", "greedy")}
-    yield Table(f"{program} {' '.join(words)}: {seconds:.0f} s on {counted(cores, 'core')}", [row])
-    rows = Frames(found).rows()
+    if ended.experiment.played:
+        for kind in ("sampled", "greedy"):
+            row[f"winner, {kind}"] = ended.experiment.played.metrics[f"eval/return_{kind}_mean"]
+    return row
+
+
+def _parts(ended: _Ended, cores: int) -> list[dict[str, Any]]:
+    """What the cores did: shares of the time of all of them, from the command to its end."""
+    rows = Frames(ended.experiment).rows()
     held_s = rows.filter(like="perf/").mul(rows["perf/workers"], axis=0).sum()  # the trials' cores
     idle_s = rows["perf/idle_s"].sum()  # of a trial's workers together already
     parts_s = {
@@ -164,11 +196,6 @@ def benchmark_sweep(flags: Sweep) -> Iterator[Table]:
         "updates": held_s["perf/update_s"],
         "evaluations": held_s["perf/evaluation_s"],
     }
-    parts_s["all else"] = seconds * cores - sum(parts_s.values())
-    shares = [{"part": part, "share": float(part_s / (seconds * cores))} for part, part_s in parts_s.items()]
-    note = "Updates and evaluations hold all of a trial's cores. All else is starting, saving, cores without a trial."
-    yield Table("Where the cores' time goes", shares, note)
-    spent = [
-        {"who": kind, "core-seconds": each_s, "share": each_s / sum(had_s.values())} for kind, each_s in had_s.items()
-    ]
-    yield Table("Who had the cores", spent, "Processor time by Linux's count, every two seconds; shares add up to 1.")
+    all_s = ended.seconds * cores
+    parts_s["all else"] = all_s - sum(parts_s.values())
+    return [{"part": part, "share": float(part_s / all_s)} for part, part_s in parts_s.items()]

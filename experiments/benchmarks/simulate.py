@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.benchmarks.measure import REINFORCE, Spread, Table, alternate
+from experiments.benchmarks.measure import REINFORCE, Quartiles, Table, alternate
 from experiments.benchmarks.questions import Simulate
 from experiments.plan.resources import local_cpus
 from experiments.run.ray_session import start_ray
@@ -103,11 +103,11 @@ def benchmark_simulate(flags: Simulate) -> Iterator[Table]:
     for workers in range(1, min(2, local_cpus()) + 1):
         costs, real_s = _measure(workers, flags.updates)
         model_s = [simulate(Cluster(1, workers), costs, 10, rng).seconds for _ in range(DRAWS)]
-        figures = {"s/update, real": Spread.of(real_s), "s/update, model": Spread.of(model_s)}
+        figures = {"s/update, real": Quartiles.of(real_s), "s/update, model": Quartiles.of(model_s)}
         rows.append({"workers": workers, **figures, "model/real": float(np.mean(model_s) / np.mean(real_s))})
     yield Table(f"The model against {flags.updates} real updates of 10 games", rows)
     measured = [
-        ("a game, on its worker", Spread.of(costs.game_s), "s"),
+        ("a game, on its worker", Quartiles.of(costs.game_s), "s"),
         ("the longest of them", float(costs.game_s.max()), "s"),
         ("a game's gradient", costs.game_bytes / 1e6, "MB"),
         ("theta", costs.theta_bytes / 1e6, "MB"),
@@ -128,7 +128,7 @@ def benchmark_simulate(flags: Simulate) -> Iterator[Table]:
         updates = [simulate(cluster, costs, games, rng) for _ in range(DRAWS)]
         middle = sorted(updates, key=lambda update: update.seconds)[DRAWS // 2]  # the one of median seconds
         row = {"cluster": f"{cluster.nodes} x {counted(cluster.cores, 'core')}", "games": games}
-        row["s/update"] = Spread.of([update.seconds for update in updates])
+        row["s/update"] = Quartiles.of([update.seconds for update in updates])
         row |= zip(("cores busy", "learner busy", "link busy"), middle.busy.values(), strict=True)
         rows.append(row | {"bottleneck": middle.bottleneck})
     note = "Cores as fast as these, games as short as in the first updates. Of the network, the learner's link alone."

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from experiments.benchmarks import measure
-from experiments.benchmarks.measure import FRAME_SKIP, REINFORCE, Spread, Table
+from experiments.benchmarks.measure import FRAME_SKIP, REINFORCE, Quartiles, Table
 from experiments.benchmarks.questions import TRPO, Reinforce, Update
 from experiments.plan.resources import local_cpus
 from experiments.run.ray_session import start_ray
@@ -70,7 +70,7 @@ def _whole_iterations(trainable: type[PongTrainable], rounds: int) -> Iterator[T
     iteration = f"{trial.settings.updates} updates of {trial.settings.segments_steps // trial.settings.updates:,} steps"
     note = f"An iteration is {iteration}, and an evaluation every {usual} iterations, which is counted as 1/{usual}."
     yield Table(f"{name}, {counted(workers, 'worker')}, whole iterations", measure.shares(rates, "frames/s"), note)
-    rows = [{"part": part, "share": Spread.of([each[part] for each in parts[1:]])} for part in parts[0]]
+    rows = [{"part": part, "share": Quartiles.of([each[part] for each in parts[1:]])} for part in parts[0]]
     note = "Idle: of the workers' time in a rollout, what they had nothing to play."
     yield Table("Parts of an iteration", rows, note)
 
@@ -108,8 +108,8 @@ def _batch(batch: int, rounds: int) -> Table:
         speed_up = np.array(measured["serial, no Ray"])[:, 0] / seconds
         row = {"side": name, "s/update": seconds, "speed-up": speed_up, "efficiency": speed_up / max(1, count)}
         row |= {"emulator share": share, "idle": idle}
-        spreads = {title: Spread.of(values) for title, values in row.items() if title != "side"}
-        rows.append({"side": name} | spreads | {"MB/game": float(np.median(sent)) / 1e6})
+        quartiles = {title: Quartiles.of(values) for title, values in row.items() if title != "side"}
+        rows.append({"side": name} | quartiles | {"MB/game": float(np.median(sent)) / 1e6})
     note = "Idle: share of the workers' time in a rollout without a game. Emulator share: of as many bare loops."
     return Table(f"PongPG, {batch} games per update, {rounds} updates a side", rows, note)
 
@@ -160,6 +160,6 @@ def benchmark_trpo(flags: TRPO) -> Iterator[Table]:
     seconds = measure.alternate(sides, flags.runs)
     rows = []
     for (count, values), theirs in zip(seconds.items(), MODULAR_RL_S, strict=False):
-        speed_up = Spread.of(np.divide(seconds["1"], values))
-        rows.append({"workers": int(count), "s": Spread.of(values), "speed-up": speed_up, "original, s": theirs})
+        speed_up = Quartiles.of(np.divide(seconds["1"], values))
+        rows.append({"workers": int(count), "s": Quartiles.of(values), "speed-up": speed_up, "original, s": theirs})
     yield Table("First 10 iterations of PongTRPO", rows, "The original: on one core, and on 16 virtual cores.")

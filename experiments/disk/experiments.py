@@ -148,7 +148,11 @@ def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
     if running is None:
         running = lock.is_held(folder)
     statuses = tune_statuses(folder)
-    records = Records(spec, read_decisions(folder))
+    decisions = read_decisions(folder)
+    if any(len(decision.scores) != len(spec.configs) for decision in decisions):
+        where = folder / folders.DECISIONS
+        raise ConfigError(f"{where} is damaged: it has scores of other trials than {folders.RECORD}")
+    records = Records(spec, decisions)
     trials = []
     for index, (key, path) in enumerate(folders.trial_folders(folder).items()):
         if spec.is_ours:

@@ -22,10 +22,9 @@ from urllib.parse import quote, unquote, urlsplit
 from pyarrow.fs import FileSelector, SubTreeFileSystem, copy_files
 
 from experiments.ask.flags import RunFlags
-from experiments.ask.schedulers import SCHEDULERS
 from experiments.ask.storage import MIRRORS, is_uri, locate
 from experiments.disk import folders
-from experiments.disk.folders import PARAMS, RECORD, RESULTS, WINNER, WINNER_FILM, inside
+from experiments.disk.folders import DECISIONS, PARAMS, RECORD, RESULTS, WINNER, WINNER_FILM, inside
 from experiments.disk.lock import exclusive, is_held
 from experiments.disk.spec import ExperimentSpec
 from experiments.disk.spec import find as find_folder
@@ -195,8 +194,7 @@ def _is_whole(path: Path, size: int, keep_ours: bool) -> bool:
 
 def _is_ours(name: str) -> bool:
     """Whether a file of this name is written by this program, and not by Tune or its nodes."""
-    records = {scheduler.records for scheduler in SCHEDULERS.values()}
-    return name in {RECORD, WINNER, WINNER_FILM, RESULTS, PARAMS} | records or name.startswith("events.")
+    return name in {RECORD, DECISIONS, WINNER, WINNER_FILM, RESULTS, PARAMS} or name.startswith("events.")
 
 
 def taken(run: RunFlags, name: str) -> bool:

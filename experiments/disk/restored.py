@@ -90,11 +90,8 @@ def _require_whole(experiment: Experiment, spec: ExperimentSpec, learner: Learne
             parameters(learner.name, learner.config_class.from_dict(config))
         except ConfigError as error:
             raise ConfigError(f"{experiment.folder / RECORD}: {error}") from None
-    fits = len(experiment.decisions) < len(spec.rungs or [1])
-    for decision in experiment.decisions:
-        fits = fits and len(decision.scores) == len(spec.configs)
-    if not fits:
-        raise ConfigError(f"{experiment.folder / DECISIONS} is damaged: it does not fit {RECORD}")
+    if len(experiment.decisions) >= len(spec.rungs or [1]):
+        raise ConfigError(f"{experiment.folder / DECISIONS} is damaged: it has more rungs than {RECORD}")
 
 
 def _require_same(trial: Trial, planned: Mapping[str, Any]) -> None:

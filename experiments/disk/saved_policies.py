@@ -12,7 +12,7 @@ from experiments.disk.experiments import Experiment, read_experiment
 from experiments.disk.trial_checkpoints import load, load_state, of_trial
 from experiments.plan.learners import LEARNERS, learner_named
 from trainables import TRAINED, checkpoints
-from trainables.checkpoints import STATE, CheckpointError
+from trainables.checkpoints import STATE, CheckpointError, number
 from trainables.checks import ConfigError, unknown
 from trainables.config import Config
 from trainables.saved import Checkpoint, Checkpoints
@@ -29,11 +29,11 @@ SHIPPED = tuple(f"{TRAINED.name}/{learner}" for learner in LEARNERS)
 def of_experiment(experiment: Experiment) -> Checkpoints:
     """The checkpoints of an experiment's best trial. The best of them is the best policy of the experiment.
 
-    This is the one rule by which ``watch.py``, ``export``, a report's film and the command that has a policy play
-    choose: first the trial that leads (``Experiment.best``), then its checkpoint with the highest score, and of equal
-    scores the one that was trained longest (``Checkpoints.best``). Trials are compared at equal steps and over their
-    seeds. The highest score among the checkpoints of all trials is often the luck of a trial that was stopped long
-    before, or in a fork the score of another trial's origin.
+        This is the one rule by which ``watch.py``, ``export`` and the command that has a policy play choose: first the
+    trial that leads (``Experiment.best``), then its checkpoint with the highest score, and of equal scores the one that
+    was trained longest (``Checkpoints.best``). Trials are compared at equal steps and over their seeds. The highest
+    score among the checkpoints of all trials is often the luck of a trial that was stopped long before, or in a fork
+    the score of another trial's origin. A report's film is of the same trial, and of its latest game that was filmed.
 
     The first checkpoint of a fork's trial, with which it began, is one of the trial's own. If the best trial has saved
     none that can be used, no other trial takes its place. Before the first result no trial leads, unless there is but
@@ -104,7 +104,7 @@ def _existing(storage_path: Path, name_or_path: str) -> Path:
 def trial_name(checkpoint: Checkpoint) -> str:
     """The name of a checkpoint's trial, or its own if it stands alone."""
     folder = checkpoint.folder
-    if folder.name.startswith("checkpoint_"):
+    if number(folder) >= 0:
         folder = folder.parent
     return folder.name
 

@@ -159,7 +159,10 @@ def last_compared(
     at_the_end = _beside_the_leader(now)
     if len(at_the_end) > 1 and now[0].at is None and _has_any(at_the_end, wanted):
         end = (spec.rungs or [0])[-1]
-        return [standing._replace(at=end, among=len(at_the_end)) for standing in at_the_end]
+        found = []
+        for standing in at_the_end:
+            found.append(standing._replace(trials=standing.judged_by, at=end, among=len(at_the_end)))
+        return found
     for decision in reversed(decisions):
         ranked = ranking(decision.scored, spec.configurations)
         if len(ranked) < 2:

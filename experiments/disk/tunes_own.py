@@ -10,12 +10,13 @@ from typing import Any
 from experiments.ask.budget import METRICS
 from experiments.disk.folders import PARAMS, RESULTS, TUNE_STATES, TUNE_TRIAL, trial_folders
 from experiments.disk.rows import read_rows, tune_accounts
+from experiments.plan.learners import PG, TRPO
 from trainables.checks import ConfigError
-from trainables.config import Config, PGConfig, TRPOConfig
+from trainables.config import Config
 from trainables.texts import MAX_JSON_BYTES, parse_json, read_text
 
-LEARNERS: dict[str, tuple[str, type[Config]]] = {"PongPG": ("pg", PGConfig), "PongTRPO": ("trpo", TRPOConfig)}
-"""Learners, and their configurations, by what Tune calls their Trainables."""
+BY_TRAINABLE = {"PongPG": PG, "PongTRPO": TRPO}
+"""Learners by what Tune calls their Trainables."""
 
 
 def entries(folder: Path) -> dict[str, Any]:
@@ -27,15 +28,15 @@ def entries(folder: Path) -> dict[str, Any]:
     kinds = {path.name.partition("_")[0] for path in trials.values()}
     if len(kinds) != 1:
         raise ConfigError(f"{folder} has trials of {' and '.join(sorted(kinds)) or 'no Trainable of ours'}")
-    learner, config_class = LEARNERS[kinds.pop()]
-    configs = [_config(path, config_class) for path in trials.values()]
+    learner = BY_TRAINABLE[kinds.pop()]
+    configs = [_config(path, learner.config_class) for path in trials.values()]
     swept = []
     for name in configs[0]:
         values = {repr(config[name]) for config in configs}
         if len(values) > 1:
             swept.append(name)
     return _budget(folder, trials) | {
-        "learner": learner,
+        "learner": learner.name,
         "command": [],
         "swept": swept,
         "configs": configs,

@@ -106,10 +106,10 @@ def _cores_of(cgroup: Path) -> float:
     return int(words[0]) / int(words[1])
 
 
-def fewer_cores() -> list[str]:
-    """Why a plan has fewer cores than the machine: a list of one sentence, empty where it has all of them."""
+def fewer_cores() -> str:
+    """Why a plan has fewer cores than the machine, in a sentence; empty where it has all of them."""
     limits = core_limits()
     least = min(limits, key=lambda name: limits[name])
     if least == MACHINE:
-        return []
-    return [f"Of {counted(limits[MACHINE], 'core')} {least} leaves {limits[least]}."]
+        return ""
+    return f"Of {counted(limits[MACHINE], 'core')} {least} leaves {limits[least]}."

@@ -107,7 +107,7 @@ def _require_choices(name: str, choices: Choices, kind: Any) -> None:
     for each in choices.values:
         if choices.values.count(each) > 1:
             raise ConfigError(f"{name}={choices}: {each} stands there more than once")
-        ends = None if _is_text(kind) else DASHED.fullmatch(str(each))
+        ends = DASHED.fullmatch(each) if isinstance(each, str) and not _is_text(kind) else None
         if ends:
             raise ConfigError(f"{name}={each}: did you mean {ends[1]}..{ends[2]}? {ACCEPTED}")
 

@@ -50,7 +50,7 @@ def trial_name(
 def short(value: Any) -> str:
     """A setting in three significant digits, fit for a folder name: ``2e-3``, ``0.98``, ``64-64``."""
     if isinstance(value, float):
-        if 1e-2 <= abs(value) < 1e4:
+        if value == 0 or 1e-2 <= abs(value) < 999.5:
             return f"{value:.3g}"
         mantissa, exponent = f"{value:.2e}".split("e")
         return f"{float(mantissa):g}e{int(exponent)}"

@@ -88,7 +88,7 @@ class DiskGuard(tune.Callback):
         self._looked = 0.0
 
     def on_step_begin(self, iteration: int, trials: list[Trial], **info: Any) -> None:
-        """Return once there is room, or once the experiment is to stop. Trials wait after their present iteration."""
+        """Return once there is room, or once a signal has come. Trials wait after their present iteration."""
         if time.monotonic() - self._looked < LOOK_EVERY_S:
             return
         self.wait()

@@ -8,7 +8,7 @@ from experiments.ask.flags import RunFlags
 from experiments.disk import mirror
 from experiments.disk.experiments import Experiment, read_experiment
 from experiments.disk.folders import display
-from experiments.plan.draws import require_fits
+from experiments.plan.draws import require_fits, with_seeds
 from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources
 from experiments.run.draft import Draft
@@ -61,13 +61,10 @@ def fresh_seeds(
     chosen = ranked[:best]
     if not any(each.is_baseline for each in chosen):
         chosen += [each for each in ranked if each.is_baseline]
-    configs, configuration_of = [], []
-    for index, configuration in enumerate(chosen):
-        for seed in range(first, first + seeds):
-            config = learner.config_class.from_dict(configuration.config | {"seed": seed})
-            require_fits(config, resources)
-            configs.append(config)
-            configuration_of.append(index)
+    settings = [learner.config_class.from_dict(configuration.config) for configuration in chosen]
+    for config in settings:
+        require_fits(config, resources)
+    configs, configuration_of, _ = with_seeds(settings, range(first, first + seeds))
     return Draft(
         learner,
         run,

@@ -294,21 +294,23 @@ class Continuation:
     learner: Learner
     run: RunFlags
     folder: Path
-    spec: ExperimentSpec  # as what is asked for makes it
     more: Budget | None = None  # what --extend gives
 
 
-def continuation(learner: Learner, run: RunFlags, more: Budget | None = None) -> Continuation:
+NOTHING_MORE = Budget(None)
+"""No larger budget; --extend refuses it."""
+
+
+def continuation(learner: Learner, run: RunFlags, more: Budget = NOTHING_MORE) -> Continuation:
     """What --resume asks for, or --extend, which gives each trial a larger budget: ``more``.
 
     Raises ConfigError if there is no such experiment, or if ``more`` is no larger budget.
     """
     folder = mirror.find(run, run.resume or run.extend or "", learner.name)
-    spec = ExperimentSpec.read(folder)
-    if run.extend:
-        more = more or Budget(None)
-        return Continuation(learner, run, folder, spec.with_more(more), more)
-    return Continuation(learner, run, folder, spec)
+    if not run.extend:
+        return Continuation(learner, run, folder)
+    ExperimentSpec.read(folder).with_more(more)  # It refuses what is no larger budget.
+    return Continuation(learner, run, folder, more)
 
 
 def begun(learner: Learner, run: RunFlags) -> Continuation | None:
@@ -319,9 +321,10 @@ def begun(learner: Learner, run: RunFlags) -> Continuation | None:
     if not run.resume_or_start or not mirror.taken(run, run.name or ""):
         return None
     found = continuation(learner, dataclasses.replace(run, resume=run.name))
-    if found.spec.command != this_command():
+    spec = ExperimentSpec.read(found.folder)
+    if spec.command != this_command():
         raise ConfigError(
-            f"--resume-or-start: another command began {run.name}: {first_command(found.spec)};"
+            f"--resume-or-start: another command began {run.name}: {first_command(spec)};"
             f" --resume {run.name} goes on with it as it is"
         )
     return found

@@ -25,6 +25,8 @@ from experiments.disk.decisions import (
     with_diverged,
     write_decisions,
 )
+from experiments.disk.folders import DECISIONS
+from experiments.disk.mirror import Remote
 from experiments.disk.restored import RestoredTrial
 from experiments.disk.spec import ExperimentSpec
 from experiments.disk.states import State
@@ -63,7 +65,7 @@ class Halving(Rounds):
     def begin(self, trials: Mapping[int, Trial]) -> None:
         """Send decisions again that may not have come home; note where trials stand, to see how fast they are."""
         if self._decisions:
-            self.write_down(write_decisions, self._decisions)
+            self._write_down()
         self._steps_before = self._steps(trials)
 
     def choose(self, ready: Sequence[Trial], running: Sequence[Trial]) -> Trial | None:
@@ -93,8 +95,7 @@ class Halving(Rounds):
         if decision == TrialScheduler.PAUSE or not all(map(self.waits, paused)):
             return decision
         left = min(self.round_end(trial), self._rungs[-1]) - result[self.time_attr]
-        made = result["timesteps_this_iter"] if self.time_attr == "timesteps_total" else 1
-        seconds = left / made * result["time_this_iter_s"]
+        seconds = left / self.spec.budget.made(result) * result["time_this_iter_s"]
         gains = self._lending.gains(trial, seconds, running, cluster_resources())
         return TrialScheduler.PAUSE if gains else decision
 
@@ -114,7 +115,7 @@ class Halving(Rounds):
         most = trials_in_time(self._rungs, len(self._decisions), self._steps_in_time(trials), seeds)
         decision = limited(decision, configurations, waiting, most)
         self._decisions.append(decision)
-        self.write_down(write_decisions, self._decisions)
+        self._write_down()
         for index, trial in waiting.items():
             if index not in decision.kept:
                 tune_controller.stop_trial(trial)
@@ -124,6 +125,12 @@ class Halving(Rounds):
                 " too.",
                 flush=True,
             )
+
+    def _write_down(self) -> None:
+        """Write all decisions into the experiment's folder, and send the file home. Raises OSError."""
+        write_decisions(self.folder, self._decisions)
+        if home := Remote.of(self.folder):
+            home.push(self.folder / DECISIONS)
 
     def _scores(self, trials: Mapping[int, Trial]) -> list[float | None]:
         """Every trial's score at the present rung; one that diverged has one if another seed of its settings has."""

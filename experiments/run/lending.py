@@ -28,18 +28,16 @@ class Lending:
         self._learner = learner
 
     def next(
-        self, ready: Sequence[Trial], running: Sequence[Trial], resources: ClusterResources, places: int | None = None
+        self, ready: Sequence[Trial], running: Sequence[Trial], resources: ClusterResources, places: int
     ) -> Trial | None:
         """The trial to start now, with the cores that it gets; None if no core is free.
 
         It is the first one that has room for a worker. At most ``places`` of those that are ``ready`` start before one
-        that runs ends; None: all of them.
+        that runs ends.
         """
         free = _free(resources, running)
         chosen = next((trial for trial in ready if _fitting(free, trial)), ready[0])
-        others = [trial for trial in ready if trial is not chosen]
-        if places is not None:
-            others = others[: places - 1]
+        others = [trial for trial in ready if trial is not chosen][: places - 1]
         workers = self.workers(chosen, others, running, resources)
         if not workers:
             return None

@@ -7,7 +7,6 @@ from experiments.ask.budget import duration
 from experiments.ask.schedulers import SCHEDULERS
 from experiments.plan.capacity import FIRST_STEPS, trials_of_round
 from experiments.plan.identity import is_baseline
-from experiments.plan.resources import fewer_cores
 from experiments.plan.trial_names import BASELINE, in_words, short
 from experiments.run.draft import Draft
 from experiments.show.text import Rows, print_table, say
@@ -17,7 +16,6 @@ from trainables.texts import counted
 MOST_ROWS = 27
 """Rows of the table of trials that are printed; of those that follow their number is said."""
 
-UNITS = {"timesteps": "agent steps", "iterations": "iterations"}
 """What a budget counts, in words, by its unit."""
 
 
@@ -87,7 +85,7 @@ def _say_settings(draft: Draft) -> None:
 
 def _cores(draft: Draft) -> list[str]:
     """A note of why the plan has fewer cores than this machine; none on a cluster, which says itself what it has."""
-    return [] if draft.run.address else fewer_cores()
+    return [draft.resources.note] if draft.resources.note else []
 
 
 def _same_in_all(draft: Draft) -> list[str]:
@@ -143,7 +141,7 @@ def _round_table(draft: Draft) -> Rows:
         {
             "round": str(index),
             "trials": str(each.trials),
-            f"{UNITS[draft.budget.unit]} of each": f"{each.begin:,} to {each.end:,}",
+            f"{draft.budget.noun}s of each": f"{each.begin:,} to {each.end:,}",
             "about": duration(each.seconds),
         }
         for index, each in enumerate(draft.rounds, 1)
@@ -196,5 +194,5 @@ def _time_of_all(draft: Draft) -> str:
         text += ", if no trial is stopped early"
     text += "."
     if draft.time_budget_s:
-        text += f" Ends after {duration(draft.time_budget_s)} in any case (--time-budget-s)."
+        text += f" Ends after {duration(draft.time_budget_s)} (--time-budget-s)."
     return text

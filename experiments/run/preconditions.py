@@ -20,7 +20,7 @@ RESERVE_BYTES = 200 * 2**20
 def resources_for(run: RunFlags) -> ClusterResources:
     """What a new experiment can run on. A cluster is asked, by a Ray that is attached to it; here no Ray starts yet."""
     if not run.address:
-        return ClusterResources((local_cpus(),), "".join(fewer_cores()))
+        return ClusterResources((local_cpus(),), fewer_cores())
     from experiments.run.ray_session import start_ray  # Ray, which a plan for this machine does without
 
     return start_ray(run.address, run.verbose)

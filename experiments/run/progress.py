@@ -186,7 +186,7 @@ class Progress(TrialProgressCallback):
         The first one begins with what they need once: on busy cores it took 35 s, and those that followed 2 s each.
         """
         result = trial.last_result
-        made = result.get("timesteps_this_iter", 0) if self._spec.timesteps else 1
+        made = self._spec.budget.made(result)
         if not made or "time_this_iter_s" not in result or result.get("iterations_since_restore") == 1:
             return None
         return float(self._limit / made * result["time_this_iter_s"])
@@ -196,14 +196,11 @@ class Progress(TrialProgressCallback):
         return sum(map(self._share, trials))
 
     def _to_play(self, trials: Sequence[Trial]) -> float:
-        """What is still to play, in budgets of a trial, if trials are stopped early at the rungs of halving alone."""
-        alive = _alive(trials)
-        if not self._rungs or not alive:
-            return sum(1 - self._share(trial) for trial in alive)
+        """What is still to play at the rungs of halving, in budgets of a trial."""
         configurations = len(self._spec.configurations)
         seeds = len(trials) / configurations
         now = self._round(trials)
-        left = sum(max(0.0, self._rungs[now] / self._limit - self._share(trial)) for trial in alive)
+        left = sum(max(0.0, self._rungs[now] / self._limit - self._share(trial)) for trial in _alive(trials))
         for later in range(now + 1, len(self._rungs)):
             length = (self._rungs[later] - self._rungs[later - 1]) / self._limit
             left += trials_of_round(configurations, later) * seeds * length

@@ -21,6 +21,7 @@ import ray
 from ray.job_config import JobConfig
 from ray.tune import Callback, Checkpoint
 from ray.tune.experiment import Trial
+from ray.tune.search import BasicVariantGenerator
 
 from experiments.disk.rows import lines
 from trainables.checks import ConfigError
@@ -52,7 +53,10 @@ def _used() -> Iterator[tuple[Any, Sequence[str]]]:
     storage = importlib.import_module("ray.train._internal.storage").StorageContext
     # These arguments of StorageContext become attributes, which ``give_back`` uses.
     inspect.signature(storage).bind_partial(storage_filesystem=None, current_checkpoint_index=0)
-    yield importlib.import_module("ray._private.ray_constants"), ["ENABLE_RAY_CLUSTER", "ENABLE_RAY_CLUSTERS_ENV_VAR"]
+    yield BasicVariantGenerator(), ["_live_trials"]
+    servers = ["PROCESS_TYPE_GCS_SERVER", "PROCESS_TYPE_RAYLET"]
+    clusters = ["ENABLE_RAY_CLUSTER", "ENABLE_RAY_CLUSTERS_ENV_VAR"]
+    yield importlib.import_module("ray._private.ray_constants"), [*clusters, *servers]
     yield importlib.import_module("ray._private.worker"), ["_global_node"]
     yield importlib.import_module("ray._private.utils"), ["set_sigterm_handler"]
     yield JobConfig, ["_runtime_env_has_working_dir"]
@@ -132,6 +136,11 @@ def own_folder_gone() -> bool:
 
     node: Any = worker._global_node
     return node is not None and not os.path.exists(node.raylet_socket_name)
+
+
+def any_live(generator: BasicVariantGenerator) -> bool:
+    """Whether a trial that the generator gave has not ended yet."""
+    return bool(generator._live_trials)
 
 
 def takes_over(tune_controller: Any, trial: Trial) -> bool:

@@ -1,22 +1,18 @@
 """Trials that wait for each other, so that what is decided depends on their results and not on who was first."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
-from experiments.ask.schedulers import SCHEDULERS
-from experiments.disk.mirror import Remote
 from experiments.disk.restored import RestoredTrial
 from experiments.disk.spec import ExperimentSpec
 from experiments.plan.learners import Learner
 from experiments.run.ray_internals import takes_over
 from experiments.run.tune_trials import trial_number
-
-Entry = TypeVar("Entry")
 
 
 class Rounds(FIFOScheduler):
@@ -48,12 +44,6 @@ class Rounds(FIFOScheduler):
 
     def begin(self, trials: Mapping[int, Trial]) -> None:
         """Called once, when all trials of the experiment are there and none runs. Raises OSError as ``decide`` does."""
-
-    def write_down(self, write: Callable[[Path, Sequence[Entry]], None], decisions: Sequence[Entry]) -> None:
-        """Write all decisions into the experiment's folder with ``write``, and send the file home. Raises OSError."""
-        write(self.folder, decisions)
-        if home := Remote.of(self.folder):
-            home.push(self.folder / (SCHEDULERS[self.spec.scheduler].records or ""))
 
     def result_of(self, trial: Trial) -> dict[str, Any]:
         """The result that came with a trial's newest checkpoint; empty without one."""

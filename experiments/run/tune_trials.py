@@ -12,7 +12,7 @@ from experiments.ask.budget import Budget
 from experiments.disk.restored import RestoredTrial
 from experiments.disk.states import Facts, State, state_of
 from experiments.plan.trial_names import trial_name
-from experiments.run.ray_internals import give_back
+from experiments.run.ray_internals import any_live, give_back
 from trainables.metrics import METRIC
 
 
@@ -97,7 +97,7 @@ class PlannedTrials(BasicVariantGenerator):
 
     def is_finished(self) -> bool:
         """Whether no trial will come or go on. Tune's own is true, too, once ``set_finished`` was called."""
-        return super().is_finished() or (not self._left and not self._live_trials)
+        return super().is_finished() or (not self._left and not any_live(self))
 
     def next_trial(self) -> Trial | None:
         """The next trial, or None if there is none left or no room for it now."""

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from experiments.analysis.caveats import caveats
 from experiments.analysis.comparison import Comparison, Pair, Side
+from experiments.analysis.configurations import varied
 from experiments.analysis.statistics import MAX_SEEDS, POWER, Estimate, mean_interval
 from experiments.disk.experiments import Experiment
 from experiments.plan.trial_names import short
@@ -28,7 +29,6 @@ from experiments.show.figures import (
 from experiments.show.origins import add_origins
 from experiments.show.page import Page
 from experiments.show.report import add_arrivals
-from experiments.show.settings import varied_settings
 from experiments.show.tables import interval_of_next_seed, with_remarks
 from experiments.show.text import Rows, code, number, to_markdown
 from trainables.texts import counted
@@ -127,7 +127,7 @@ def differing(comparison: Comparison) -> str:
     """
     configurations = [side.configuration for side in comparison.sides]
     lines, not_of_all = [], 0
-    for name in varied_settings(configurations):
+    for name in varied(configurations):
         if not all(name in found.config for found in configurations):
             not_of_all += 1
             continue
@@ -145,7 +145,7 @@ def settings_of_one_learner(comparison: Comparison) -> str:
     """Each side's settings that not all sides have, as a list; empty where all have the same ones."""
     configurations = [side.configuration for side in comparison.sides]
     own: dict[str, list[str]] = {}
-    for name in varied_settings(configurations):
+    for name in varied(configurations):
         have = [side for side in comparison.sides if name in side.configuration.config]
         if len(have) == len(configurations):
             continue

@@ -53,11 +53,7 @@ def _begin(experiment: Experiment) -> Iterator[str]:
 def _code(experiment: Experiment) -> Iterator[str]:
     """The git revision and the digests of the code that ran."""
     spec, found = experiment.spec, experiment.spec.origin
-    revision = "unknown"
-    if found.git:
-        revision = code(found.git.revision[:12])
-        if found.git.dirty:
-            revision += " and uncommitted changes"
+    revision = code(str(found.git)) if found.git else "unknown"
     if spec.learner_sha256:
         yield f"Code of {code(experiment.learner)}: SHA-256 {code(', then '.join(spec.learner_sha256))}"
     ran = [sources.get("trainables", "unknown")[:12] for sources in found.sources]

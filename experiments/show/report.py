@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from experiments.analysis.comparison import Side, arrivals, side
-from experiments.analysis.configurations import Configuration, with_results
+from experiments.analysis.configurations import Configuration, varied, with_results
 from experiments.analysis.rank_correlation import is_luck, order_says
 from experiments.analysis.windows import window_size
 from experiments.disk.experiments import Experiment
@@ -15,7 +15,7 @@ from experiments.show.answer import add_answer, confirmed
 from experiments.show.figures import diagnostics_figures, learning_curves, legend_figure, speed_figure, styled
 from experiments.show.origins import add_origins
 from experiments.show.page import Page
-from experiments.show.settings import at_first_rung, comparable, effects_figures, labels, varied_settings
+from experiments.show.settings import at_first_rung, comparable, effects_figures, labels
 from experiments.show.summary import plan_line, winner_lines
 from experiments.show.text import block, code, to_markdown, without
 from trainables.sampling.console import agent_step
@@ -147,7 +147,7 @@ def _curves(page: Page, kinds: Sequence[Kind]) -> None:
             page.add(f"### Learner {kind.title}")
         _show_curves(page, kind.learner, kind.configurations, kind.names, kind.first_colour)
         several_seeds |= any(len(configuration.scores) > 1 for configuration in kind.configurations)
-        for name in varied_settings(kind.configurations):
+        for name in varied(kind.configurations):
             if name in SHORT:
                 full_names.setdefault(SHORT[name], {})[name] = None
     if full_names:
@@ -225,7 +225,7 @@ def _diagnostics(page: Page, kinds: Sequence[Kind]) -> None:
 def _settings(page: Page, kind: Kind, experiments: Sequence[Experiment]) -> None:
     """What settings do, of configurations without fresh seeds, which were given to the best settings only."""
     configurations = [configuration for configuration in kind.configurations if not configuration.fresh]
-    names = varied_settings(configurations)[:MAX_EFFECTS]
+    names = varied(configurations)[:MAX_EFFECTS]
     if not names:
         return
     page.add_section("Effect of each setting")

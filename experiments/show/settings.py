@@ -12,17 +12,8 @@ from matplotlib.figure import Figure
 from experiments.analysis.configurations import Configuration, varied
 from experiments.disk.experiments import Experiment
 from experiments.disk.trial import Trial
-from experiments.plan.identity import SPEED_ONLY
 from experiments.plan.trial_names import short
 from experiments.show.figures import COLOURS, WIDTH, new_figure
-
-
-def varied_settings(configurations: Sequence[Configuration]) -> list[str]:
-    """Settings that decide results and are not the same in all of these configurations, in the order of trials' names.
-
-    Those that change the speed alone are left out: what a trial had of them can be other than what it asked for.
-    """
-    return [name for name in varied(configurations) if name not in SPEED_ONLY]
 
 
 def labels(configurations: Sequence[Configuration], among: Sequence[Configuration]) -> list[str]:
@@ -30,7 +21,7 @@ def labels(configurations: Sequence[Configuration], among: Sequence[Configuratio
     found = []
     for configuration in configurations:
         same_learner = [other for other in among if other.learner == configuration.learner]
-        found.append(configuration.label(varied_settings(same_learner)))
+        found.append(configuration.label(varied(same_learner)))
     return found
 
 

@@ -207,7 +207,7 @@ def _rung_row(decision: Decision, experiment: Experiment) -> dict[str, str]:
         which.append("...")
     between = "; " if spec.configuration_of else " "  # A configuration of several seeds has commas of its own.
     return {
-        f"at {unit(experiment)}": f"{decision.at:,}",
+        f"at {spec.budget.noun}s": f"{decision.at:,}",
         "went on": f"{len(kept)} of {len(ranked)}",
         "best": _score_at(decision, kept[0]),
         "last kept": _score_at(decision, kept[-1]),
@@ -240,14 +240,9 @@ def named(trials: Sequence[int], experiment: Experiment) -> str:
     return text
 
 
-def unit(experiment: Experiment) -> str:
-    """What an experiment's budget counts."""
-    return "agent steps" if experiment.spec.budget.unit == "timesteps" else "iterations"
-
-
 def at_rung(rung: int, experiment: Experiment) -> str:
     """Where a rung is: ``300,000 agent steps``, ``1 iteration``."""
-    return counted(rung, unit(experiment).removesuffix("s"))
+    return counted(rung, experiment.spec.budget.noun)
 
 
 class Speed(NamedTuple):

@@ -114,11 +114,14 @@ def storage(tmp_path, four_cpus):
 
 def facts(asked):
     """All that a program is going to do, as what it acts on says it."""
-    spec, run = asked.spec.model_dump() | {"command": None}, asked.run
-    new = isinstance(asked, Draft)
-    starts = [(start.folder, start.counters) for start in asked.starts] if new else []
-    what = (starts, run.name, run.storage_path, run.resume_or_start) if new else asked.folder
-    return spec, what, run.address, run.callback, run.verbose
+    run = asked.run
+    if isinstance(asked, Draft):
+        starts = [(start.folder, start.counters) for start in asked.starts]
+        spec = asked.spec.model_dump() | {"command": None}
+        what = spec, starts, run.name, run.storage_path, run.resume_or_start
+    else:
+        what = asked.folder, asked.more
+    return what, run.address, run.callback, run.verbose
 
 
 def sweep_plan(*flags):

@@ -44,6 +44,7 @@ CARTPOLE = {"env_id": "CartPole-v1", "reset_on_reward": False, "coarse_coding": 
         ({"num_workers": 0}, r"num_workers=0"),
         ({"num_workers": True}, r"num_workers=True"),
         ({"cpus_per_worker": 0}, r"cpus_per_worker=0"),
+        ({"seed": 10**40}, "seed: accepted is a number of at most 40 digits"),
         ({"seed": -1}, r"seed=-1"),
         ({"optimiser": "sgd"}, r"optimiser='sgd': accepted are rmsprop, adam"),
         ({"env_id": "CartPole-v1"}, r"'CartPole-v1' is not a Pong"),

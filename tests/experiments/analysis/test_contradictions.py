@@ -10,6 +10,7 @@ from experiments.disk.decisions import RULE, Decision, WinnerGames, write_decisi
 from experiments.disk.experiments import read_experiment
 from tests.helpers.small_experiments import trial_folders
 from tests.helpers.written_experiments import forked_from, write_experiment, write_policies
+from trainables.checks import ConfigError
 
 PLAYED = {
     "eval/return_sampled_mean": -16.0,
@@ -116,7 +117,6 @@ def change_a_seed(folder, trials):
     update(trials[0] / "params.json", seed=7)
 
 
-OTHER_TRIALS = "rungs.json has scores of other trials than experiment.json"
 DAMAGES = {
     "a trial is deleted": (delete_a_trial, "trial 00002 has no folder, and it has played"),
     "a trial is added": (add_a_trial, "00003_seed=3 is no trial of experiment.json"),
@@ -151,7 +151,6 @@ DAMAGES = {
         decide(kept=[0]),
         "rungs.json: at 2 trials [0] went on, and by the scores there [1] had to",
     ),
-    "a trial has no score": (decide(scores=[-19.0, -18.0]), OTHER_TRIALS),
     "a rung is moved": (decide(at=3), "rungs.json: its rung 1 is none of experiment.json"),
     "another trial won": (
         win(trial=0, iteration=2),
@@ -180,6 +179,12 @@ def test_an_experiment_that_nobody_touched_has_no_contradictions(halved):
 def test_what_is_changed_by_hand_contradicts_another_file(what, halved, tmp_path):
     damage, line = DAMAGES[what]
     assert line in found_after(damage, halved, tmp_path / "altered")
+
+
+def test_decisions_about_other_trials_are_refused_as_damaged(halved, tmp_path):
+    complaint = r"rungs\.json is damaged: it has scores of other trials than experiment\.json"
+    with pytest.raises(ConfigError, match=complaint):
+        found_after(decide(scores=[-19.0, -18.0]), halved, tmp_path / "altered")
 
 
 def test_a_fork_that_ended_before_its_first_row_lacks_none_of_its_origins(tmp_path):

@@ -18,6 +18,7 @@ from experiments.analysis.luck import confirmations, lead
 from experiments.analysis.next_command import best_command
 from experiments.ask.flags import RunFlags
 from experiments.disk.experiments import read_experiment
+from experiments.plan.identity import decisive
 from experiments.plan.learners import PG
 from experiments.plan.resources import ClusterResources
 from experiments.run.confirmation import fresh_seeds
@@ -188,9 +189,8 @@ def check_best(sweep, best):
 def check_confirmation(rng, sweep, best, storage):
     """The two best configurations play with seeds that the sweep had not, and are compared with it."""
     again = fresh_seeds(PG, RunFlags(), sweep, 2, 2, ClusterResources((8,))).spec
-    rates = []
-    for each in best[:2]:
-        rates += [each.config["learning_rate"]] * 2
+    settings = {decisive(each.config): each.config["learning_rate"] for each in best[:2]}
+    rates = [rate for rate in settings.values() for _ in range(2)]
     assert [config["learning_rate"] for config in again.configs] == rates
     assert not {config["seed"] for config in again.configs} & {*seeds_of(sweep.trials)}
     trials, returned = [], {}

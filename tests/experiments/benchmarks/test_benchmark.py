@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from experiments import benchmark
-from experiments.benchmarks.measure import Spread, Table, alternate, show
+from experiments.benchmarks.measure import Quartiles, Table, alternate, show
 from experiments.benchmarks.simulate import Cluster, Costs, simulate
 
 GAME_S = np.array([0.2, 0.3, 0.5])
@@ -65,7 +65,7 @@ def test_sides_alternate_and_the_first_round_does_not_count():
 def test_a_table_on_80_columns_loses_no_letter(count, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "80")
     names = ["M agent steps", "bare frames/s", "efficiency", "s/update", "speed-up", "emulator share", "MB/game"]
-    show([Table("title", [{name: Spread(0.123, 0.124, 0.125) for name in names}] * count)], None)
+    show([Table("title", [{name: Quartiles(0.123, 0.124, 0.125) for name in names}] * count)], None)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     assert not any("…" in line for line in lines)

@@ -22,6 +22,8 @@ TEXT, SIZES = Literal["pack", "spread"], tuple[int, ...]
         ("1e-4..1e-2:3:log", float, "0.0001,0.001,0.01"),
         ("0.12345678..0.9:2", float, "0.12345678,0.9"),
         ("1..4:4", int, "1,2,3,4"),
+        ("1e-5,3e-5", float, "1e-05,3e-05"),
+        ("1e-5..1e-3:log:3", float, "1e-05,0.0001,0.001"),
         ("true,false", bool, None),
         ("pack, spread", TEXT, "pack,spread"),
         ("1", str, None),

@@ -72,11 +72,11 @@ def test_what_a_batch_system_gives_a_task_counts_and_the_plan_says_so(eight_core
         monkeypatch.setenv(name, text)
         assert local_cpus() == cores
     monkeypatch.setenv(name, "1")
-    assert fewer_cores() == [f"Of 8 cores {name} leaves 1."]
+    assert fewer_cores() == f"Of 8 cores {name} leaves 1."
     assert refused("train.py", "pg").endswith(f"for less cpus_per_worker. Of 8 cores {name} leaves 1.\n")
 
 
 def test_cores_on_which_a_process_may_not_run_are_not_planned_for_and_the_plan_says_so(eight_cores, monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {3})
     assert local_cpus() == 1
-    assert fewer_cores() == ["Of 8 cores the affinity of this process (taskset, cpuset) leaves 1."]
+    assert fewer_cores() == "Of 8 cores the affinity of this process (taskset, cpuset) leaves 1."

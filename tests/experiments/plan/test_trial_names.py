@@ -7,7 +7,7 @@ from experiments.plan.trial_names import LONGEST, in_words, short, trial_name
 def test_a_name_says_what_is_swept_in_three_digits():
     config = {"learning_rate": 2e-3, "hidden_sizes": "64-64", "gamma": 0.99}
     assert trial_name("00003", config, [*config]) == "00003_lr=2e-3_h=64-64_g=0.99"
-    assert [short(value) for value in (1.234567e-3, 200, 0.98)] == ["1.23e-3", "200", "0.98"]
+    assert [short(value) for value in (1.234567e-3, 200, 0.98, 0.0, 1500.0)] == ["1.23e-3", "200", "0.98", "0", "1.5e3"]
 
 
 def test_the_baseline_is_called_so_in_place_of_its_values():
@@ -23,7 +23,7 @@ def test_a_name_is_that_of_one_folder_and_short_enough():
     config = {f"setting_number_{index}": index / 7 for index in range(30)}
     name = trial_name("00003", config, [*config])
     assert 100 < len(name) <= LONGEST
-    assert name.startswith("00003_setting_number_0=0e0_setting_number_1=0.143_")
+    assert name.startswith("00003_setting_number_0=0_setting_number_1=0.143_")
 
 
 def test_numbers_that_follow_each_other_are_a_range():

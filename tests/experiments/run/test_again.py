@@ -54,7 +54,7 @@ def verified(folder, capsys, iterations=0, num_workers=1):
 
 
 def checkpoint(folder, trial, number):
-    return trial_folders(folder)[trial] / checkpoints.folder_name(number)
+    return trial_folders(folder)[trial] / f"checkpoint_{number:06d}"
 
 
 def put(checkpoint, other):

@@ -106,6 +106,13 @@ def test_the_confirmation_of_a_fork_begins_untrained(tmp_path):
     assert again.spec.fork_of is None
 
 
+def test_settings_that_differ_by_what_a_fork_went_on_with_are_confirmed_once(tmp_path):
+    origin = forked_from("other", ({"gamma": 0.9}, 4), ({"gamma": 0.8}, 4))
+    trials = [({"seed": 1}, [-20, -19], None), ({"seed": 2}, [-20, -18], None)]
+    again = drafted(read_experiment(write_experiment(tmp_path, "fork", "pg", trials, fork_of=origin)), best=2)
+    assert [config.seed for config in again.configs] == [3, 4]
+
+
 def test_a_confirmation_has_of_its_sweep_what_is_named_and_nothing_else(tmp_path):
     trials = [({"gamma": gamma, "seed": seed}, [-20, -19], None) for gamma in (0.9, 0.95) for seed in (1, 2)]
     everything = {

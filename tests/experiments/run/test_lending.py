@@ -39,7 +39,7 @@ def trials(*asked, each=1.0):
 def test_cores_that_nobody_asks_for_are_shared_by_all_that_start(asked, nodes, given):
     ready, resources = trials(*asked), ClusterResources(nodes)
     running = []
-    while ready and (trial := Lending(PG).next(ready, running, resources)):
+    while ready and (trial := Lending(PG).next(ready, running, resources, len(ready))):
         assert trial is ready.pop(0)
         running.append(trial)
     assert [round(cpus(trial)) for trial in running] == given
@@ -55,7 +55,7 @@ def test_trials_that_have_no_place_count_for_nothing():
 def test_after_an_error_a_trial_needs_no_more_cores_than_are_left(nodes, given):
     (trial,) = trials(1)
     lending = Lending(PG)
-    assert lending.next([trial], [], FOUR) is trial
+    assert lending.next([trial], [], FOUR, places=1) is trial
     lending.after_error(trial, [], ClusterResources(nodes))
     assert cpus(trial) == given
 
@@ -63,7 +63,7 @@ def test_after_an_error_a_trial_needs_no_more_cores_than_are_left(nodes, given):
 def test_a_trial_that_finds_no_core_after_an_error_waits_for_what_it_asks_for():
     trial, other = trials(2, 2)
     lending = Lending(PG)
-    assert lending.next([trial, other], [], FOUR) is trial
+    assert lending.next([trial, other], [], FOUR, places=2) is trial
     for cores, needs in ((2, 2.0), (1, 1.0)):
         lending.after_error(trial, [other], ClusterResources((cores,)))
         assert cpus(trial) == needs
@@ -72,7 +72,7 @@ def test_a_trial_that_finds_no_core_after_an_error_waits_for_what_it_asks_for():
 @pytest.mark.parametrize(("each", "nodes", "workers"), [(0.5, (2,), 4), (2.0, (3, 3), 2)])
 def test_a_worker_takes_what_it_asks_for_of_one_node(each, nodes, workers):
     (trial,) = trials(1, each=each)
-    assert Lending(PG).next([trial], [], ClusterResources(nodes)) is trial
+    assert Lending(PG).next([trial], [], ClusterResources(nodes), places=1) is trial
     assert (len(trial.placement_group_factory.bundles), cpus(trial)) == (workers, workers * each)
 
 

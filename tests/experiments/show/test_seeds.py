@@ -1,5 +1,7 @@
 """Experiments with several seeds of each configuration: the best one is the best by its mean, wherever it is named."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,8 @@ from experiments.show.tables import (
     rung_table,
     trial_table,
 )
-from tests.helpers.written_experiments import write_experiment
+from tests.helpers.small_experiments import trial_folders
+from tests.helpers.written_experiments import write_checkpoint, write_experiment
 
 LUCKY, STEADY = {"gamma": 0.9}, {"gamma": 0.8}
 TRIALS = [
@@ -104,6 +107,32 @@ def test_the_end_of_a_sweep_speaks_of_configurations(halved):
         "-9.0 with seed 0, -21.0 with seed 1 (diverged); their mean is -15.0"
         in winner_lines(read_experiment(halved))[1]
     )
+
+
+@pytest.mark.parametrize(
+    ("second", "points", "interval"),
+    [
+        (([-20, -18, -17, -12], None), 2.5, (-29.3, 34.3)),  # of the differences 5 and 0, 2.5 -+ 12.706 * 2.5
+        (([-20, -18, -17], "RuntimeError: no luck"), 3.5, None),  # -10 beside -13.5
+    ],
+    ids=["both end", "one fails"],
+)
+def test_what_is_said_of_luck_at_the_end_is_of_the_seeds_whose_means_are_compared(tmp_path, second, points, interval):
+    returns = [([-20, -18, -17, -10], None), second, ([-20, -18, -17, -15], None), ([-20, -18, -17, -12], None)]
+    trials = [(config, *played) for (config, *_), played in zip(TRIALS, returns, strict=True)]
+    record = {"scheduler": "halving", "rungs": [2, 4], "iterations": 4} | RECORD
+    folder = write_experiment(tmp_path / "results", "halved", "pg", trials, **record)
+    write_decisions(folder, [Decision(at=2, scores=[-18.0] * 4, kept=[0, 1, 2, 3])])
+    for trial, (scores, error) in zip(trial_folders(folder), returns, strict=True):
+        if not error:
+            write_checkpoint(trial, "pg", 4, scores[-1], 1)
+    found = lead(read_experiment(folder))
+    assert (found.best.at, found.points, math.isnan(found.games)) == (4, points, True)
+    if interval:
+        assert found.seeds.value == points
+        assert (round(found.seeds.low, 1), round(found.seeds.high, 1)) == interval
+    else:
+        assert found.seeds is None
 
 
 def test_best_gives_no_command_of_a_seed_that_failed(tmp_path):
