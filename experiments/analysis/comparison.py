@@ -1,14 +1,14 @@
 """Configurations compared by their seeds at equal agent steps, in windows of steps."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from experiments.analysis.configurations import Configuration, varied, with_results
 from experiments.analysis.statistics import CONFIDENCE, Estimate, difference, probability_of_improvement, seeds_to_tell
-from experiments.analysis.windows import SCORES, Arrivals, Windows, telling, window_size, windows
+from experiments.analysis.windows import SCORES, Arrivals, Windows, shortest_run, telling, window_size, windows
 from experiments.disk.experiments import Experiment
 from experiments.disk.trial import Trial
 from trainables.checks import ConfigError
@@ -158,18 +158,17 @@ def compare(groups: Sequence[Sequence[Experiment]], window: int = 0, steps: int 
     chosen = [configurations[: best or None] for configurations in found]
     _require_comparable(groups, chosen)
     rows = _rows(chosen)
-    size = window or window_size(rows)
+    size = window or _window(rows, steps)
     sides: list[Side] = []
-    for group, configurations, among in zip(groups, chosen, found, strict=True):
-        sides += _sides(group, configurations, len(among), size)
+    for name, configurations, among in zip(_names(groups), chosen, found, strict=True):
+        sides += _sides(name, configurations, len(among), size)
     end = (steps // size) * size
     if not steps:
         end = _shortest_end(sides)
     if not end or not all(one.at(end) for one in sides):
-        shortest = min(_steps_of(rows), default=0)
         raise ConfigError(
             f"no window of {size:,} agent steps in which a game ended is common to all; the shortest run has"
-            f" {shortest:,} steps. Give --window or --steps, or leave that run out"
+            f" {shortest_run(rows):,} steps. Give --window or --steps, or leave that run out"
         )
     grid = np.arange(min(_latest_begin(sides, end), end), end + 1, size)
     confidence = 1 - (1 - CONFIDENCE) / (len(sides) - 1)  # Bonferroni: all intervals together have CONFIDENCE
@@ -177,9 +176,19 @@ def compare(groups: Sequence[Sequence[Experiment]], window: int = 0, steps: int 
     return Comparison(sides, pairs, size, grid, _left_out(sides, end))
 
 
-def _steps_of(runs: Iterable[Sequence[Mapping[str, Any]]]) -> list[int]:
-    """The agent steps of each run of which these are the rows; nothing of a run without rows."""
-    return [rows[-1]["timesteps_total"] for rows in runs if rows]
+def _window(runs: Sequence[Sequence[Mapping[str, Any]]], steps: int) -> int:
+    """The windows' size, by those runs that come to ``steps``, if there are any.
+
+    Raises ConfigError if ``steps`` end in the first window.
+    """
+    long = [rows for rows in runs if rows and rows[-1]["timesteps_total"] >= steps]
+    size = window_size(long or runs)
+    if 0 < steps < size:
+        raise ConfigError(
+            f"--steps {steps:,} lies before the end of the first window of {size:,} agent steps: give more, or a"
+            " smaller --window"
+        )
+    return size
 
 
 def _rows(found: Sequence[Sequence[Configuration]]) -> list[Sequence[dict[str, Any]]]:
@@ -191,13 +200,13 @@ def _rows(found: Sequence[Sequence[Configuration]]) -> list[Sequence[dict[str, A
     return rows
 
 
-def _sides(group: Sequence[Experiment], configurations: Sequence[Configuration], among: int, size: int) -> list[Side]:
+def _sides(name: str, configurations: Sequence[Configuration], among: int, size: int) -> list[Side]:
     """Configurations of a group as sides with windows of ``size`` agent steps.
 
-    They are the best ones ``among`` so many, or all. A side is called by the group's name, and by settings or origin
-    where these tell configurations apart.
+    They are the best ones ``among`` so many, or all. A side is called by its group's ``name``, and by settings or
+    origin where these tell configurations apart.
     """
-    names, name = varied(configurations), _name(group)
+    names = varied(configurations)
     picked_from = 1
     if len(configurations) < among:
         picked_from = among
@@ -243,6 +252,14 @@ def _name(group: Sequence[Experiment]) -> str:
     if len(group) == 1:
         return group[0].name
     return f"{group[0].name} and {len(group) - 1} more"
+
+
+def _names(groups: Sequence[Sequence[Experiment]]) -> list[str]:
+    """What the groups are called; by their folders where two have the same name."""
+    names = [_name(group) for group in groups]
+    if len({*names}) == len(names):
+        return names
+    return [str(group[0].folder) for group in groups]
 
 
 def _require_comparable(groups: Sequence[Sequence[Experiment]], found: Sequence[Sequence[Configuration]]) -> None:

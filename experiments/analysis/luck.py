@@ -123,6 +123,7 @@ class Confirmation(NamedTuple):
     sweep: float
     fresh: np.ndarray  # one score for each fresh seed that came there (n,)
     final: np.ndarray  # where the fresh seeds ended (n,), NaN until all did; later if the sweep's trial was cut short
+    seeds: list[int]  # whose scores ``final`` has
 
     @property
     def drop(self) -> float:
@@ -167,10 +168,12 @@ def confirmations(sweep: Experiment, confirm: Experiment) -> list[Confirmation]:
         after = _scores_there(trials, time_attr, end)
         if not len(after) or not np.isfinite(before).all():
             continue
-        final = np.array([math.nan])
+        final = {}
         if confirm.has_ended:
-            final = _final(trials)
-        found.append(Confirmation(chosen, int(end), _where(end, time_attr), _score(before), after, final))
+            final = {trial.seed: trial.last for trial in trials if not trial.failed}
+        scores = np.array([*final.values()] or [math.nan])
+        where = _where(end, time_attr)
+        found.append(Confirmation(chosen, int(end), where, _score(before), after, scores, [*final]))
     return found
 
 
@@ -200,14 +203,6 @@ def _scores_there(trials: Sequence[Trial], time_attr: str, end: float) -> np.nda
     return np.array(found)
 
 
-def _final(trials: Sequence[Trial]) -> np.ndarray:
-    """The latest scores (n,) of the trials that did not fail; NaN alone where all did."""
-    scores = [trial.last for trial in trials if not trial.failed]
-    if not scores:
-        return np.array([math.nan])
-    return np.array(scores)
-
-
 def best_by_fresh_seeds(found: Sequence[Confirmation], mark: Callable[[str], str] = str) -> str:
     """Which of the configurations is best by its fresh seeds, also beside the baseline, and how sure that is.
 
@@ -230,7 +225,7 @@ def best_by_fresh_seeds(found: Sequence[Confirmation], mark: Callable[[str], str
 def _ahead(best: Confirmation, other: Confirmation, label: str) -> str:
     """By how much one is ahead of another by the end of their fresh seeds, and whether that is more than luck."""
     points = best.final_score - other.final_score
-    ahead = difference(other.final, best.final, paired=False)  # of their means, for the interval
+    ahead = difference(other.final, best.final, paired=best.seeds == other.seeds)  # of their means, for the interval
     text = f"{points:.1f} points over {label}"
     if math.isnan(ahead.low):
         return f"{text}, and one seed does not say how much of that is luck."

@@ -74,9 +74,21 @@ def _steps_of_order(experiments: Sequence[Experiment], trials: Sequence[Trial]) 
     """The agent steps after which the ``trials`` of these experiments were compared."""
     if len(experiments) == 1:
         experiment = experiments[0]
-        if experiment.last_compared and experiment.decisions and experiment.spec.timesteps:
-            return experiment.last_compared[0].at or 0
+        if experiment.last_compared and experiment.decisions:
+            return _steps_where_compared(experiment)
     steps = [trial.steps for trial in trials if not trial.fell]
     if not steps:
         steps = [trial.steps for trial in trials]
     return min(steps)
+
+
+def _steps_where_compared(experiment: Experiment) -> int:
+    """The fewest agent steps that trials of a halved experiment had where several were last compared."""
+    at, time_attr = experiment.last_compared[0].at or 0, experiment.spec.budget.time_attr
+    if time_attr == "timesteps_total":
+        return at
+    steps = []
+    for standing in experiment.last_compared:
+        for trial in standing.trials:
+            steps += [row["timesteps_total"] for row in trial.rows if row[time_attr] == at]
+    return min(steps, default=0)

@@ -94,10 +94,9 @@ def window_size(trials: Sequence[Sequence[Mapping[str, Any]]]) -> int:
     A size that is less is the largest of ``ROUND_SIZES`` that cuts the shortest trial into ``SHORT_RUN`` windows, each
     as long as the longest iteration or longer. If there is none it is the least size that is as long as an iteration
     and makes ``FEWEST`` windows; and if iterations are longer than that the largest size that makes ``FEWEST``. Without
-    rows it is ``WINDOW_STEPS``.
+    rows it is ``WINDOW_STEPS``. A fork's trial is as long as what it played itself.
     """
-    ends = [rows[-1]["timesteps_total"] for rows in trials if rows]
-    shortest = min(ends, default=0)
+    shortest = shortest_run(trials)
     fitting = [size for size in ROUND_SIZES if size * FEWEST <= shortest]
     if not fitting or shortest >= FEWEST * WINDOW_STEPS:
         return WINDOW_STEPS
@@ -109,6 +108,17 @@ def window_size(trials: Sequence[Sequence[Mapping[str, Any]]]) -> int:
     if not many:
         return whole[0]
     return many[-1]
+
+
+def shortest_run(trials: Sequence[Sequence[Mapping[str, Any]]]) -> int:
+    """Agent steps of the shortest of these trials, by their rows, without those of a fork's origin; 0 without rows."""
+    played = []
+    for rows in trials:
+        if rows:
+            first = rows[0]
+            before = first["timesteps_total"] - first.get("timesteps_this_iter", first["timesteps_total"])
+            played.append(rows[-1]["timesteps_total"] - before)
+    return min(played, default=0)
 
 
 def _longest_iteration(trials: Sequence[Sequence[Mapping[str, Any]]]) -> float:

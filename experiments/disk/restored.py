@@ -131,7 +131,7 @@ def describe(restored: Mapping[str, RestoredTrial], fork_of: ForkOf | None = Non
         if fork_of:
             start = fork_of.starts[int(key)].iteration
         recorded = {row["training_iteration"] for row in found.trial.rows}
-        missing = sorted({*range(start + 1, found.iteration)} - recorded)
+        missing = sorted({*range(start + 1, found.iteration + 1)} - recorded)
         if missing:
             lost = f"{counted(len(missing), 'row')}, the first of iteration {missing[0]}"
             lines.append(f"  {name}: result.json lacks {lost}: these results are lost, and no others")

@@ -48,10 +48,16 @@ def trial_name(
 
 
 def short(value: Any) -> str:
-    """A setting in three significant digits, fit for a folder name: ``2e-3``, ``0.98``, ``64-64``."""
+    """A setting in three significant digits, fit for a folder name: ``2e-3``, ``0.98``, ``64-64``.
+
+    A number below 1 has more where it would be 1 in three: ``0.9995``.
+    """
     if isinstance(value, float):
         if value == 0 or 1e-2 <= abs(value) < 999.5:
-            return f"{value:.3g}"
+            digits = 3
+            while abs(value) < 1 and f"{abs(value):.{digits}g}" == "1":
+                digits += 1
+            return f"{value:.{digits}g}"
         mantissa, exponent = f"{value:.2e}".split("e")
         return f"{float(mantissa):g}e{int(exponent)}"
     return str(value)

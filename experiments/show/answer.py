@@ -8,6 +8,7 @@ from experiments.analysis.configurations import Configuration
 from experiments.analysis.luck import Confirmation, best_by_fresh_seeds, confirmations
 from experiments.analysis.next_command import next_command
 from experiments.analysis.rank_correlation import shown_order_says
+from experiments.analysis.windows import millions
 from experiments.ask.budget import duration
 from experiments.disk.experiments import Experiment
 from experiments.disk.folders import WINNER_FILM
@@ -46,6 +47,13 @@ def add_answer(page: Page, experiments: Sequence[Experiment], configurations: Se
     counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "none yet"
     if not configurations:
         page.add(f"Trials: {counts}. There are no results yet.")
+        return
+    played = dict.fromkeys(configuration.env_id for configuration in configurations)
+    if len(played) > 1:
+        page.add(
+            f"Trials: {counts}. They played {' and '.join(map(code, played))}, whose returns cannot be compared: a"
+            " report of each says which configuration is best."
+        )
         return
     best, experiment = _best(experiments, configurations)
     page.add(to_markdown([_key_numbers(best, trials, experiments)]))
@@ -100,7 +108,7 @@ def _key_numbers(best: Configuration, trials: Sequence[Trial], experiments: Sequ
     for trial in trials:
         for row in trial.rows:
             steps += row.get("timesteps_this_iter", 0)
-    shown |= {"its seeds": str(len(best.scores)), "trials": str(len(trials)), "agent steps": f"{steps / 1e6:.2f} M"}
+    shown |= {"its seeds": str(len(best.scores)), "trials": str(len(trials)), "agent steps": millions(steps)}
     seconds = sum(map(took, experiments))
     if math.isfinite(seconds):
         shown["took"] = duration(seconds)

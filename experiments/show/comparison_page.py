@@ -131,8 +131,11 @@ def differing(comparison: Comparison) -> str:
         if not all(name in found.config for found in configurations):
             not_of_all += 1
             continue
-        values = [code(short(found.config[name])) for found in configurations]
-        lines.append(f"- {code(name)}: {' against '.join(values)}")
+        values = [found.config[name] for found in configurations]
+        texts = [*map(short, values)]
+        if len({*texts}) < len({*map(repr, values)}):  # Three digits do not tell them apart.
+            texts = [*map(str, values)]
+        lines.append(f"- {code(name)}: {' against '.join(map(code, texts))}")
     if not_of_all:
         learners = " against ".join(dict.fromkeys(code(found.learner) for found in configurations))
         lines.append(f"- learner: {learners}, with {counted(not_of_all, 'setting')} not all have (below)")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from experiments.analysis.comparison import Side, arrivals, side
 from experiments.analysis.configurations import Configuration, varied, with_results
 from experiments.analysis.rank_correlation import is_luck, order_says
-from experiments.analysis.windows import window_size
+from experiments.analysis.windows import shortest_run, window_size
 from experiments.disk.experiments import Experiment
 from experiments.disk.trial import Trial
 from experiments.plan.trial_names import SHORT
@@ -18,7 +18,7 @@ from experiments.show.page import Page
 from experiments.show.settings import at_first_rung, comparable, effects_figures, labels
 from experiments.show.summary import plan_line, winner_lines
 from experiments.show.text import block, code, to_markdown, without
-from trainables.sampling.console import agent_step
+from trainables.sampling.console import agent_step, is_pong
 from trainables.texts import printable
 
 MAX_EFFECTS = 24
@@ -84,9 +84,13 @@ def _rungs(page: Page, experiment: Experiment) -> None:
     """Who went on at the rungs of a halved sweep, and who won, unless the answer says it."""
     page.add(f"## Who went on in {code(experiment.name)}")
     page.add(to_markdown(tables.rung_table(experiment)))
-    for line in (*winner_lines(experiment, code), plan_line(experiment, code)):
-        if line not in page.text:
+    lines = winner_lines(experiment, code)
+    if not all(line in page.text for line in lines):
+        for line in lines:
             page.add(line)
+    plan = plan_line(experiment, code)
+    if plan:
+        page.add(plan)
 
 
 def _trials(page: Page, trials: Sequence[Trial], several: bool) -> None:
@@ -269,14 +273,27 @@ def _seeds(page: Page, configurations: Sequence[Configuration]) -> None:
     names = labels(several, configurations)
     page.add("## Configurations with several seeds")
     page.add(to_markdown(tables.configuration_table(several, names)))
-    rows = []
-    for configuration in several:
-        rows += [trial.rows for trial in configuration.trials if not trial.diverged]
-    window = window_size(rows)
-    sides = []
+    names_of_pong, of_pong = [], []
     for name, configuration in zip(names, several, strict=True):
-        sides.append(side(name, configuration, window))
-    add_arrivals(page, names, sides, window)
+        if is_pong(str(configuration.env_id)):
+            names_of_pong.append(name)
+            of_pong.append(configuration)
+    window = _window(of_pong)
+    sides = [side(name, each, window) for name, each in zip(names_of_pong, of_pong, strict=True)]
+    add_arrivals(page, names_of_pong, sides, window)
+
+
+def _window(configurations: Sequence[Configuration]) -> int:
+    """The size of windows in which scores are looked for: it follows from trials half as long as the longest, or more.
+
+    A seed that failed early, or has just begun, would make the windows of all others so short that luck comes to any
+    score.
+    """
+    found = []
+    for configuration in configurations:
+        found += [trial.rows for trial in configuration.trials if not trial.diverged]
+    longest = max((shortest_run([rows]) for rows in found), default=0)
+    return window_size([rows for rows in found if 2 * shortest_run([rows]) >= longest])
 
 
 def add_arrivals(page: Page, names: Sequence[str], sides: Sequence[Side], window: int) -> None:

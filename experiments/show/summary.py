@@ -159,11 +159,13 @@ def _certainty(found: Lead, experiment: Experiment, mark: Callable[[str], str]) 
         return text
     text += _luck(found)
     if _several(found, experiment):
-        text += " It was chosen for the luck of these seeds, too;"
+        text += " It was chosen for the luck of these seeds, too"
     else:
-        text += " Each had one random seed, and its luck is larger still;"
+        text += " Each had one random seed, and its luck is larger still"
+    if not experiment.has_ended:
+        return f"{text}."
     what, command = with_other_seeds(experiment)
-    return f"{text} {what}: {mark(command)}"
+    return f"{text}; {what}: {mark(command)}"
 
 
 def _several(found: Lead, experiment: Experiment) -> bool:
@@ -186,7 +188,7 @@ def _where(found: Lead, experiment: Experiment, mark: Callable[[str], str]) -> s
         return f"{compared} had ended no game, nor had {mark(other)}."
     if found.points < 0:
         behind = f"{-found.points:.{found.digits}f} points behind"
-        return f"{compared} was {behind} {mark(other)}, which has come to no later result."
+        return f"{compared} was {behind} {mark(other)}, which failed later."
     return f"{compared} led {mark(other)} by {found.points:.{found.digits}f} points."
 
 

@@ -158,7 +158,7 @@ def test_one_seed_has_a_difference_and_no_interval(tmp_path):
             "no window of 9,000 agent steps in which a game ended is common to all; the shortest run has 8,000",
         ),
         ({"steps": 9000}, "no window of 1,000 agent steps"),
-        ({"steps": 10}, "no window of 1,000 agent steps"),
+        ({"steps": 10}, "--steps 10 lies before the end of the first window of 1,000 agent steps"),
     ],
 )
 def test_steps_that_nobody_came_to_are_refused(how, message, tmp_path):

@@ -22,12 +22,15 @@ def test_a_drop_is_counted_at_the_iteration_where_the_sweeps_trial_ended(tmp_pat
     assert (list(first.final), list(second.final)) == ([-13, -11], [-13, -11])
     assert [chosen.config["gamma"] for chosen in best_configurations(read_experiment(sweep), 1)] == [0.9]
     assert best_by_fresh_seeds([first]) == ""
-    equal = best_by_fresh_seeds([first, second])  # two seeds each: -13 and -11, so t = 4.303, standard error 2 ** 0.5
+    same = second._replace(final=second.final + np.array([-1, 1]))  # The pairs differ by -1 and 1: 12.706 * 1.
+    equal = best_by_fresh_seeds([first, same])
     assert equal.startswith("By the end of its fresh seeds g=")
-    assert equal.endswith("(95% interval of the means' difference -6.1 to 6.1), so the two cannot be told apart.")
-    better = best_by_fresh_seeds([first, second._replace(final=second.final + 7)])
-    assert "is best: by 7.0 points over g=0.9 (95% interval of the means' difference 0.9 to 13.1), which" in better
+    assert equal.endswith("(95% interval of the means' difference -12.7 to 12.7), so the two cannot be told apart.")
+    better = best_by_fresh_seeds([first, second._replace(final=second.final + np.array([6.9, 7.1]))])
+    assert "is best: by 7.0 points over g=0.9 (95% interval of the means' difference 5.7 to 8.3), which" in better
     assert better.endswith("which is more than luck.")
+    others = second._replace(final=second.final + 7, seeds=[8, 9])  # so not paired: t = 4.303, standard error 2 ** 0.5
+    assert "95% interval of the means' difference 0.9 to 13.1" in best_by_fresh_seeds([first, others])
     assert "one seed does not say" in best_by_fresh_seeds([first._replace(final=first.final[:1]), second])
 
 

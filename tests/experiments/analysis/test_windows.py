@@ -69,10 +69,11 @@ def test_a_trial_of_a_million_billion_steps_is_refused_before_memory_is_taken():
 
 
 def test_a_windows_size_is_dopamines_or_for_short_runs_a_round_number_of_which_each_has_four_or_more():
-    long, short = [row(2_000_000, 65_536, 1, 0.0)], [row(12_000, 2000, 1, 0.0)]
+    long = [row(65_536, 65_536, 1, 0.0), row(2_000_000, 65_536, 1, 0.0)]
     assert window_size([long]) == WINDOW_STEPS
-    assert window_size([long, [row(900_000, 10_000, 1, 0.0)]]) == 100_000
-    assert window_size([short]) == 2000
+    assert window_size([long, [row(10_000, 10_000, 1, 0.0), row(900_000, 10_000, 1, 0.0)]]) == 100_000
+    assert window_size([[row(2000, 2000, 1, 0.0), row(12_000, 2000, 1, 0.0)]]) == 2000
+    assert window_size([[row(4_010_000, 10_000, 1, 0.0), row(4_900_000, 10_000, 1, 0.0)]]) == 100_000, "of a fork"
     assert window_size([[row(8000, 8000, 1, 0.0)]]) == 2000, "less than an iteration"
     assert window_size([]) == window_size([[]]) == WINDOW_STEPS
 

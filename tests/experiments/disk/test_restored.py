@@ -70,7 +70,7 @@ def test_rows_that_are_missing_are_named_and_made_from_the_checkpoints_counters(
     assert [row["training_iteration"] for row in rows] == [1, 2]
     assert np.isclose(rows[-1]["episode_score"], 30)
     (said, _) = describe({"00000": trial})
-    assert said.endswith("result.json lacks 1 row, the first of iteration 1: these results are lost, and no others")
+    assert said.endswith("result.json lacks 2 rows, the first of iteration 1: these results are lost, and no others")
 
 
 def test_a_fork_does_not_lack_the_rows_of_its_origin(trained):

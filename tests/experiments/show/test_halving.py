@@ -123,7 +123,7 @@ def test_a_winner_that_was_behind_one_that_failed_later_is_said_to_have_been(tmp
     experiment = read_experiment(folder)
     assert experiment.best is experiment.trials[1]
     sure = next(line for line in winner_lines(experiment) if line.startswith("How sure"))
-    assert "it was 3.0 points behind 00000_seed=0, which has come to no later result" in sure
+    assert "it was 3.0 points behind 00000_seed=0, which failed later" in sure
     assert "Worth: it is the baseline." in winner_lines(with_baseline(folder, 0.99)), "another one was better"
 
 

@@ -107,7 +107,7 @@ def test_what_a_forks_origin_had_is_no_part_of_its_cost(tmp_path):
     write_rows(trial, rows(trial)[1:])
     markdown = report([read_experiment(tmp_path / "fork")]).text
     (summary,), (trial,) = table(markdown, "score in training"), table(markdown, "trial")
-    assert (summary["training of all trials"], summary["agent steps"]) == ("4 s", "0.00 M")
+    assert (summary["training of all trials"], summary["agent steps"]) == ("4 s", "2000")
     assert (trial["steps"], trial["time"]) == ("3000", "6 s")
 
 
