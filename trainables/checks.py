@@ -5,6 +5,7 @@ import difflib
 import functools
 import math
 import numbers
+import re
 import types
 import typing
 from dataclasses import dataclass
@@ -133,6 +134,9 @@ def _checked(name: str, value: Any, hint: Any) -> Any:
         if value is None:
             return None
         (hint,) = {*typing.get_args(hint)} - {types.NoneType}
+        return _checked(name, value, Annotated[hint, bounds] if bounds else hint)
+    if getattr(value, "ndim", None) == 0:
+        value = value.item()  # a NumPy scalar
     if typing.get_origin(hint) is Literal:
         choices = typing.get_args(hint)
         if value not in choices:
@@ -189,7 +193,7 @@ def _checked_tuple(name: str, values: Any, kind: type, bounds: Bounds | None) ->
     entries = [values] if isinstance(values, numbers.Real) else values
     if isinstance(values, str):
         try:
-            entries = [kind(part) for part in values.split("-")]
+            entries = [kind(part) for part in re.split(r"(?<=[\d.])-(?=[-\d.])", values)]
         except ValueError:
             entries = ()
     if not isinstance(entries, tuple | list) or not entries:

@@ -105,6 +105,8 @@ class TrainedPolicy:
             raise ValueError(
                 f"an observation of the shape {seen.shape}: accepted is {env.gymnasium_shape}, as make_env() shows it"
             )
+        if hasattr(env, "console") and seen.dtype != np.uint8:
+            raise ValueError(f"an observation of {seen.dtype}: accepted is uint8, as make_env() shows it")
         seen, self._first = env.see(seen, self._first), False
         action = int(self._probabilities(seen).argmax()) if greedy else self._sample(seen)
         return env.gymnasium_actions[action]

@@ -1,7 +1,8 @@
 """The algorithms as Ray Tune Trainables: resources, the pool of rollout actors, counters, evaluation, checkpoints."""
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -30,6 +31,18 @@ INIT_STREAM = UPDATE_STREAM = 2**32 - 1
 iteration, game or slot has this number."""
 
 
+def _require_same_form(arrays: Mapping[str, np.ndarray], before: Mapping[str, np.ndarray]) -> None:
+    """Raise ValueError unless an update left names, types and shapes as they were: else no checkpoint can be read."""
+    forms = []
+    for each in (arrays, before):
+        forms.append({name: f"{array.dtype} {array.shape}" for name, array in each.items()})
+    now, then = forms
+    if now != then:
+        changed = sorted(name for name in {*now, *then} if now.get(name) != then.get(name))
+        texts = [f"{name} was {then.get(name, 'not there')} and is {now.get(name, 'not there')}" for name in changed]
+        raise ValueError(f"update() returned arrays of another form: {'; '.join(texts)}")
+
+
 class PongTrainable(tune.Trainable):
     """A trial whose every ``step`` plays on rollout actors and updates its arrays, as an ``Algorithm`` says."""
 
@@ -40,8 +53,15 @@ class PongTrainable(tune.Trainable):
 
     @classmethod
     def default_resource_request(cls, config: dict[str, Any]) -> tune.PlacementGroupFactory:
-        """One bundle per worker and an empty one for the trial itself: rollouts and updates take turns."""
-        settings = cls.config_class.from_dict(config)
+        """One bundle per worker and an empty one for the trial itself: rollouts and updates take turns.
+
+        For impossible settings it is that of the defaults. The trial itself refuses them as it begins: an error here
+        would end all trials of a Tuner, since Tune asks for this in its own process.
+        """
+        try:
+            settings = cls.config_class.from_dict(config)
+        except ConfigError:
+            settings = cls.config_class()
         bundles: list[dict[str, float]] = [{}] + [{"CPU": settings.cpus_per_worker}] * settings.num_workers
         return tune.PlacementGroupFactory(bundles, strategy=settings.placement.upper())
 
@@ -62,12 +82,13 @@ class PongTrainable(tune.Trainable):
         threadpool_limits(settings.learner_threads)
         set_malloc_thresholds()
         if pool := getattr(self, "pool", None):
-            pool.renew(make_worker, settings.game_timeout_s)
-        else:
-            self.pool = RolloutPool(make_worker, self.num_workers, settings.cpus_per_worker, settings.game_timeout_s)
+            with contextlib.suppress(RuntimeError):  # One of its actors has died, and it has closed itself.
+                pool.renew(make_worker, settings.game_timeout_s)
+                return
+        self.pool = RolloutPool(make_worker, self.num_workers, settings.cpus_per_worker, settings.game_timeout_s)
 
     def reset_config(self, new_config: dict[str, Any]) -> bool:
-        """Become another trial in the same processes. If that fails, end: an error would end that trial for good.
+        """Become another trial in the same processes. If that fails, end this process, too.
 
         Raises ConfigError for bad settings, as ``setup`` does: they are as bad in any other process.
         """
@@ -84,7 +105,7 @@ class PongTrainable(tune.Trainable):
         """Rollout actors: as many as Tune has reserved CPUs for, which a scheduler may change; else as asked for."""
         if not self.trial_resources:
             return self.settings.num_workers
-        cpus = self.trial_resources.required_resources.get("CPU", 0.0)
+        cpus = self.trial_resources.required_resources.get("CPU", 0.0) - self.trial_resources.head_cpus
         return max(1, round(cpus / self.settings.cpus_per_worker))
 
     @classmethod
@@ -145,7 +166,9 @@ class PongTrainable(tune.Trainable):
                 paused = pause(waited, now.seconds, self.num_workers)
             rng = self.rng(rollout.update, UPDATE_STREAM)
             progress = Progress(self.settings.decay(self.episodes.steps), self.episodes.points_lost)
-            self.arrays, metrics = self.algorithm.update(self.arrays, batch, progress, rng)
+            arrays, metrics = self.algorithm.update(self.arrays, batch, progress, rng)
+            _require_same_form(arrays, self.arrays)
+            self.arrays = arrays
             rollout_s, update_s = rollout_s + collected - rollout.began, update_s + time.perf_counter() - collected
             self.slots = rollout.slots
             self.episodes.add(now)

@@ -190,7 +190,7 @@ def _flags(words: Iterable[str]) -> list[Flag]:
     for word in words:
         flag, assigned, value = word.partition("=")
         if word.startswith("--"):
-            found.append((flag, [value] if assigned else []))
+            found.append((flag.replace("_", "-"), [value] if assigned else []))
         elif found:  # before the first flag stand program and learner
             found[-1][1].append(word)
     return found

@@ -328,11 +328,6 @@ class SweepFlags:
             raise ConfigError(f"--grid runs all combinations: leave --num-samples {self.num_samples} out")
         if self.grid and self.baseline is False:
             raise ConfigError("--grid has a baseline only with --baseline: leave --no-baseline out")
-        if self.confirm and self.confirm.isdecimal():
-            raise ConfigError(
-                f"--confirm takes the name of a sweep that has ended: leave it out now, and type --confirm NAME --best"
-                f" {self.confirm} when it has"
-            )
         if self.confirm and self.seeds == 1:
             raise ConfigError("--seeds 1: one seed says nothing of luck; with --confirm accepted is a number >= 2")
         require_scheduler(self.scheduler)

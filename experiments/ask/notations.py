@@ -207,12 +207,12 @@ def _may_follow(word: str, named: bool) -> bool:
 
 def _name(flag: str) -> str:
     """The field of a switch, be it ``--x`` or ``--no-x``; empty for another word."""
-    return flag[2:].removeprefix("no-").replace("-", "_") if flag.startswith("--") else ""
+    return flag[2:].replace("-", "_").removeprefix("no_") if flag.startswith("--") else ""
 
 
 def _switch(flag: str, said: bool, switches: Mapping[str, Any]) -> str:
     """A switch in tyro's notation. ``said`` is its value: ``--no-x`` with the value False is ``--x``."""
-    on = said != flag.startswith("--no-")
+    on = said != flag.startswith(("--no-", "--no_"))
     name = _name(flag)
     dashed = name.replace("_", "-")
     if switches[name] is None:

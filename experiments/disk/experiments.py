@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from experiments.disk import folders, lock
-from experiments.disk.decisions import Decision, WinnerGames, read_decisions, read_winner
+from experiments.disk.decisions import Decision, WinnerGames, dropped, read_decisions, read_winner
 from experiments.disk.rows import tune_statuses
 from experiments.disk.spec import ExperimentSpec, find
 from experiments.disk.standings import Standing, last_compared, standings, together
@@ -41,7 +41,8 @@ class Experiment:
     def all_ended(self) -> bool:
         """Whether all trials that were planned began, and have ended."""
         have_ended = all(trial.has_ended for trial in self.trials)
-        return have_ended and 0 < len(self.spec.configs) <= len(self.trials)
+        planned = len(self.spec.configs)
+        return have_ended and planned > 0 and not not_begun(self.trials, planned, self.decisions)
 
     @cached_property
     def state(self) -> ExperimentState:
@@ -57,7 +58,7 @@ class Experiment:
     @property
     def trials_to_play(self) -> int:
         """How many trials ``--resume`` plays: those that did not begin, and those that go on."""
-        return trials_to_play(self.trials, len(self.spec.configs))
+        return trials_to_play(self.trials, len(self.spec.configs), self.decisions)
 
     @property
     def joined(self) -> bool:
@@ -163,9 +164,18 @@ def read_experiment(folder: Path, running: bool | None = None) -> Experiment:
     return Experiment(folder, spec, trials, running, records.decisions, read_winner(folder))
 
 
-def trials_to_play(trials: Sequence[Trial], planned: int) -> int:
+def not_begun(trials: Sequence[Trial], planned: int, decisions: Sequence[Decision]) -> list[int]:
+    """The numbers of trials that were planned and did not begin, where these have.
+
+    One that ``decisions`` stopped has begun, also where somebody has deleted its folder since.
+    """
+    begun = {trial.number for trial in trials}
+    return [number for number in range(planned) if number not in begun and not dropped(decisions, number)]
+
+
+def trials_to_play(trials: Sequence[Trial], planned: int, decisions: Sequence[Decision]) -> int:
     """How many trials of those ``planned`` have more to play, where these have begun."""
-    return max(0, planned - len(trials)) + sum(trial.goes_on for trial in trials)
+    return len(not_begun(trials, planned, decisions)) + sum(trial.goes_on for trial in trials)
 
 
 def read_group(storage_path: Path, names: str) -> list[Experiment]:

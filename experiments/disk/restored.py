@@ -7,10 +7,11 @@ are text and arrays, and say all that is needed.
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from experiments.disk.decisions import Decision
 from experiments.disk.experiments import Experiment, read_experiment, trials_to_play
 from experiments.disk.folders import DECISIONS, PARAMS, RECORD
 from experiments.disk.spec import ExperimentSpec, ForkOf
@@ -117,7 +118,15 @@ def _restore(trial: Trial, spec: ExperimentSpec, config: Mapping[str, Any]) -> R
 
 def plays_on(restored: Mapping[str, RestoredTrial], spec: ExperimentSpec) -> bool:
     """Whether ``--resume`` plays any trial further."""
-    return trials_to_play([old.trial for old in restored.values()], len(spec.configs)) > 0
+    trials = [old.trial for old in restored.values()]
+    return trials_to_play(trials, len(spec.configs), decisions_of(restored)) > 0
+
+
+def decisions_of(restored: Mapping[str, RestoredTrial]) -> Sequence[Decision]:
+    """What was decided in the experiment whose trials these are; empty without trials."""
+    for old in restored.values():
+        return old.trial.records.decisions
+    return ()
 
 
 def describe(restored: Mapping[str, RestoredTrial], fork_of: ForkOf | None = None) -> list[str]:

@@ -330,8 +330,9 @@ def extent_of(
         return Extent(given or SAMPLES, flags.budget)
     capacity = Capacity.of(learner, typical(learner, space), resources, flags.seeds_each, flags.max_concurrent)
     asked = flags.timesteps
-    if flags.iterations and not asked:
-        asked = round(flags.iterations * capacity.iteration_steps)
+    if flags.iterations:  # Of two limits the one counts that is reached first.
+        of_iterations = round(flags.iterations * capacity.iteration_steps)
+        asked = min(asked or of_iterations, of_iterations)
     named = one_of_each(space, flags.seed, own) if space.own else 1
     count, steps = capacity.choose(flags.time_budget_s, given, asked, named)
     timesteps = flags.timesteps if flags.iterations else steps

@@ -8,6 +8,7 @@ said in one line, as a ConfigError.
 import contextlib
 import functools
 import importlib
+import inspect
 import re
 import runpy
 import sys
@@ -172,7 +173,7 @@ class Learner:
             trial = self.trainable.untrained(config)
             weights = trial.algorithm.playing_weights(trial.arrays)
             worker = trial.algorithm.worker_factory()()
-        except ValueError as error:
+        except (ValueError, MemoryError) as error:
             raise ConfigError(str(error)) from None
         from trainables.sampling.evaluation import measure  # which loads the code that plays
 
@@ -310,6 +311,11 @@ def _require_algorithm(typed: str, algorithm: Any) -> None:
         raise ConfigError(
             f"{typed}: config_class={config_class!r}: accepted is a class that derives from Config, with the decorator"
             " @dataclass(frozen=True)"
+        )
+    if any(isinstance(kind, str) for kind in inspect.get_annotations(config_class).values()):
+        raise ConfigError(
+            f"{typed}: the types of {config_class.__name__} are texts, which a worker cannot read: leave out"
+            " `from __future__ import annotations`"
         )
 
 

@@ -20,7 +20,15 @@ def settled_sweep(learner: Learner, run: RunFlags, name: str) -> Experiment:
 
     Raises ConfigError if its scores can still change, if it has none, or if they are of fresh seeds already.
     """
-    sweep = read_experiment(mirror.find(run, name, learner.name))
+    try:
+        sweep = read_experiment(mirror.find(run, name, learner.name))
+    except ConfigError:
+        if not name.isdecimal():
+            raise
+        raise ConfigError(
+            f"--confirm takes the name of a sweep that has ended: leave it out now, and type --confirm NAME --best"
+            f" {name} when it has"
+        ) from None
     if first := sweep.spec.confirms:
         raise ConfigError(
             f"--confirm {name}: it is a confirmation itself; --confirm {first} --seeds N --name NAME runs more seeds"
@@ -61,9 +69,12 @@ def fresh_seeds(
     chosen = ranked[:best]
     if not any(each.is_baseline for each in chosen):
         chosen += [each for each in ranked if each.is_baseline]
-    settings = [learner.config_class.from_dict(configuration.config) for configuration in chosen]
-    for config in settings:
-        require_fits(config, resources)
+    settings = []
+    for configuration in chosen:
+        config = learner.config_class.from_dict(configuration.config)
+        fitting = max(1, resources.workers(config.cpus_per_worker))  # Workers change no result.
+        settings.append(dataclasses.replace(config, num_workers=min(config.num_workers, fitting)))
+        require_fits(settings[-1], resources)
     configs, configuration_of, _ = with_seeds(settings, range(first, first + seeds))
     return Draft(
         learner,

@@ -246,13 +246,12 @@ class Draft:
     def checkpoint_bytes(self) -> int:
         """The most that the checkpoints of all trials take at once, with those that are being written.
 
-        Where all checkpoints are kept, each round of halving is counted with those of its trials that would take most.
-        Whole games count as short ones. Raises ConfigError for an environment of another form than the learner takes.
+        Each round of halving is counted with those of its trials that would take most; where only some checkpoints are
+        kept, it is never more than those are. Whole games count as short ones. Raises ConfigError for an environment of
+        another form than the learner takes.
         """
         sizes = [self._bytes_of_one(config) for config in self.configs]
         beside = BESIDE_KEPT + bool(self.origin)
-        if self.run.kept:
-            return sum(sizes) * (self.run.kept + beside)
         total, begin = sum(sizes) * beside, 0
         for index, end in enumerate(self.rungs or [self.budget.limit]):
             made = []
@@ -262,13 +261,15 @@ class Draft:
             playing = trials_of_round(len(self.configurations), index) * max(map(len, self.configurations))
             total += sum(made[:playing])
             begin = end
+        if self.run.kept:
+            total = min(total, sum(sizes) * (self.run.kept + beside))
         return total
 
     def _bytes_of_one(self, config: Config) -> int:
         """Bytes of a checkpoint's arrays: its state, and the film of an evaluation, are not counted."""
         try:
             arrays = self.learner.trainable.untrained(config).checkpoint_arrays
-        except ValueError as error:
+        except (ValueError, MemoryError) as error:
             raise ConfigError(str(error)) from None
         return sum(array.nbytes for array in arrays.values())
 

@@ -94,6 +94,19 @@ def prepare(learner: Learner, search: SweepFlags, run: RunFlags, words: Sequence
     return draft
 
 
+def _without_domains(learner: Learner, space: Space, resources: ClusterResources) -> Space:
+    """The space of a single trial: the preset's settings, with as many workers as have room unless it is said how many.
+
+    So a short sweep runs on one core, too, as a longer one does, whose trials draw what fits.
+    """
+    settings = {**space.settings}
+    if "num_workers" in space.domains:
+        own = learner.config_class.from_dict(settings)
+        room = resources.workers(own.cpus_per_worker)
+        settings["num_workers"] = min(own.num_workers, max(1, room))
+    return space._replace(domains={}, settings=settings)
+
+
 def _sweep(learner: Learner, run: RunFlags, search: SweepFlags, resources: ClusterResources) -> Draft:
     """Trials drawn from the sweep's space: as many, and as long, as the flags say or time allows."""
     space = _space(learner, search, resources)
@@ -104,7 +117,7 @@ def _sweep(learner: Learner, run: RunFlags, search: SweepFlags, resources: Clust
     if search.grid:
         count = None  # all combinations
     elif count == 1 and not space.own:  # A single trial has the preset's settings: nothing is drawn.
-        space, count = space._replace(domains={}), None
+        space, count = _without_domains(learner, space, resources), None
         if own is not None:
             own = {}
         notes.append(nothing_swept(search.preset, extent))

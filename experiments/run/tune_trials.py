@@ -9,7 +9,8 @@ from ray.tune.experiment import Trial
 from ray.tune.search import BasicVariantGenerator
 
 from experiments.ask.budget import Budget
-from experiments.disk.restored import RestoredTrial
+from experiments.disk.decisions import dropped
+from experiments.disk.restored import RestoredTrial, decisions_of
 from experiments.disk.states import Facts, State, state_of
 from experiments.plan.trial_names import trial_name
 from experiments.run.ray_internals import any_live, give_back
@@ -113,4 +114,7 @@ class PlannedTrials(BasicVariantGenerator):
             if not old.trial.goes_on:
                 trial.set_status(Trial.ERROR if old.trial.facts.broke else Trial.TERMINATED)
                 self.on_trial_complete(trial.trial_id)  # It takes no place among those that run at once.
+        elif dropped(decisions_of(self._restored), int(trial_number(trial))):  # Its folder was deleted.
+            trial.set_status(Trial.TERMINATED)
+            self.on_trial_complete(trial.trial_id)
         return trial

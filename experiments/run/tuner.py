@@ -27,6 +27,7 @@ from experiments.run.rounds import Rounds
 from experiments.run.session import Session
 from experiments.run.stopping import RAY_ENDS_S, RayWatch, Stop, stoppable
 from experiments.run.tune_trials import PlannedTrials, TrialName
+from trainables.checks import ConfigError
 from trainables.metrics import METRIC, MODE
 
 RESTART_AFTER_S = (1.0, 10.0, 60.0)
@@ -62,7 +63,6 @@ def _run_tune(session: Session) -> End | None:
         if gave_up is None or not gave_up.restarts:
             break
         session.signals.sleep(seconds)
-        DiskGuard(session.folder, session.signals).wait()
         if session.seconds_left <= 0:
             return None
         print("Going on from the last checkpoints.", file=sys.stderr, flush=True)
@@ -71,10 +71,14 @@ def _run_tune(session: Session) -> End | None:
 
 
 def _try(session: Session) -> End | None:
-    """Have Tune run the experiment once; where it gives up, print its error and return what end that makes."""
+    """Have Tune run the experiment once; where it gives up, print its error and return what end that makes.
+
+    It gives up, too, where the experiment's folder cannot be reached, as while a network's file system is away.
+    """
     try:
+        DiskGuard(session.folder, session.signals).wait()
         fit_once(session)
-    except (OSError, RuntimeError, tune.TuneError, ray.exceptions.RayError) as error:
+    except (OSError, RuntimeError, ConfigError, tune.TuneError, ray.exceptions.RayError) as error:
         if session.signals.received:
             # The signal may be about to end Ray's processes: then RayWatch ends this program within these seconds.
             time.sleep(RAY_ENDS_S)

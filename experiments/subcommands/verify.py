@@ -31,7 +31,7 @@ class Again(One):
         int,
         Bounds(1, MAX_WORKERS),
         tyro.conf.arg(metavar="N", help_behavior_hint="(default: one for each core)"),
-    ] = field(default_factory=local_cpus)
+    ] = field(default_factory=lambda: min(local_cpus(), MAX_WORKERS))
     """Rollout actors: any number, whatever the trials had."""
 
     def __post_init__(self) -> None:

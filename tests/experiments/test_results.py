@@ -47,7 +47,7 @@ def test_a_wrong_call_is_answered_in_one_line_that_says_what_there_is(store, tmp
         "export trained/ppo": "did you mean 'trained/pg'?",
         "compare killed": "one configuration is nothing to compare: name two experiments, as in compare killed OTHER",
         "compare killed,pg-swep trpo-sweep": "unknown experiment 'pg-swep'; did you mean 'pg-sweep'?",
-        "compare pg-sweep trpo-sweep --steps 10": "no window of 200 agent steps in which a game ended is common",
+        "compare pg-sweep trpo-sweep --steps 10": "--steps 10 lies before the end of the first window of 200",
         "compare pg-sweep trpo-sweep --best -1": "best=-1: accepted is a whole number >= 0",
         "compare pg-sweep killed --out nowhere/a.html": "--out nowhere/a.html cannot be written",
         "table killed --format xlsx": "xlsx",

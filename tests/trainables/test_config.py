@@ -1,8 +1,11 @@
+from dataclasses import dataclass
+from typing import Annotated
+
 import numpy as np
 import pytest
 
-from trainables.checks import ConfigError
-from trainables.config import PGConfig, TRPOConfig
+from trainables.checks import Bounds, ConfigError
+from trainables.config import Config, PGConfig, TRPOConfig
 
 
 @pytest.mark.parametrize("config", [PGConfig(), TRPOConfig()])
@@ -10,10 +13,27 @@ def test_defaults_are_valid_and_survive_a_round_trip(config):
     assert type(config).from_dict(config.to_dict()) == config
 
 
-def test_numpy_scalars_of_a_search_space_become_plain_numbers():
-    config = PGConfig.from_dict({"learning_rate": np.float64(1e-3), "hidden_size": np.int64(50)})
-    assert type(config.learning_rate) is float
-    assert type(config.hidden_size) is int
+def test_numpy_scalars_of_a_search_space_become_plain_values():
+    config = TRPOConfig.from_dict(
+        {"max_kl": np.float64(1e-3), "cg_iterations": np.int64(5), "slots": np.float32(4), "coarse_coding": np.False_}
+    )
+    assert [type(value) for value in (config.max_kl, config.cg_iterations, config.slots)] == [float, int, int]
+    assert config.coarse_coding is False
+
+
+@dataclass(frozen=True)
+class Own(Config):
+    """A configuration of somebody's own learner."""
+
+    target: Annotated[float, Bounds(0)] | None = None
+    betas: tuple[float, ...] = (0.9, 1e-5)
+
+
+def test_settings_of_ones_own_may_be_none_or_several_small_numbers():
+    assert Own.from_dict(Own().to_dict()) == Own()
+    assert Own.from_dict({"betas": "-0.5-1e-05"}).betas == (-0.5, 1e-5)
+    with pytest.raises(ConfigError, match=r"target=-3.0: accepted is a number >= 0"):
+        Own(target=-3.0)
 
 
 CARTPOLE = {"env_id": "CartPole-v1", "reset_on_reward": False, "coarse_coding": False, "slots": 0}

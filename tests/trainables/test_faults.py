@@ -11,6 +11,7 @@ from ray import tune
 from tests.helpers import faults
 from tests.helpers.faults import faulty
 from tests.helpers.trials import CARTPOLE, Trap, arrays_of, assert_same, serial, untimed, wait_until
+from trainables.algorithms.trpo import TRPO
 from trainables.checkpoints import CheckpointError
 from trainables.trainable import PongPG, PongTRPO
 
@@ -59,6 +60,27 @@ def test_workers_without_a_bundle_are_an_error_at_once(ray_cluster, tmp_path):
     assert "num_workers=1 with cpus_per_worker=2 does not fit: what the trial reserved holds 0" in str(error)
     assert "wanted are bundles of 2 CPUs, one a worker, beside the trial's own" in str(error)
     assert_all_cpus_are_back()
+
+
+def test_an_update_that_returns_arrays_of_another_form_is_an_error_at_once():
+    class Wider(TRPO):
+        def update(self, *args):
+            arrays, metrics = super().update(*args)
+            return arrays | {"theta": arrays["theta"].astype(np.float64)}, metrics
+
+    trial = serial(type("Wider", (PongTRPO,), {"make_algorithm": staticmethod(Wider)}))(config=CARTPOLE)
+    with pytest.raises(ValueError, match=r"arrays of another form: theta was float32 \(\d+,\) and is float64 \(\d+,\)"):
+        trial.train()
+
+
+@pytest.mark.slow
+def test_a_trial_takes_over_processes_of_which_one_has_died(make_trial):
+    trial = make_trial(PongTRPO, CARTPOLE)
+    trial.train()
+    ray.kill(trial.pool._actors[0])
+    assert trial.reset(CARTPOLE | {"seed": 5})
+    other = serial(PongTRPO)(config=CARTPOLE | {"seed": 5})
+    assert untimed(trial.train()) == untimed(other.train())
 
 
 def exploding(trial):

@@ -67,6 +67,15 @@ def test_a_policy_acts_in_gymnasiums_loop_as_it_does_for_a_worker(tmp_path, name
         assert len({*actions}) > 1 or greedy
 
 
+def test_a_picture_of_other_numbers_is_refused(tmp_path):
+    saved(tmp_path / "one", *LEARNERS["two frames"])
+    policy = load_policy(tmp_path / "one")
+    picture, _ = policy.make_env().reset(seed=0)
+    assert policy.act(picture) in policy.make_env().action_space
+    with pytest.raises(ValueError, match="an observation of float64: accepted is uint8"):
+        policy.act(picture / 255)
+
+
 def test_of_a_trial_or_an_experiment_of_one_the_best_checkpoint_is_loaded_by_path_or_by_tunes_object(tmp_path):
     trial = saved(tmp_path / "a" / "checkpoint_000000", *LEARNERS["flat"], iteration=1)
     for name, iteration, returns in (("a", 2, [-12.0]), ("b", 5, [-3.0, -5.0]), ("b", 9, [-20.0])):

@@ -132,6 +132,10 @@ def test_a_trial_reserves_its_workers_and_nothing_for_itself():
     assert spread == tune.PlacementGroupFactory([{}] + [{"CPU": 1}] * 2, strategy="SPREAD")
 
 
+def test_impossible_settings_fail_in_their_trial_and_not_where_tune_asks_what_it_reserves():
+    assert PongPG.default_resource_request({"gamma": 1.5}) == PongPG.default_resource_request({})
+
+
 def test_bad_settings_are_refused_by_the_trainable_too():
     with pytest.raises(ConfigError, match="num_worker"):
         serial(PongPG)(config={"num_worker": 2})

@@ -44,7 +44,7 @@ from trainables.learning.trust_region import (
     backtracking_line_search,
     conjugate_gradient,
 )
-from trainables.sampling.memory import flat_environment
+from trainables.sampling.memory import PongRAM, flat_environment
 from trainables.sampling.rollout import Trajectory
 from trainables.sampling.worker import PlayedBlock, Worker
 
@@ -91,10 +91,12 @@ class TRPO(Algorithm):
     playing_arrays = ("theta", *(f"filter.{name}" for name in Moments._fields))
 
     def __init__(self, settings: TRPOConfig) -> None:
-        """Raises ValueError, in one line, if there is no such environment."""
+        """Raises ValueError, in one line, if there is no such environment, or if it has other settings than Pong's."""
         self.settings = settings
         self.make_env = partial(flat_environment, settings.env_id, settings.coarse_coding)
         env = self.make_env()
+        if settings.slots and not isinstance(env, PongRAM):
+            raise ValueError(f"slots={settings.slots}: for Pong only; for {settings.env_id} set it to 0")
         self.policy = FilteredPolicy(env.num_inputs, settings.hidden_sizes, env.num_actions)
         self.baseline = ValueBaseline(
             env.num_inputs + 1,

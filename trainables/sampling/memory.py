@@ -140,7 +140,9 @@ class BoxEnvironment:
 def flat_environment(env_id: str, coarse_coding: bool = False) -> PongRAM | BoxEnvironment:
     """The environment of ``env_id`` with flat observations: memory for ALE's Pong, else the environment's own.
 
-    Raises ValueError, in one line, if there is none.
+    Raises ValueError, in one line, if there is none, or if ``coarse_coding`` is asked for where no Pong is played.
     """
     pong = registered(env_id).kwargs.get("game") == "pong"
+    if coarse_coding and not pong:
+        raise ValueError(f"coarse_coding=True: for Pong only; for {env_id} set it to False")
     return PongRAM(env_id, coarse_coding) if pong else BoxEnvironment(env_id)

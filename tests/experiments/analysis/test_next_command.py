@@ -109,6 +109,7 @@ def test_no_command_is_proposed_that_starts_a_foreign_program(command):
     [
         (["--name", "mine", "--seed", "3"], {}, "--seed 3 --num-samples 4 --timesteps 9"),
         (["--name=mine", "--num-samples=4", "--timesteps", "9"], {}, "--num-samples 4 --timesteps 9"),
+        (["--num_samples=4", "--resume_or_start"], {}, "--num-samples 4 --timesteps 9"),
         ([], {"time_budget_s": 1800.0}, "--num-samples 4 --timesteps 9 --time-budget-s 18000"),
         (["--time-budget-s=1800"], {"time_budget_s": 1800.0}, "--num-samples 4 --timesteps 9 --time-budget-s 18000"),
         ([], {"time_budget_s": 1_234_567.0}, "--num-samples 4 --timesteps 9 --time-budget-s 12345670"),
@@ -121,6 +122,7 @@ def test_no_command_is_proposed_that_starts_a_foreign_program(command):
     ids=[
         "name",
         "typed",
+        "typed with underscores",
         "time",
         "typed time",
         "weeks",

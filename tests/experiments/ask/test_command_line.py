@@ -39,7 +39,7 @@ SWEEP = {
     },
     "--confirm 3": "leave it out now, and type --confirm NAME --best 3 when it has",
     "--confirm 3 --confirm-seeds 3": "--confirm-seeds, 3; did you mean --seeds?",
-    "--resume first --confirm 3": "--confirm takes the name of a sweep that has ended",
+    "--resume first --confirm 3": "--resume does not count with --confirm",
     "--confirm first --seeds 1": "--seeds 1: one seed says nothing of luck",
     "--confirm first --best 0": "best=0: accepted is a whole number >= 1",
     "--confirm first --sweep gamma=0.9,0.99": "--sweep does not count with --confirm: it runs the best of an ended",

@@ -122,6 +122,7 @@ def test_a_switch_that_is_on_by_default_has_both_forms_too():
     [
         ([], True),
         (["--no-baseline"], False),
+        (["--no_baseline"], False),
         (["--baseline", "False"], False),
         (["--baseline=0"], False),
         (["--grid"], False),

@@ -38,6 +38,10 @@ class Endless(Settings):
 class Misspelt(Settings):
     ARCHITECTURE_FIELDS = ("siz",)
 
+@dataclass(frozen=True)
+class Texts(Config):
+    size: "int" = 1
+
 class Part(Algorithm):
     config_class = Settings
     num_params = 0
@@ -54,6 +58,7 @@ class Bare(Whole): config_class = None
 class LooseOne(Whole): config_class = Loose
 class ImpossibleOne(Whole): config_class = Impossible
 class EndlessOne(Whole): config_class = Endless
+class TextsOne(Whole): config_class = Texts
 class MisspeltOne(Whole): config_class = Misspelt
 def function(): ...
 """
@@ -79,6 +84,7 @@ def module(tmp_path, monkeypatch):
         ),
         ("ImpossibleOne", "preset 'default': gamma=0.9 is for others"),
         ("EndlessOne", "preset 'default': most=inf: accepted is a finite number"),  # no record can hold it
+        ("TextsOne", "the types of Texts are texts, which a worker cannot read: leave out `from __future__"),
         ("MisspeltOne", "ARCHITECTURE_FIELDS: unknown setting 'siz'; did you mean 'size'?"),
     ],
 )

@@ -14,6 +14,7 @@ from experiments.plan.learners import PG, TRPO
 from experiments.run import lifecycle
 from experiments.run.again import WantedGame, draw, replay, verify
 from experiments.run.draft import continuation
+from experiments.subcommands.verify import MAX_WORKERS, Verify
 from tests.helpers.small_experiments import drafted, fit, flags, rows, small_spec, trial_folders
 from tests.helpers.trials import CARTPOLE, SEGMENTS, arrays_of
 from tests.helpers.written_experiments import forked_from, write_rows
@@ -309,3 +310,8 @@ def test_whole_games_are_filmed_too(ray_cluster, home, tmp_path):
     assert fit(PG, folder, small_spec("pg", [config], iterations=2)).num_errors == 0
     row = rows(trial_folders(folder)[0])[1]
     assert_those_of(row, [replayed(folder, game=game) for game in range(row["episodes_this_iter"])])
+
+
+def test_on_a_machine_of_more_cores_than_workers_can_be_asked_for_an_experiment_is_verified_too(monkeypatch):
+    monkeypatch.setattr("experiments.subcommands.verify.local_cpus", lambda: 384)
+    assert Verify("first").num_workers == MAX_WORKERS

@@ -20,6 +20,7 @@ from tests.helpers.written_experiments import forked_from, write_experiment
 
 RESULTS = ROOT / "experiments" / "results.py"
 SMALL = {"slots": 2, "segment_length": 1500, "updates_per_iteration": 1, "hidden_size": 10, "eval_interval": 0}
+TWO = ClusterResources((2,))
 SWEPT = [(0.97, 4, -19), (0.98, 5, -18)]
 """Gamma, seed and last score of each trial of the sweep."""
 
@@ -111,6 +112,12 @@ def test_settings_that_differ_by_what_a_fork_went_on_with_are_confirmed_once(tmp
     trials = [({"seed": 1}, [-20, -19], None), ({"seed": 2}, [-20, -18], None)]
     again = drafted(read_experiment(write_experiment(tmp_path, "fork", "pg", trials, fork_of=origin)), best=2)
     assert [config.seed for config in again.configs] == [3, 4]
+
+
+def test_on_a_smaller_machine_a_confirmation_has_fewer_workers(tmp_path):
+    folder = write_experiment(tmp_path, "sweep", "pg", [({"num_workers": 8, "seed": 1}, [-20, -19], None)])
+    again = fresh_seeds(PG, beside(read_experiment(folder), RunFlags()), read_experiment(folder), 1, 2, TWO)
+    assert [config.num_workers for config in again.configs] == [2, 2]
 
 
 def test_a_confirmation_has_of_its_sweep_what_is_named_and_nothing_else(tmp_path):

@@ -65,8 +65,8 @@ def test_as_many_checkpoints_are_reckoned_as_tune_keeps_at_most(tmp_path):
 def test_an_experiment_that_keeps_all_checkpoints_is_reckoned_with_all_of_each_round(free, tmp_path):
     configs = [TRPOConfig(**CARTPOLE | {"eval_interval": 5})]
     size = drafted(tmp_path, TRPO, configs, 20).checkpoint_bytes // 4
-    one = drafted(tmp_path, TRPO, configs, 20, kept="all")
-    assert one.checkpoint_bytes == (20 // 2 + 20 // 5 + 1 + 2) * size
+    one, many = (drafted(tmp_path, TRPO, configs, 20, kept=kept) for kept in ("all", "1000"))
+    assert one.checkpoint_bytes == many.checkpoint_bytes == (20 // 2 + 20 // 5 + 1 + 2) * size
     halved = drafted(tmp_path, TRPO, configs * 9, 20, "halving", "all")
     assert halved.rungs == [2, 6, 20]
     begin, middle, end = 9 * (1 + 1 + 1), 3 * (2 + 1 + 1), 1 * (7 + 3 + 1)

@@ -20,6 +20,7 @@ from experiments.run.draft import Draft, renumbered
 from experiments.run.planning import show
 from tests.helpers.programs import ROOT, call
 from tests.helpers.trials import CARTPOLE
+from trainables.checks import ConfigError
 from trainables.config import PGConfig
 
 
@@ -30,6 +31,31 @@ def draft(configs, limit=None):
 def test_trials_at_once_follow_from_what_they_reserve_and_from_the_flag():
     for workers, limit, expected in (([1, 1, 2, 2], None, 3), ([4, 4], None, 1), ([1, 1, 1], 2, 2)):
         assert draft([PGConfig(num_workers=n) for n in workers], limit).concurrent == expected
+
+
+def planned(monkeypatch, tmp_path, *words, cores=2):
+    monkeypatch.setattr(Learner, "pace", lambda *_: Pace(1 / 5000))
+    monkeypatch.setattr(sweep_program, "resources_for", lambda run: ClusterResources((cores,)))
+    words = [*words, "--storage-path", str(tmp_path)]
+    return sweep_program.prepare(PG, *parse(sweep_program.FLAGS, args=words), words)
+
+
+def test_a_single_trial_has_as_many_workers_as_one_of_a_longer_sweep_could_have(monkeypatch, tmp_path):
+    single = ["--num-samples", "1", "--timesteps", "9000"]
+    for cores, words, workers in ((1, ["--time-budget-s", "200"], 1), (1, single, 1), (8, single, 2)):
+        (config,) = planned(monkeypatch, tmp_path, *words, cores=cores).configs
+        assert config.num_workers == workers
+
+
+def test_of_two_limits_a_sweep_is_planned_by_the_one_that_is_reached_first(monkeypatch, tmp_path):
+    one = planned(monkeypatch, tmp_path, "--iterations", "100")
+    two = planned(monkeypatch, tmp_path, "--iterations", "100", "--timesteps", "100_000_000")
+    assert len(one.configs) == len(two.configs) > 1
+
+
+def test_settings_for_which_the_memory_is_too_small_are_refused_in_one_line(monkeypatch, tmp_path):
+    with pytest.raises(ConfigError, match="Unable to allocate"):
+        planned(monkeypatch, tmp_path, "--set=hidden_size=1e9", "--scheduler=fifo", "--iterations=9")
 
 
 @pytest.mark.parametrize(("cpus", "as_long"), [(0.5, 2), (1.0, 1), (2.0, 2)])
