@@ -166,10 +166,15 @@ def require_same_form(directory: Path, arrays: Mapping[str, np.ndarray], expecte
     if arrays.keys() != expected.keys():
         names = printable(str(sorted(arrays)))
         raise CheckpointError(f"{directory}: {ARRAYS} holds {names}, this configuration needs {sorted(expected)}")
-    for name in expected:
-        have, need = (f"{array.dtype} {array.shape}" for array in (arrays[name], expected[name]))
-        if have != need:
-            raise CheckpointError(f"{directory}: {ARRAYS}: {name} is {have}, this configuration needs {need}")
+    found = forms(arrays)
+    for name, need in forms(expected).items():
+        if found[name] != need:
+            raise CheckpointError(f"{directory}: {ARRAYS}: {name} is {found[name]}, this configuration needs {need}")
+
+
+def forms(arrays: Mapping[str, np.ndarray]) -> dict[str, str]:
+    """The type and shape of each array, in words."""
+    return {name: f"{array.dtype} {array.shape}" for name, array in arrays.items()}
 
 
 def _refuse_pickles(directory: Path) -> None:

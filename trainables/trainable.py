@@ -33,10 +33,7 @@ iteration, game or slot has this number."""
 
 def _require_same_form(arrays: Mapping[str, np.ndarray], before: Mapping[str, np.ndarray]) -> None:
     """Raise ValueError unless an update left names, types and shapes as they were: else no checkpoint can be read."""
-    forms = []
-    for each in (arrays, before):
-        forms.append({name: f"{array.dtype} {array.shape}" for name, array in each.items()})
-    now, then = forms
+    now, then = checkpoints.forms(arrays), checkpoints.forms(before)
     if now != then:
         changed = sorted(name for name in {*now, *then} if now.get(name) != then.get(name))
         texts = [f"{name} was {then.get(name, 'not there')} and is {now.get(name, 'not there')}" for name in changed]
@@ -82,7 +79,7 @@ class PongTrainable(tune.Trainable):
         threadpool_limits(settings.learner_threads)
         set_malloc_thresholds()
         if pool := getattr(self, "pool", None):
-            with contextlib.suppress(RuntimeError):  # One of its actors has died, and it has closed itself.
+            with contextlib.suppress(RuntimeError):  # It has closed itself, as where one of its actors has died.
                 pool.renew(make_worker, settings.game_timeout_s)
                 return
         self.pool = RolloutPool(make_worker, self.num_workers, settings.cpus_per_worker, settings.game_timeout_s)

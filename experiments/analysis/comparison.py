@@ -10,6 +10,7 @@ from experiments.analysis.configurations import Configuration, varied, with_resu
 from experiments.analysis.statistics import CONFIDENCE, Estimate, difference, probability_of_improvement, seeds_to_tell
 from experiments.analysis.windows import SCORES, Arrivals, Windows, shortest_run, telling, window_size, windows
 from experiments.disk.experiments import Experiment
+from experiments.disk.folders import display
 from experiments.disk.trial import Trial
 from trainables.checks import ConfigError
 from trainables.sampling.console import agent_step
@@ -158,7 +159,7 @@ def compare(groups: Sequence[Sequence[Experiment]], window: int = 0, steps: int 
     chosen = [configurations[: best or None] for configurations in found]
     _require_comparable(groups, chosen)
     rows = _rows(chosen)
-    size = window or _window(rows, steps)
+    size = _window(rows, window, steps)
     sides: list[Side] = []
     for name, configurations, among in zip(_names(groups), chosen, found, strict=True):
         sides += _sides(name, configurations, len(among), size)
@@ -176,13 +177,13 @@ def compare(groups: Sequence[Sequence[Experiment]], window: int = 0, steps: int 
     return Comparison(sides, pairs, size, grid, _left_out(sides, end))
 
 
-def _window(runs: Sequence[Sequence[Mapping[str, Any]]], steps: int) -> int:
-    """The windows' size, by those runs that come to ``steps``, if there are any.
+def _window(runs: Sequence[Sequence[Mapping[str, Any]]], window: int, steps: int) -> int:
+    """The windows' size: ``window``, or if that is 0 by those runs that come to ``steps``, if there are any.
 
     Raises ConfigError if ``steps`` end in the first window.
     """
     long = [rows for rows in runs if rows and rows[-1]["timesteps_total"] >= steps]
-    size = window_size(long or runs)
+    size = window or window_size(long or runs)
     if 0 < steps < size:
         raise ConfigError(
             f"--steps {steps:,} lies before the end of the first window of {size:,} agent steps: give more, or a"
@@ -259,7 +260,7 @@ def _names(groups: Sequence[Sequence[Experiment]]) -> list[str]:
     names = [_name(group) for group in groups]
     if len({*names}) == len(names):
         return names
-    return [str(group[0].folder) for group in groups]
+    return [display(group[0].folder) for group in groups]
 
 
 def _require_comparable(groups: Sequence[Sequence[Experiment]], found: Sequence[Sequence[Configuration]]) -> None:

@@ -29,7 +29,7 @@ SHIPPED = tuple(f"{TRAINED.name}/{learner}" for learner in LEARNERS)
 def of_experiment(experiment: Experiment) -> Checkpoints:
     """The checkpoints of an experiment's best trial. The best of them is the best policy of the experiment.
 
-        This is the one rule by which ``watch.py``, ``export`` and the command that has a policy play choose: first the
+    This is the one rule by which ``watch.py``, ``export`` and the command that has a policy play choose: first the
     trial that leads (``Experiment.best``), then its checkpoint with the highest score, and of equal scores the one that
     was trained longest (``Checkpoints.best``). Trials are compared at equal steps and over their seeds. The highest
     score among the checkpoints of all trials is often the luck of a trial that was stopped long before, or in a fork

@@ -16,8 +16,6 @@ from trainables.texts import counted
 MOST_ROWS = 27
 """Rows of the table of trials that are printed; of those that follow their number is said."""
 
-"""What a budget counts, in words, by its unit."""
-
 
 def show(draft: Draft) -> None:
     """Print the plan of a sweep."""

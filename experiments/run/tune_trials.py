@@ -109,12 +109,14 @@ class PlannedTrials(BasicVariantGenerator):
         if self._paused:
             trial.set_status(Trial.PAUSED)
             trial.init_local_path()  # Without a folder's name Tune fails where it stops a trial that never began.
+        ended: str | None = None
         if old := self._restored.get(trial_number(trial)):
             give_back(trial, kept_first(old), old.checkpoints.newest_number, old.last_row)
             if not old.trial.goes_on:
-                trial.set_status(Trial.ERROR if old.trial.facts.broke else Trial.TERMINATED)
-                self.on_trial_complete(trial.trial_id)  # It takes no place among those that run at once.
+                ended = Trial.ERROR if old.trial.facts.broke else Trial.TERMINATED
         elif dropped(decisions_of(self._restored), int(trial_number(trial))):  # Its folder was deleted.
-            trial.set_status(Trial.TERMINATED)
-            self.on_trial_complete(trial.trial_id)
+            ended = Trial.TERMINATED
+        if ended:
+            trial.set_status(ended)
+            self.on_trial_complete(trial.trial_id)  # It takes no place among those that run at once.
         return trial

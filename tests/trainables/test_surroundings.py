@@ -85,15 +85,8 @@ def test_a_user_who_may_have_too_few_threads_for_ray_is_told_so_in_one_line(tmp_
 def test_threads_of_a_users_other_programs_count(tmp_path):
     program = [sys.executable, "-c", "'" + OTHERS + "'"]
     others = f"{' '.join(program)} & until [ $(ls /proc/$!/task | wc -l) -gt 60 ]; do sleep 0.1; done;"
-    words = [
-        "bash",
-        "-c",
-        f'ulimit -u 450; {others} "$@"; status=$?; kill $!; exit $status',
-        "bash",
-        sys.executable,
-        "-c",
-        STARTS,
-    ]
+    shell = f'ulimit -u 450; {others} "$@"; status=$?; kill $!; exit $status'
+    words = ["bash", "-c", shell, "bash", sys.executable, "-c", STARTS]
     status, _, complaint = answer(words, tmp_path, PYTHONPATH=str(ROOT))
     assert (status, complaint.count("\n")) == (2, 1), complaint
     assert "450 processes and threads may run here (ulimit -u), of which others have 6" in complaint

@@ -33,8 +33,7 @@ class Halts:
     """Counts the ``seconds`` in which this process was stopped, as by Ctrl-Z.
 
     The clock goes on meanwhile, so a thread looks again and again how long it slept. While the machine sleeps the clock
-    stands still, too. Less than ``least`` more seconds than
-    it asked for is what a busy machine does.
+    stands still, too. Less than ``least`` more seconds than it asked for is what a busy machine does.
     """
 
     def __init__(self, tick: float = 1.0, least: float = 5.0) -> None:

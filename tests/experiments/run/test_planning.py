@@ -55,7 +55,7 @@ def test_of_two_limits_a_sweep_is_planned_by_the_one_that_is_reached_first(monke
 
 def test_settings_for_which_the_memory_is_too_small_are_refused_in_one_line(monkeypatch, tmp_path):
     with pytest.raises(ConfigError, match="Unable to allocate"):
-        planned(monkeypatch, tmp_path, "--set=hidden_size=1e9", "--scheduler=fifo", "--iterations=9")
+        planned(monkeypatch, tmp_path, "--set=hidden_size=1e13", "--scheduler=fifo", "--iterations=9")
 
 
 @pytest.mark.parametrize(("cpus", "as_long"), [(0.5, 2), (1.0, 1), (2.0, 2)])
