@@ -8,7 +8,7 @@ import trainables  # noqa: F401 - chooses BLAS's kernels, before NumPy is import
 os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")  # under `uv run`, do not pack the working directory
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no telemetry
 os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # one warning less per worker
-if os.path.isfile(os.path.expanduser("~/.ray/auth_token")):
+if "RAY_AUTH_TOKEN" in os.environ or os.path.isfile(os.path.expanduser("~/.ray/auth_token")):
     # Since 2.60 `ray start` guards a cluster with this token, but `ray.init(address=...)` shows it only if told to.
     os.environ.setdefault("RAY_AUTH_MODE", "token")
 # A game's gradient of half a megabyte comes with the reply: by way of the object store it takes 2 ms longer, and no one

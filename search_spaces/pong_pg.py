@@ -1,7 +1,7 @@
 """Search spaces of ``PongPG`` around its presets: the numbers that decide how fast a policy gradient learns Pong."""
 
 PRESETS: dict[str, dict] = {
-    # What learns best here: the configuration's own defaults, each with its reason there.
+    # What learns best here: the configuration's own defaults (docs/algorithms.md has reasons).
     "default": {},
     # Ray's Pong example, with gamma and learning rate as in Karpathy's program. Far slower: it is at -18.8 after 5
     # million agent steps (docs/reports/originals.md). With --learning-rate 2e-3 --gamma 0.98 it is at -5 after 1.3 to

@@ -160,6 +160,8 @@ def definitions(path):
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.Assign):
             found |= {ast.unparse(target) for target in node.targets}
+        if isinstance(node, ast.AnnAssign):
+            found.add(ast.unparse(node.target))
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             found.add(node.name)
         if isinstance(node, ast.ClassDef):

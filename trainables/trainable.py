@@ -68,7 +68,7 @@ class PongTrainable(tune.Trainable):
         return cls.make_algorithm(settings).worker_factory()
 
     def setup(self, config: dict[str, Any]) -> None:
-        """Build the algorithm and its first state, then start the rollout actors, or give those that are there to it.
+        """Build the algorithm and its first state; then start rollout actors, or keep those of the trial before.
 
         Raises ConfigError for bad settings, and RuntimeError if the actors find no room or have other sources.
         """
@@ -274,3 +274,11 @@ class PongTRPO(PongTrainable):
 
     learner = "trpo"
     config_class = TRPOConfig
+
+    @staticmethod
+    def make_algorithm(settings: TRPOConfig) -> Algorithm:
+        """TRPO. Raises ConfigError if its environment does not exist or has another form."""
+        try:
+            return make_algorithm(settings)
+        except ValueError as error:
+            raise ConfigError(str(error)) from None

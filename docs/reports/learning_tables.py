@@ -181,15 +181,26 @@ def policies() -> str:
     return table(["policy", "actions", "games", "mean return (95% interval)", "won", "agent steps a game"], rows)
 
 
+def _last_iterations(rows: pd.DataFrame, at: int, steps: int) -> pd.DataFrame:
+    """A trial's iterations in the last so many steps before the end of the first one that comes to ``at``."""
+    end = rows.loc[rows["timesteps_total"] >= at, "timesteps_total"].iloc[0]
+    begins = rows["timesteps_total"] - rows["timesteps_this_iter"]
+    return rows[(begins >= end - steps) & (rows["timesteps_total"] <= end)]
+
+
+def return_before(rows: pd.DataFrame, at: int) -> float:
+    """The mean return of a trial's games that ended in the last ``WINDOW_STEPS`` before ``at`` agent steps."""
+    last = _last_iterations(rows, at, WINDOW_STEPS)
+    return float(np.average(last["episode_reward_batch_mean"], weights=last["episodes_this_iter"]))
+
+
 def means_at(rows: pd.DataFrame, at: int) -> tuple[float, ...]:
     """Score, entropy, KL divergence and explained variance of a trial's iterations in the last ``SCORE_STEPS``.
 
     They end with the first iteration that comes to ``at`` agent steps. The score is that of the games that ended in
     them. The explained variance is that before the update; its family has had two names.
     """
-    end = rows.loc[rows["timesteps_total"] >= at, "timesteps_total"].iloc[0]
-    begins = rows["timesteps_total"] - rows["timesteps_this_iter"]
-    last = rows[(begins >= end - SCORE_STEPS) & (rows["timesteps_total"] <= end)]
+    last = _last_iterations(rows, at, SCORE_STEPS)
     score = np.average(last["episode_reward_batch_mean"], weights=last["episodes_this_iter"])
     explained = last.filter(regex="/explained_variance(_before)?$")
     return score, last["policy/entropy"].mean(), last["policy/kl"].mean(), explained.mean().item()

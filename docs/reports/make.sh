@@ -24,14 +24,20 @@ sweeps=(sweep_pg sweep_trpo sweep_pg_{10..14} sweep_trpo_{10..14})
 benchmarks=(emulator rollout update reinforce trpo tune simulate)
 steps=("${learning[@]}" "${benchmarks[@]/#/benchmark_}" "${sweeps[@]}" confirm_pg confirm_trpo first_commands pages policies)
 
-# What a step's result depends on: games on the Trainables alone, all else on the programs too.
+# What a step's result depends on: games on the Trainables alone, all else on the programs too. The policies that come
+# along matter to the step that plays them.
 parts_of() {
     case $1 in
-        pg | trpo | karpathy | modular_rl) echo trainables search_spaces pyproject.toml ;;
         policies) echo trainables pyproject.toml ;;
-        a2c) echo trainables pyproject.toml ;; # and the page's section with its file
-        *) echo trainables search_spaces experiments pyproject.toml ;;
+        pg | trpo | karpathy | modular_rl) echo trainables ':!trainables/trained' search_spaces pyproject.toml ;;
+        a2c) echo trainables ':!trainables/trained' pyproject.toml ;; # and the page's section with its file
+        *) echo trainables ':!trainables/trained' search_spaces experiments pyproject.toml ;;
     esac
+}
+
+require_committed() { # PART ...: of the code
+    [[ -z $(git -C "$code" status --porcelain -- "$@") ]] ||
+        { echo "the code differs from its revision: commit or undo the changes first ($*)" >&2 && exit 2; }
 }
 
 needs() { # the step whose experiment a step goes on with
@@ -102,10 +108,8 @@ games() { # LEARNER ACTIONS FLAG: of the policy that comes along, a line each
     sed -n "s/^game *[0-9]*: return +*\\(.*\\) in \\(.*\\) steps/$1\\t$2\\t\\1\\t\\2/p" "$folder/games" | tr -d , >> "$folder/policies.tsv"
 }
 
-policies() { # both of them, after what pages wrote is committed
+policies() { # both of them
     local learner
-    [[ -z $(git -C "$code" status --porcelain -- trainables/trained) ]] ||
-        { echo "trainables/trained differs from its revision: commit it first" && return 1; }
     printf 'policy\tactions\treturn\tsteps\n' > "$folder/policies.tsv" || return
     for learner in pg trpo; do
         games "$learner" sampled --no-greedy && games "$learner" greedy --greedy || return
@@ -186,6 +190,7 @@ step() {
     for needed in $(needs "$name"); do
         step "$needed"
     done
+    [[ $name != policies ]] || require_committed trainables/trained # which pages may have written just now
     echo "$now" > "$folder/$name.begun"
     echo "$name: $(date +%H:%M)"
     start=$SECONDS
@@ -200,8 +205,7 @@ step() {
 }
 
 [[ $# -ge 1 && $1 != -* ]] || { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0" && exit 2; }
-[[ -z $(git -C "$code" status --porcelain -- trainables search_spaces experiments docs/own_learner.md pyproject.toml) ]] ||
-    { echo "the code differs from its revision: commit or undo the changes first" >&2 && exit 2; }
+require_committed trainables search_spaces experiments docs/own_learner.md pyproject.toml
 [[ -x $python ]] || { echo "there is no $python: install as README.md says" >&2 && exit 2; }
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)

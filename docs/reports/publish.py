@@ -21,6 +21,7 @@ from typing import Any
 import learning_tables
 import matplotlib as mpl
 import pandas as pd
+import plan_tables
 import reference_tables
 import speed_tables
 from learning_tables import DATA, LEARNERS, REPORTS, ROOT, SEED, curves, first_difference, others, pair, runs
@@ -44,17 +45,19 @@ PAGES = [
         "docs/speed.md",
         "docs/records.md",
         "docs/default_sweeps.md",
+        "docs/schedulers.md",
+        "docs/sweeps.md",
     )
 ]
 BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 TABLES = {
     learning_tables: ("learners", "policies", "healthy", "beside_others", "peers", "core_minutes", "elsewhere"),
     reference_tables: ("settings_of_both", "settings_of_pg", "settings_of_trpo", "signatures"),
+    plan_tables: ("hardware", "plans", "ends_of_plans"),
     speed_tables: (
         "begin",
         "speeds",
         "iterations",
-        "hardware",
         "clusters",
         "default_sweeps",
         "wider_space",

@@ -7,21 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from learning_tables import CORES, DATA, SWEEPS, present, ranged, rows_of, runs, table
+from learning_tables import DATA, SWEEPS, present, ranged, rows_of, runs, table
 
-from experiments.ask.flags import SweepFlags
-from experiments.benchmarks.measure import FRAME_SKIP
-from experiments.plan.capacity import Capacity, rungs
 from experiments.plan.identity import SPEED_ONLY
 from experiments.plan.trial_names import short
 from experiments.show.settings import in_order
-from trainables.config import PGConfig
 from trainables.texts import counted
 
 Rows = list[dict[str, Any]]
-
-MACHINES = (2, 4, 8, 16)
-"""Cores of the machines in the table of hardware."""
 
 CLUSTER = "11 x 18 cores"
 """The original program's cluster, as ``benchmark.py simulate`` calls it."""
@@ -125,36 +118,6 @@ def iterations() -> str:
         _, ours = whole["rows"]  # The first row is the emulator's.
         rows.append([f"`train.py {learner}`", figure(ours["share of emulator"]), *shares])
     return table(["whole iterations, 2 workers", "share of the emulator", *names], rows)
-
-
-def hardware() -> str:
-    """What machines of more cores would take: training by an iteration's parts, sweeps as they would be planned."""
-    alone = by(benchmark("emulator"), "side")["1 process"]["frames/s"]
-    share = by(benchmark("rollout", "One worker"), "side")["PPO"]["share of emulator"]["middle"]
-    rows = []
-    for cores in MACHINES:
-        most = PGConfig().slots
-        capacity = Capacity(cores, share * alone / FRAME_SKIP, most, PGConfig().segments_steps)
-        trials, steps = capacity.choose(SweepFlags.time_budget_s, None, None)
-        last = capacity.rounds(trials, [0, *rungs(trials, steps)])[-1].trials
-        sweep = f"{trials} trials, {last} of them to {steps / 1e6:.1f} M steps"
-        minutes = []
-        for learner, table_of_parts in zip(SWEEPS, tables("update")[1::2], strict=True):
-            minutes.append(f"{_training_minutes(learner, table_of_parts['rows'], min(cores, most)):.0f} min")
-        rows.append([str(cores), *minutes, sweep])
-    return table(["cores", "`train.py pg --num-workers CORES`", "`train.py trpo`, likewise", "`sweep_pong.py`"], rows)
-
-
-def _training_minutes(learner: str, parts: Rows, workers: int) -> float:
-    """Minutes of the default training with so many workers, by its slowest seed with two and an iteration's parts.
-
-    Games share the workers, and so do an evaluation's games; an update takes as long as with two.
-    """
-    measured = max(run.seconds_w[-1] for run in runs(learner)) / 60
-    shares = {line["part"]: line["share"]["middle"] for line in parts}
-    games = shares["rollouts"] * CORES / workers
-    evaluation = shares["evaluation"] * CORES / min(workers, 2 * PGConfig.eval_games)
-    return measured * (games + evaluation + shares["updates"] + shares["all else"])
 
 
 def clusters() -> str:

@@ -1,4 +1,4 @@
-"""Whole iterations: of the default learners as users run them, and of those that the original programs' pages time."""
+"""Whole iterations: of the default learners without Tune, and of those that the original programs' pages time."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack

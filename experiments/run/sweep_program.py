@@ -58,7 +58,7 @@ def main(learner: Learner, description: str, words: Sequence[str] | None = None)
         show(asked)
     if search.dry_run:
         sys.exit(0)
-    from experiments.run.lifecycle import perform  # Ray, which a refusal, --help and a plan do without
+    from experiments.run.lifecycle import perform  # which loads Tune: a refusal and --help do without
 
     sys.exit(perform(asked, began if search.smoke_test else None))
 

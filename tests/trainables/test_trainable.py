@@ -136,6 +136,11 @@ def test_impossible_settings_fail_in_their_trial_and_not_where_tune_asks_what_it
     assert PongPG.default_resource_request({"gamma": 1.5}) == PongPG.default_resource_request({})
 
 
+def test_an_environment_that_does_not_exist_is_a_bad_setting():
+    with pytest.raises(ConfigError, match="did you mean 'CartPole-v1'"):
+        PongTRPO(config=CARTPOLE | {"env_id": "CartPol-v1"})
+
+
 def test_bad_settings_are_refused_by_the_trainable_too():
     with pytest.raises(ConfigError, match="num_worker"):
         serial(PongPG)(config={"num_worker": 2})

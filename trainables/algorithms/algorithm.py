@@ -32,7 +32,7 @@ class Algorithm(ABC):
     """One way to learn."""
 
     config_class: ClassVar[type[Config]]
-    """Of a learner of one's own, whose constructor takes one of these; ours are configured by method and learner."""
+    """The class of its settings, which only a learner of one's own has to name; ``make_algorithm`` knows ours."""
 
     playing_arrays: ClassVar[tuple[str, ...]] = ("theta",)  # those without which ``playing_weights`` cannot play
     block_size: int = 1  # games that a worker plays before it sends what it packs of them

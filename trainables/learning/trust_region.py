@@ -19,7 +19,8 @@ from trainables.learning.mlp import MLP, Tape
 Array = np.ndarray
 
 MAX_HALVINGS, ACCEPT_RATIO = 10, 0.1
-"""Of the line search, as in modular_rl: the second is the share of the promised fall that a step must bring."""
+"""Of the line search: how often a step is halved (in modular_rl nine times), and the share of the promised fall that a
+step must bring (as there)."""
 
 
 class LossAndKL(NamedTuple):

@@ -38,7 +38,7 @@ def test_the_pages_code_runs_as_it_stands(first, tmp_path, monkeypatch, capsys):
     for block in blocks:
         exec(block, names)
     assert names["rows"]["episode_score"].tolist() == [value for _, returns, _ in TRIALS for value in returns]
-    assert names["curves"].shape == (3, 2)
+    assert names["curves"].shape == (3, 4)
     assert len(names["trials"]) == 4
     assert len(names["windows"]) == 0, "of 3,000 steps"
     assert "Estimate(value=2.0, low=2.0, high=2.0)" in capsys.readouterr().out
