@@ -17,3 +17,6 @@ os.environ.setdefault("RAY_max_direct_call_object_size", "4000000")
 # Ray would start a worker a core, which rollout actors cannot use: they have an environment of their own. Each looks
 # for work a hundred times a second, which is 1% of a core, and is in the way while the program starts.
 os.environ.setdefault("RAY_prestart_worker_first_driver", "0")
+# Ray would note each task for its dashboard, which is not there, and how long each event takes for its own logs.
+os.environ.setdefault("RAY_task_events_report_interval_ms", "0")
+os.environ.setdefault("RAY_event_stats", "0")

@@ -269,16 +269,17 @@ class PongPG(PongTrainable):
     config_class = PGConfig
 
 
+def _make_trpo(settings: TRPOConfig) -> Algorithm:
+    """TRPO. Raises ConfigError if its environment does not exist or has another form."""
+    try:
+        return make_algorithm(settings)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+
 class PongTRPO(PongTrainable):
     """TRPO on Pong's memory, or on a small Gymnasium environment."""
 
     learner = "trpo"
     config_class = TRPOConfig
-
-    @staticmethod
-    def make_algorithm(settings: TRPOConfig) -> Algorithm:
-        """TRPO. Raises ConfigError if its environment does not exist or has another form."""
-        try:
-            return make_algorithm(settings)
-        except ValueError as error:
-            raise ConfigError(str(error)) from None
+    make_algorithm: ClassVar[Callable[[Any], Algorithm]] = staticmethod(_make_trpo)

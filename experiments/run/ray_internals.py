@@ -13,11 +13,13 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import ray
+from ray.air.execution._internal import RayActorManager
 from ray.job_config import JobConfig
 from ray.tune import Callback, Checkpoint
 from ray.tune.experiment import Trial
@@ -61,6 +63,9 @@ def _used() -> Iterator[tuple[Any, Sequence[str]]]:
     yield importlib.import_module("ray._private.utils"), ["set_sigterm_handler"]
     yield JobConfig, ["_runtime_env_has_working_dir"]
     yield importlib.import_module("ray._private.node"), ["Node.dead_processes", "Node.raylet_socket_name"]
+    parameters = importlib.import_module("ray._private.parameter")
+    inspect.signature(parameters.RayParams).bind_partial(no_monitor=True, include_log_monitor=False)
+    inspect.signature(RayActorManager.next).bind(None, timeout=TUNE_WAITS_S)
 
 
 @contextmanager
@@ -86,6 +91,48 @@ def on_loopback(**environment: str) -> Iterator[None]:
         os.environ |= inherited
 
 
+@contextmanager
+def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
+    """Have a module or a class of Ray's something else under a name, for as long as what is within runs."""
+    before = getattr(owner, name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        setattr(owner, name, before)
+
+
+@contextmanager
+def few_servers(logs: bool) -> Iterator[None]:
+    """Have a Ray that is started within do without two of its servers, each of which starts for a second of a core.
+
+    The monitor asks clouds for machines. The log monitor reads what workers print, ten times a second, which takes 2%
+    of a core: it is there if the ``logs`` are shown.
+    """
+    from ray._private import parameter
+
+    parameters = partial(parameter.RayParams, no_monitor=True, include_log_monitor=logs)  # type: ignore[arg-type]
+    with replaced(parameter, "RayParams", parameters):
+        yield
+
+
+TUNE_WAITS_S = 0.5
+"""Seconds for which Tune waits for a trial's result before it looks at its own books and at our callbacks. A result
+ends the wait. Tune's own 0.1 s takes 4% of a core, most of it for finding that nothing has changed."""
+
+
+@contextmanager
+def patient() -> Iterator[None]:
+    """Have a Tuner that runs within wait for ``TUNE_WAITS_S`` at a time."""
+    before = RayActorManager.next
+
+    def next_event(manager: RayActorManager, timeout: float) -> bool:
+        return before(manager, timeout=max(timeout, TUNE_WAITS_S))
+
+    with replaced(RayActorManager, "next", next_event):
+        yield
+
+
 class OwnPath(JobConfig):
     """Keeps workers from looking for modules in the driver's present folder, or in its program's, before all others.
 
@@ -101,12 +148,8 @@ def own_signals() -> Iterator[None]:
     """Have a Ray that is started within leave SIGTERM to this program: Ray's own handlers lose it, or end with 1."""
     from ray._private import utils
 
-    before = utils.set_sigterm_handler
-    utils.set_sigterm_handler = lambda handler: None
-    try:
+    with replaced(utils, "set_sigterm_handler", lambda handler: None):
         yield
-    finally:
-        utils.set_sigterm_handler = before
 
 
 def leave_no_colours() -> None:

@@ -29,6 +29,7 @@ from experiments.plan.learners import Learner
 from experiments.plan.resources import ClusterResources, local_cpus
 from experiments.run.ray_internals import (
     OwnPath,
+    few_servers,
     leave_no_colours,
     on_loopback,
     own_signals,
@@ -104,7 +105,7 @@ def start_local(cpus: int, **options: Any) -> None:
     # Processes that are started now never get these signals, which a terminal or a batch system sends to all of them.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP, signal.SIGUSR1})
     try:
-        with on_loopback(**environment), own_signals():
+        with on_loopback(**environment), own_signals(), few_servers(logs=options.get("log_to_driver", True)):
             try:
                 _start(cpus, folder, **options)
             except Exception as error:  # Errors are of many kinds, and Ray's own is a plain Exception.

@@ -17,8 +17,11 @@ from experiments.run.ends import UNFINISHED
 from experiments.run.ray_internals import own_folder_gone, own_servers_ended
 from experiments.run.rounds import playing
 
-WATCH_INTERVAL_S = 0.1
-"""Seconds between two looks at whether Ray is still there, or whether a signal has come."""
+WATCH_INTERVAL_S = 0.5
+"""Seconds between two looks at whether Ray is still there."""
+
+SIGNAL_S = 0.1
+"""Seconds between two looks at whether a signal has come, and within which one comes to all processes of a group."""
 
 RAY_ENDS_S = 5.0
 """Seconds within which Ray's processes end after a signal was sent to them."""
@@ -69,7 +72,7 @@ class StopSignals(tune.Callback):
         """Wait for so many seconds, or until a signal comes."""
         deadline = time.monotonic() + seconds
         while not self.received and time.monotonic() < deadline:
-            time.sleep(WATCH_INTERVAL_S)
+            time.sleep(SIGNAL_S)
 
     def end_experiment(self) -> None:
         """Have Tune end the experiment, as its own handler of SIGINT does."""
@@ -102,7 +105,7 @@ class RayWatch:
     def _watch(self) -> None:
         while not self._released.wait(WATCH_INTERVAL_S):
             if own_servers_ended() or own_folder_gone():
-                time.sleep(WATCH_INTERVAL_S)  # A signal that ended it may be on its way to this process, too.
+                time.sleep(SIGNAL_S)  # A signal that ended it may be on its way to this process, too.
                 self._end()
 
     def _end(self) -> None:

@@ -21,7 +21,7 @@ from experiments.run.callbacks import DiskGuard, Flush, Uploads
 from experiments.run.ends import End, end_of_error, end_of_trials, unsent
 from experiments.run.loggers import JsonLogger, TensorBoard
 from experiments.run.progress import Progress
-from experiments.run.ray_internals import ErrorText, in_one_line
+from experiments.run.ray_internals import ErrorText, in_one_line, patient
 from experiments.run.ray_session import ship
 from experiments.run.rounds import Rounds
 from experiments.run.session import Session
@@ -99,8 +99,10 @@ def fit_once(session: Session) -> None:
     callbacks = [signals, DiskGuard(folder, signals), view, *session.callbacks]
     if home := Remote.of(folder):
         callbacks.append(Uploads(home))
+    with_ours, stop = dataclasses.replace(session, callbacks=callbacks), Stop(signals, session.deadline)
     try:
-        make_tuner(dataclasses.replace(session, callbacks=callbacks), restored, Stop(signals, session.deadline)).fit()
+        with patient():
+            make_tuner(with_ours, restored, stop).fit()
     except Exception:
         for callback in (view, *session.callbacks):  # Tune itself tells none where it gives up.
             callback.on_experiment_end([])
