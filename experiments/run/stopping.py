@@ -3,6 +3,7 @@ has a row is played again."""
 
 import os
 import signal
+import socket
 import threading
 import time
 from types import FrameType
@@ -91,15 +92,23 @@ class RayWatch:
     Nothing can be played or saved then, and calls of Ray that are under way wait for a minute, or for ever. So this is
     a thread, and the program ends in the midst of what it does. ``signals`` say which command goes on, if one does.
     Without its folder Ray starts no process, and Tune cannot save its state, as it does every ten seconds.
+
+    It has to know of a signal at once, but Python's own handlers wait until the main thread's call of Ray is over. So
+    Python writes the number of each signal into a socket as it comes.
     """
 
     def __init__(self, signals: StopSignals) -> None:
         self._signals, self._released = signals, threading.Event()
+        self._came, self._into = socket.socketpair()
+        self._came.setblocking(False)
+        self._into.setblocking(False)
 
     def __enter__(self) -> None:
+        signal.set_wakeup_fd(self._into.fileno(), warn_on_full_buffer=False)
         threading.Thread(target=self._watch, daemon=True).start()
 
     def __exit__(self, *error: object) -> None:
+        signal.set_wakeup_fd(-1)
         self._released.set()
 
     def _watch(self) -> None:
@@ -111,10 +120,17 @@ class RayWatch:
     def _end(self) -> None:
         text = "Ray has ended: one of its servers was killed, or its temporary folder was removed."
         status = UNFINISHED
-        if self._signals.received:
+        if number := self._signals.received or self._first_that_came():
             text = "Ray was ended, too: nothing more can be saved."
-            status = SIGNALLED + self._signals.received
+            status = SIGNALLED + number
         self._signals.end_program(text, status)
+
+    def _first_that_came(self) -> int:
+        """The number of the first signal since this began; 0 if none has come."""
+        try:
+            return self._came.recv(1)[0]
+        except BlockingIOError:
+            return 0
 
 
 class Stop:
