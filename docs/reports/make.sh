@@ -27,11 +27,12 @@ steps=("${learning[@]}" "${benchmarks[@]/#/benchmark_}" "${sweeps[@]}" confirm_p
 # What a step's result depends on: games on the Trainables alone, all else on the programs too. The policies that come
 # along matter to the step that plays them.
 parts_of() {
+    local games="trainables :!trainables/trained pyproject.toml"
     case $1 in
         policies) echo trainables pyproject.toml ;;
-        pg | trpo | karpathy | modular_rl) echo trainables ':!trainables/trained' search_spaces pyproject.toml ;;
-        a2c) echo trainables ':!trainables/trained' pyproject.toml ;; # and the page's section with its file
-        *) echo trainables ':!trainables/trained' search_spaces experiments pyproject.toml ;;
+        a2c) echo "$games" ;; # and the page's section with its file
+        pg | trpo | karpathy | modular_rl) echo "$games search_spaces" ;;
+        *) echo "$games search_spaces experiments" ;;
     esac
 }
 

@@ -104,10 +104,10 @@ def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
 
 @contextmanager
 def few_servers(logs: bool) -> Iterator[None]:
-    """Have a Ray that is started within do without two of its servers, each of which starts for a second of a core.
+    """Have a Ray that is started within do without two of its servers; to start each would take a second of a core.
 
-    The monitor asks clouds for machines. The log monitor reads what workers print, ten times a second, which takes 2%
-    of a core: it is there if the ``logs`` are shown.
+    The monitor asks clouds for machines. The log monitor reads ten times a second what workers print, which takes 2% of
+    a core, so it is there only if these ``logs`` are shown.
     """
     from ray._private import parameter
 

@@ -103,8 +103,13 @@ def theta(checkpoint):
 
 
 @pytest.mark.slow
-def test_a_trial_that_copied_another_under_tunes_pbt_has_its_arrays_and_new_settings(ray_cluster, tmp_path):
+def test_a_trial_that_copied_another_under_tunes_pbt_has_its_arrays_and_new_settings(
+    ray_cluster, tmp_path, monkeypatch
+):
     """The new learning rate leaves arrays as they were copied: learned, and so not what the copied seed begins with."""
+    # Where a trial goes on after a pause Tune's logger takes the rows that were last saved, and would lose later ones
+    # if that was between two rows. So Tune saves before the first one and at the end.
+    monkeypatch.setenv("TUNE_GLOBAL_CHECKPOINT_S", "1000")
     grid = tune.Tuner(
         PongPG,
         param_space=SMALL | {"learning_rate": 1e-2, "seed": tune.grid_search([1, 2])},
@@ -135,8 +140,7 @@ def test_a_trial_that_copied_another_under_tunes_pbt_has_its_arrays_and_new_sett
     }
     assert str(experiment.spec.budget) == "2 iterations"
     assert all(recorded(experiment, trial).wrong == [] for trial in experiment.trials)
-    # Where a trial goes on after a pause Tune's logger takes the rows that were last saved, and may lose later ones.
-    assert [line for line in contradictions(experiment) if "lacks iterations" not in line] == []
+    assert contradictions(experiment) == []
 
 
 @pytest.fixture(scope="module")
