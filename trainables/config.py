@@ -176,8 +176,9 @@ class PGConfig(Config):
     (ppo). Elsewhere clip_range, clip_coef, clip_param."""
 
     gae_lambda: Annotated[float, Bounds(0, 1), PPO_ONLY] = 0.98
-    """GAE's lambda: 1 trusts returns alone (no bias), 0 the value alone (little variance) (ppo). A point comes 40 to 60
-    steps after the stroke that earned it: of its reward 0.98 leaves the stroke a fifth, and 0.95 a twentieth."""
+    """GAE's lambda: 1 trusts returns alone (no bias), 0 the value alone (little variance) (ppo). The value learns
+    returns. A point comes 40 to 60 steps after the stroke that earned it: of its reward 0.98 leaves the stroke a fifth,
+    and 0.95 a twentieth."""
 
     entropy_bonus: Annotated[float, Bounds(0), PPO_ONLY] = 0.03
     """What a nat of entropy is worth in the objective while all points are lost. It falls with the share of points that

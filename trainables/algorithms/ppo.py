@@ -3,6 +3,7 @@
     for each update
         play ``segment_length`` steps in each of ``slots`` games with pi_old         on the workers
         A    = GAE(gamma, lambda), from the values of theta_old                      there, equations 11 and 12
+        R    = the discounted return, or GAE(gamma, 1) + V: what the value learns    there
         A    = A standardised over the batch
         for ``epochs`` passes over the batch, for each minibatch
             theta <- Adam's step along the gradient of
@@ -10,9 +11,10 @@
 
     L_clip = min(r A, clip(r, 1 - c, 1 + c) A),   r = pi(a | x) / pi_old(a | x)      equation 7
 
-Differences from the paper: GAE ends at each point, as the original Pong programs' returns do; the step size halves
-every ``half_life`` agent steps; the entropy bonus c_H is in proportion to the share of points that are lost, so that a
-policy explores until it wins. With ``slots=0`` the batch is ``games_per_update`` whole games.
+Differences from the paper: GAE and returns end at each point, as in the original Pong programs; the value learns
+returns, where the paper's learns A + V with A's lambda; the step size halves every ``half_life`` agent steps; the
+entropy bonus c_H is in proportion to the share of points that are lost, so that a policy explores until it wins. With
+``slots=0`` the batch is ``games_per_update`` whole games.
 """
 
 import math
@@ -40,7 +42,7 @@ from trainables.learning.distributions import Categorical
 from trainables.learning.inputs import SparseRows, active_columns
 from trainables.learning.optimisers import State
 from trainables.learning.policies import ActorCritic
-from trainables.learning.returns import generalised_advantages, standardise
+from trainables.learning.returns import bootstrapped_returns, generalised_advantages, standardise
 from trainables.sampling.environments import DoublePixels
 from trainables.sampling.frames import NUM_PIXELS, packed, stack_rows
 from trainables.sampling.rollout import Trajectory
@@ -59,6 +61,7 @@ class Steps(NamedTuple):
     action_n: Array  # int8
     log_prob_n: Array  # of the action
     adv_n: Array  # advantage, not yet standardised
+    value_n: Array  # of the state before the step, as the policy that played judged it
     return_n: Array  # what the value should have been
     entropy_n: Array  # of the policy, nats
 
@@ -126,8 +129,8 @@ class PPO(Algorithm):
         theta_p, state, info, norm = self.ascend(theta_p, state, steps, progress.decay, bonus, rng)
         metrics = {f"policy/{name}": value for name, value in info._asdict().items()} | {
             "policy/update_norm": norm,
-            "value/explained_variance": explained_variance(batch.return_n - batch.adv_n, batch.return_n),
-            "value/loss": float(np.mean(batch.adv_n**2)),
+            "value/explained_variance": explained_variance(batch.value_n, batch.return_n),
+            "value/loss": float(np.mean((batch.return_n - batch.value_n) ** 2)),
             "policy/entropy": float(np.mean(batch.entropy_n)),
             "policy/entropy_bonus": bonus,
             "policy/learning_rate": self.settings.learning_rate * progress.decay,
@@ -178,8 +181,9 @@ def judge(policy: ActorCritic, gamma: float, gae_lambda: float, theta_p: Array, 
         logit_nk, value_n = logit_nk[:n], value_n[:n]
         point_n = part.reward_n != 0
         adv_n = generalised_advantages(part.reward_n, value_n, last_value, gamma, gae_lambda, point_n)
-        log_prob_n = Categorical.log_prob(logit_nk, part.action_n)
-        judged.append((part.action_n, log_prob_n, adv_n, adv_n + value_n, Categorical.entropy(logit_nk)))
+        return_n = bootstrapped_returns(part.reward_n, gamma, last_value, point_n)
+        log_prob_n, entropy_n = Categorical.log_prob(logit_nk, part.action_n), Categorical.entropy(logit_nk)
+        judged.append((part.action_n, log_prob_n, adv_n, value_n, return_n, entropy_n))
     x_nd = sparse.vstack([part.obs_nd for part in parts], format="csr")
     return Steps(packed(x_nd), *map(np.concatenate, zip(*judged, strict=True)))
 

@@ -12,7 +12,7 @@ from trainables.learning.distributions import Categorical
 from trainables.learning.inputs import SparseRows
 from trainables.learning.optimisers import Adam
 from trainables.learning.policies import ActorCritic
-from trainables.learning.returns import generalised_advantages
+from trainables.learning.returns import discounted_returns, generalised_advantages
 from trainables.sampling.environments import DoublePixels
 from trainables.sampling.pool import array_bytes
 from trainables.sampling.rollout import GameNumber
@@ -36,7 +36,8 @@ def played(theta_p, n=30, seed=1):
     action_n = rng.integers(0, 3, n)
     logit_nk, _ = NETWORK.forward(theta_p, x_nd)
     log_prob_n, entropy_n = Categorical.log_prob(logit_nk, action_n), Categorical.entropy(logit_nk)
-    return Steps(x_nd, action_n, log_prob_n, rng.standard_normal(n), rng.standard_normal(n), entropy_n)
+    adv_n, value_n, return_n = rng.standard_normal((3, n))
+    return Steps(x_nd, action_n, log_prob_n, adv_n, value_n, return_n, entropy_n)
 
 
 def objective(theta_p, steps):
@@ -118,7 +119,8 @@ def test_what_travels_of_a_game_is_what_was_played_judged_and_small():
     np.testing.assert_array_equal(steps.log_prob_n, Categorical.log_prob(logit_nk, game.action_n))
     adv_n = generalised_advantages(game.reward_n, value_n, 0.0, 0.99, 0.95, game.reward_n != 0)
     np.testing.assert_array_equal(steps.adv_n, adv_n)
-    np.testing.assert_allclose(steps.return_n, adv_n + value_n)
+    np.testing.assert_array_equal(steps.value_n, value_n)
+    np.testing.assert_array_equal(steps.return_n, discounted_returns(game.reward_n, 0.99))
     assert block.games == [(game.episode_return, len(game.action_n))]
     assert block.points == (game.episode_return + 21, 21), "a lost game"
 
