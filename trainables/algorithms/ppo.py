@@ -11,9 +11,9 @@
 
     L_clip = min(r A, clip(r, 1 - c, 1 + c) A),   r = pi(a | x) / pi_old(a | x)      equation 7
 
-Differences from the paper: GAE and returns end at each point, as in the original Pong programs; the value learns
-returns, where the paper's learns A + V with A's lambda; the step size halves every ``half_life`` agent steps; the
-entropy bonus c_H is in proportion to the share of points that are lost, so that a policy explores until it wins. With
+Differences from the paper: GAE and returns end at each point, as in the original Pong programs; the step size halves
+every ``half_life`` agent steps; the entropy bonus c_H is in proportion to the share of points that are lost, so that a
+policy explores until it wins. What the value learns, the paper leaves open: A + V in OpenAI Baselines, R here. With
 ``slots=0`` the batch is ``games_per_update`` whole games.
 """
 

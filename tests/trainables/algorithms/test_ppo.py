@@ -125,8 +125,8 @@ def test_what_travels_of_a_game_is_what_was_played_judged_and_small():
     assert block.points == (game.episode_return + 21, 21), "a lost game"
 
 
-def test_a_part_of_a_game_is_worth_the_value_of_the_state_behind_it():
-    algorithm = PPO(PGConfig(hidden_size=20, gamma=0.9, gae_lambda=1.0))
+def test_a_part_of_a_game_is_worth_the_value_of_the_state_behind_it_whatever_lambda_is():
+    algorithm = PPO(PGConfig(hidden_size=20, gamma=0.9, gae_lambda=0.5))
     worker = algorithm.worker_factory()()
     theta_p = algorithm.playing_weights(algorithm.init(np.random.default_rng(0)))
     game = worker.play(theta_p, GameNumber(2, 0, 0))
