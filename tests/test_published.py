@@ -44,7 +44,7 @@ def test_the_page_of_records_says_by_which_measures_one_set_of_runs_has_two_figu
     text, tables = " ".join((ROOT / "docs" / "records.md").read_text().split()), publish.learning_tables
     mean, _ = tables.at_the_end(tables.runs("pg"))
     last = tables.rows_of("pg").groupby("trial").tail(1)["episode_reward_mean"].mean()
-    assert f"{mean.split()[0]} is the mean of the five seeds' last whole window" in text
+    assert f"{mean.split()[0]} is the mean of the seeds' last whole window" in text
     assert f"has {last:.1f}, the mean of each seed's last 100 games" in text
 
 
@@ -106,24 +106,6 @@ def test_sentences_have_the_revisions_speeds_and_accepted_updates_of_the_data(pu
     assert (early["policy/update_accepted"] == 1).all()
 
 
-@pytest.mark.parametrize("name", ["pg", "trpo", "sweep"])
-def test_another_machine_s_rows_are_the_published_ones(publish, name):
-    published, there = publish.pair(name)
-    difference = publish.learning_tables.difference_of_trials
-    assert difference(published, there) == ""
-    altered = there.assign(episode_reward_mean=np.nextafter(there["episode_reward_mean"], 99))
-    assert "trial 00000, row 0, episode_reward_mean: published" in difference(published, altered)
-
-
-def test_the_same_trials_went_on_after_the_first_round_on_more_cores(publish):
-    published, there = (
-        rows.groupby(rows["trial"].str.partition("_")[0])["training_iteration"].max() for rows in publish.pair("sweep")
-    )
-    first_round = there.min()
-    assert {*published[published > first_round].index} == {*there[there > first_round].index}
-    assert sum(there > first_round) == 4
-
-
 def test_the_winner_of_a_sweep_is_the_best_of_those_that_went_to_the_end(publish):
     columns = ["timesteps_total", "episode_reward_mean"]
     last = pd.DataFrame([(4000, 17.0), (300, 19.0), (4030, 16.0)], index=["a", "b", "c"], columns=columns)
@@ -168,7 +150,7 @@ def test_make_runs_each_step_once_and_goes_on_after_a_failure(checkout, tmp_path
     assert done.returncode == 0
     assert "--resume karpathy" in first
     assert published.endswith(f"publish.py {folder} karpathy"), "its data are in the checkout as soon as it is done"
-    assert "train.py trpo --seeds 5" in second
+    assert "train.py trpo --seed 71 --seeds 10" in second
     assert make(folder, "karpathy")[0].stdout == "karpathy: done\n"
     assert {line.split("\t")[0] for line in (folder / "seconds.tsv").read_text().splitlines()} == {"karpathy", "trpo"}
 

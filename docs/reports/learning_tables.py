@@ -1,4 +1,4 @@
-"""Tables of what was learned, made of the rows in docs/reports/data: ours, another machine's, and Dopamine's."""
+"""Tables of what was learned, made of the rows in docs/reports/data: ours, and Dopamine's."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,9 +17,6 @@ ROOT, DATA = REPORTS.parents[1], REPORTS / "data"
 LEARNERS = {"pg": "PPO from pixels", "trpo": "TRPO from memory"}
 SWEEPS = {"pg": "sweep_pong.py", "trpo": "sweep_trpo.py"}
 ACTIONS = {"sampled": "sampled, as in training", "greedy": "the most probable ones"}
-SEED = 0
-"""The seed of each learner, and of the sweep, that make.sh --check runs again."""
-
 CORES = 2
 """Cores of the machine that the published runs had to themselves."""
 
@@ -155,7 +152,7 @@ def learners() -> str:
     rows = []
     for learner, name in LEARNERS.items():
         side = runs(learner)
-        cells = [f"{name}, `train.py {learner}`"]
+        cells = [f"{name}, `train.py {learner}`, {len(side)} seeds"]
         for score in scores:
             cells.append(_until(side, score))
         mean, end = at_the_end(side)
@@ -232,21 +229,22 @@ OTHERS = (
 
 def beside_others() -> str:
     """Steps to scores beside Dopamine's."""
-    sides = {f"{LEARNERS['pg']}, this project": runs("pg")}
-    sides["TRPO from the console's memory, this project"] = runs("trpo")
+    sides = {}
+    for learner, name in LEARNERS.items():
+        sides[f"{name}, this project"] = runs(learner)
     for agent, network in OTHERS:
         sides[f"{agent}, {network}"] = others(agent, network)
     scores = (0, 10, 14, 16, 18, 19)
     rows = []
     for name, side in sides.items():
         end_w, return_nw = curves(side)
-        cells = []
+        cells = [str(len(side))]
         for score in scores:
             cells.append(steps_to(side, score))
         for steps in (1e6, 2e6, 4e6):
             cells.append(f"{return_nw[:, np.isclose(end_w, steps)].mean():.1f}")
         rows.append([name, *cells])
-    heads = ["million agent steps until", *_signed(scores), "return at 1", "at 2", "at 4 million"]
+    heads = ["million agent steps until", "runs", *_signed(scores), "return at 1", "at 2", "at 4 million"]
     return table(heads, rows)
 
 
@@ -275,7 +273,8 @@ def peers() -> str:
         side = runs(learner)
         mean, end = at_the_end(side)
         minutes = max(run.seconds_w[-1] for run in side) / 60
-        rows.append([f"{name}, this project", mean, end, f"{minutes:.0f}", MACHINE, f"`train.py {learner}`"])
+        whose = f"{name}, this project, {len(side)} seeds"
+        rows.append([whose, mean, end, f"{minutes:.0f}", MACHINE, f"`train.py {learner}`"])
     heads = ["learner", "mean return", "agent steps", "minutes", "machine", "source"]
     return table(heads, rows + others_rows("peers"))
 
@@ -303,42 +302,3 @@ def first_difference(published: pd.DataFrame, again: pd.DataFrame) -> str:
         if len(other) and not no_result:
             return f"row {other.index[0]}, {name}: published {other['old'].iloc[0]}, now {other['new'].iloc[0]}"
     return ""
-
-
-def pair(name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Published rows of what make.sh --check runs, and those that another machine has of it."""
-    there = rows_of(f"elsewhere_{name}")
-    if name == "sweep":
-        return rows_of("sweep_pg"), there
-    published = rows_of(name)
-    return published[published["config/seed"] == SEED], there
-
-
-def difference_of_trials(published: pd.DataFrame, there: pd.DataFrame) -> str:
-    """The first difference among the iterations that both have of each trial there, in words; empty if none."""
-    known = dict([*published.groupby(_numbers(published))])
-    for number, again in there.groupby(_numbers(there)):
-        shared = min(len(known[number]), len(again))
-        difference = first_difference(known[number][:shared], again[:shared])
-        if difference:
-            return f"trial {number}, {difference}"
-    return ""
-
-
-def _numbers(rows: pd.DataFrame) -> pd.Series:
-    """The number of each row's trial: a trial's name begins with it."""
-    return rows["trial"].str.partition("_")[0]
-
-
-def elsewhere() -> str:
-    """What another machine has of the published runs, and whether its rows are the published ones."""
-    rows = []
-    for name, program in {"pg": "train.py pg", "trpo": "train.py trpo", "sweep": SWEEPS["pg"]}.items():
-        published, there = pair(name)
-        fewest, most = there["config/num_workers"].min(), there["config/num_workers"].max()
-        workers = f"{fewest:.0f}"
-        if most > fewest:
-            workers += f" to {most:.0f}"
-        same = difference_of_trials(published, there) or "the same bit for bit"
-        rows.append([f"`{program}`, seed {SEED}", str(len(there)), str(len(published)), workers, same])
-    return table(["run", "rows there", "published", "workers", "rows that both have"], rows)

@@ -154,8 +154,8 @@ check() { # one seed of each learner, and the sweep by the published plan, which
 
 run_step() {
     case $1 in
-        pg) experiment pg "train.py pg" --seeds 5 --keep-checkpoints all --checkpoint-frequency 10 ;;
-        trpo) experiment trpo "train.py trpo" --seeds 5 --keep-checkpoints all --checkpoint-frequency 10 ;;
+        pg) experiment pg "train.py pg" --seed 71 --seeds 10 --keep-checkpoints all --checkpoint-frequency 10 ;;
+        trpo) experiment trpo "train.py trpo" --seed 71 --seeds 10 --keep-checkpoints all --checkpoint-frequency 10 ;;
         a2c)
             sed '1,/^## The file/d' "$code/docs/own_learner.md" | sed '1,/^```python/d;/^```$/,$d' > "$folder/a2c.py"
             experiment a2c "train.py $folder/a2c.py:A2C" --seeds 3 --timesteps 2000000

@@ -24,7 +24,7 @@ import pandas as pd
 import plan_tables
 import reference_tables
 import speed_tables
-from learning_tables import DATA, LEARNERS, REPORTS, ROOT, SEED, curves, first_difference, others, pair, runs
+from learning_tables import DATA, LEARNERS, REPORTS, ROOT, curves, first_difference, others, rows_of, runs
 
 from experiments import read
 from experiments.analysis.statistics import next_interval
@@ -51,7 +51,7 @@ PAGES = [
 ]
 BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 TABLES = {
-    learning_tables: ("learners", "policies", "healthy", "beside_others", "peers", "core_minutes", "elsewhere"),
+    learning_tables: ("learners", "policies", "healthy", "beside_others", "peers", "core_minutes"),
     reference_tables: ("settings_of_both", "settings_of_pg", "settings_of_trpo", "signatures"),
     plan_tables: ("hardware", "plans", "ends_of_plans"),
     speed_tables: (
@@ -191,17 +191,21 @@ def same_again(folder: Path) -> bool:
     """Whether one seed of each learner, and the sweep, came out as published: bit for bit, or as a further seed."""
     as_published = True
     for name in (*LEARNERS, "sweep"):
-        published, _ = pair(name)
         again = read.experiment(folder / f"check_{name}").rows()
+        if name == "sweep":
+            what, published = "sweep", rows_of("sweep_pg")
+        else:
+            seed = again["config/seed"].iloc[0]
+            what, published = f"{name}, seed {seed:.0f}", rows_of(name).query("`config/seed` == @seed")
         difference = first_difference(published, again)
         if not difference:
-            print(f"{name}, seed {SEED}: {len(again)} rows, the same bit for bit")
+            print(f"{what}: {len(again)} rows, the same bit for bit")
         elif name == "sweep":
             before, now = _winner(published), _winner(again)
-            print(f"sweep: {difference}; winners {before} and {now}")
+            print(f"{what}: {difference}; winners {before} and {now}")
             as_published &= before == now
         else:
-            print(f"{name}, seed {SEED}: {difference}")
+            print(f"{what}: {difference}")
             as_published &= _is_a_further_seed(name, again)
     return as_published
 
