@@ -12,7 +12,7 @@
 # as it is done, whatever is still to come: commit them then.
 #
 # FOLDER keeps the experiments, what each step printed (STEP.log) and how long it took (seconds.tsv); it lies outside of
-# the checkout. The steps take some 16 hours (estimated) on 2 cores with nothing beside them; protocol.md says what they
+# the checkout. The steps take some 18 hours (estimated) on 2 cores with nothing beside them; protocol.md says what they
 # are for.
 set -euo pipefail
 code=$(cd "$(dirname "$0")/../.." && pwd)
