@@ -90,7 +90,6 @@ def cluster():
     with pytest.MonkeyPatch.context() as patch:
         if Path("~/.ray/auth_token").expanduser().is_file():
             patch.setenv("RAY_AUTH_MODE", "token")
-        patch.setenv("RAY_debug_dump_period_milliseconds", "1000")
         cluster = Nodes(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
         for _ in range(3):
             cluster.add_node(num_cpus=2)

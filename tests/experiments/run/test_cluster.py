@@ -2,15 +2,13 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
-from pathlib import Path
 
 import pytest
+from ray._private.internal_api import node_stats
 
 from tests.helpers.programs import SWEEPS, TRAIN, command, run
 from tests.helpers.small_experiments import last_arrays, rows, trial_folders
@@ -110,34 +108,28 @@ def look(worker, weights, block):
 start_ray({!r}, False)
 pool = RolloutPool(object, 6)
 for iteration in range(5):
-    weights = np.full(500_000, iteration, float)  # 4 MB, which Ray sends as one chunk
+    weights = np.full(500_000, iteration, float)  # 4 MB
     list(pool.play(weights, [GameNumber(0, iteration, game) for game in range(24)], how=look))
 pool.close()
 """
 
 
-def chunks_received(cluster):
-    """How many chunks of objects each node has received from others: its raylet says so, each second, in its turn."""
-    state, counts = Path(cluster.head_node.get_logs_dir_path()) / "debug_state.txt", {}
-    start = time.time() + 1
-
-    def all_spoke():
-        written, text = state.stat().st_mtime, state.read_text()
-        spoken = re.search(r"Node ID: (\w+).*num chunks received total: (\d+)", text, re.DOTALL)
-        if spoken and written > start:
-            counts[spoken[1]] = int(spoken[2])
-        return {node.node_id for node in cluster.worker_nodes} <= counts.keys()
-
-    wait_until(all_spoke, "a raylet is silent", seconds=30)
-    return Counter({node.node_id: counts[node.node_id] for node in cluster.worker_nodes})
+def bytes_stored(cluster):
+    """How many bytes of objects each node has stored so far, by what its raylet answers."""
+    stored = {}
+    for node in cluster.worker_nodes:
+        stats = node_stats(node.node_ip_address, node.node_manager_port, include_memory_info=False)
+        stored[node.node_id] = stats.store_stats.cumulative_created_bytes
+    return Counter(stored)
 
 
 def test_weights_travel_to_each_node_once_however_many_workers_and_games_it_has(cluster, tmp_path):
-    before = chunks_received(cluster)
+    before = bytes_stored(cluster)
     play = [sys.executable, "-c", PLAY.format(cluster.address)]
     subprocess.run(play, cwd=tmp_path, capture_output=True, timeout=60, check=True)
-    after = chunks_received(cluster)
-    assert after - before == {node.node_id: 5 for node in cluster.worker_nodes}
+    stored = bytes_stored(cluster) - before
+    copies = {node: count // 4_000_000 for node, count in stored.items()}
+    assert copies == {node.node_id: 5 for node in cluster.worker_nodes}
 
 
 def test_a_folder_that_the_nodes_do_not_share_is_refused(cluster, tmp_path):
