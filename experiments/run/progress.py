@@ -4,8 +4,9 @@ import bisect
 import math
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Sequence
+from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -51,6 +52,10 @@ WORKER_COLUMNS = 20
 OTHER_LINES = 5
 """Lines of a frame beside those of trials: the header, the other trials in words, and a status that may wrap."""
 
+RECENT = 20
+"""Iterations by whose mean a trial goes on: of so many, by default, one takes twice as long, as it ends with an
+evaluation."""
+
 
 class Progress(TrialProgressCallback):
     """Shows how far all trials are: in a live table on a terminal, elsewhere in a status line now and then.
@@ -69,6 +74,8 @@ class Progress(TrialProgressCallback):
         self._start = self._printed = 0.0
         self._restored: float | None = None  # what had been played when this program began, in budgets of a trial
         self._drawn: list[int] = []  # widths of the lines on the terminal
+        # Of each trial the numbers of its latest iterations, and seconds of a whole budget by each.
+        self._recent: defaultdict[str, deque[tuple[int, float]]] = defaultdict(partial(deque, maxlen=RECENT))
 
     def setup(self, stop: Any = None, num_samples: Any = None, total_num_samples: Any = None, **info: Any) -> None:
         self._start = self._printed = time.monotonic()
@@ -85,6 +92,7 @@ class Progress(TrialProgressCallback):
         now = time.monotonic()
         if self._restored is None:
             self._restored = self._played(trials)
+        self._note_paces(trials)
         if now - self._printed < (LIVE_INTERVAL_S if self._live else PLAIN_INTERVAL_S):
             return
         self._printed = now
@@ -162,7 +170,7 @@ class Progress(TrialProgressCallback):
     def _seconds_in_turn(self, trials: Sequence[Trial]) -> float | None:
         """Seconds until all trials have played their budgets, those that wait after those that run.
 
-        Each that runs goes on as in its last iteration. One that has no pace yet is as fast as those that run are in
+        Each that runs goes on as in its latest iterations. One that has no pace yet is as fast as those that run are in
         the mean, or as all trials were if none of these has one. None if no trial has one.
         """
         running = [trial for trial in trials if trial.status == Trial.RUNNING]
@@ -172,24 +180,35 @@ class Progress(TrialProgressCallback):
         usual = fmean(paces)
         needs = []
         for trial in sorted(_alive(trials), key=lambda trial: trial.status != Trial.RUNNING):
-            pace = self._iteration_pace(trial) or usual
+            pace = self._pace(trial) or usual
             needs.append((0.0, (1 - self._share(trial)) * pace))
         return in_turn(needs, 0.0, max(1, len(running)))
 
     def _paces(self, trials: Iterable[Trial]) -> list[float]:
         """The paces of those trials that have one."""
-        return [pace for pace in map(self._iteration_pace, trials) if pace]
+        return [pace for pace in map(self._pace, trials) if pace]
 
-    def _iteration_pace(self, trial: Trial) -> float | None:
-        """Seconds of a whole budget by a trial's last iteration; None before the second one since its processes began.
+    def _note_paces(self, trials: Iterable[Trial]) -> None:
+        """Note how fast the trials were in iterations that have ended meanwhile.
 
-        The first one begins with what they need once: on busy cores it took 35 s, and those that followed 2 s each.
+        The first one since a trial's processes began tells nothing, nor do those before it. It begins with what they
+        need once: on busy cores it took 35 s, and those that followed 2 s each.
         """
-        result = trial.last_result
-        made = self._spec.budget.made(result)
-        if not made or "time_this_iter_s" not in result or result.get("iterations_since_restore") == 1:
-            return None
-        return float(self._limit / made * result["time_this_iter_s"])
+        for trial in trials:
+            result, recent = trial.last_result, self._recent[trial.trial_id]
+            made = self._spec.budget.made(result)
+            if not made or "time_this_iter_s" not in result:
+                continue
+            number = result["training_iteration"]
+            if result.get("iterations_since_restore") == 1:
+                recent.clear()
+            elif not recent or recent[-1][0] != number:
+                recent.append((number, self._limit / made * result["time_this_iter_s"]))
+
+    def _pace(self, trial: Trial) -> float | None:
+        """Seconds of a whole budget by a trial's latest iterations; None before there is one that tells."""
+        recent = self._recent[trial.trial_id]
+        return fmean(pace for _, pace in recent) if recent else None
 
     def _played(self, trials: Iterable[Trial]) -> float:
         """What has been played, in budgets of a trial."""
@@ -287,8 +306,8 @@ class Progress(TrialProgressCallback):
         return cells
 
     def _time_left(self, trial: Trial, end: int) -> str:
-        """How long a trial that runs takes to the end of its round, at the pace of its last iteration."""
-        pace = self._iteration_pace(trial)
+        """How long a trial that runs takes to the end of its round, at its latest pace."""
+        pace = self._pace(trial)
         if trial.status != Trial.RUNNING or not pace:
             return ""
         left = max(0, end - self._done(trial)) / self._limit

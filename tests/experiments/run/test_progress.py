@@ -152,6 +152,24 @@ def test_the_first_iteration_which_begins_with_the_start_of_processes_foretells_
         assert capsys.readouterr().out.endswith(f"| {left}\n")
 
 
+def test_an_iteration_with_an_evaluation_changes_the_time_left_by_its_share_of_them_all(monkeypatch, capsys):
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    (trial,) = make_trials(Trial.RUNNING)
+    view = Progress(small_spec("pg", [PGConfig()], iterations=120))
+    view.setup()
+    view.on_step_end(0, make_trials(Trial.PENDING))
+    for number in range(1, 22):
+        now += 11.0
+        seconds = 42.0 if number == 20 else 2.0
+        trial.run_metadata.last_result |= {"training_iteration": number, "time_this_iter_s": seconds}
+        view.on_step_end(0, [trial])
+    *_, before, with_it, after = capsys.readouterr().out.splitlines()
+    assert before.endswith("| about 3 min left"), "19 of 2 s, and 101 to go"
+    assert with_it.endswith("| about 7 min left"), "20 of 4 s in the mean, and 100 to go"
+    assert after.endswith("| about 7 min left")
+
+
 def test_no_time_is_foretold_before_a_resumed_experiment_has_a_pace(monkeypatch, capsys):
     now = 0.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
