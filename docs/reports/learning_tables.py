@@ -109,8 +109,6 @@ def steps_to(side: Runs, score: float, more: str = "") -> str:
     ``more`` stands after the median, if there is one.
     """
     arrived, ended = arrivals(side, score)
-    if not arrived:
-        return ""
     share = f"{len(arrived)} of {len(side)}"
     half = median(arrived, ended)
     if half is None:
