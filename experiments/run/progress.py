@@ -53,8 +53,7 @@ OTHER_LINES = 5
 """Lines of a frame beside those of trials: the header, the other trials in words, and a status that may wrap."""
 
 RECENT = 20
-"""Iterations by whose mean a trial goes on: of so many, by default, one takes twice as long, as it ends with an
-evaluation."""
+"""Iterations by whose mean the time left is told: of so many, by default, one has an evaluation and takes longer."""
 
 
 class Progress(TrialProgressCallback):
