@@ -119,6 +119,8 @@ def checkout(tmp_path_factory):
     clone, program, asked, fails = (folder / name for name in ("clone", "python", "asked", "fails"))
     subprocess.run(["git", "clone", "-q", "--shared", str(ROOT), str(clone)], check=True)
     (clone / "docs/reports/make.sh").write_bytes((REPORTS / "make.sh").read_bytes())
+    for name in ("long_pg", "long_trpo"):
+        (clone / f"docs/reports/{name}.md").touch()  # a report's page, which the program does not write
     program.write_text(f'#!/bin/sh\necho "$@" >> {asked}\ntest ! -e {fails}\n')
     program.chmod(0o755)
 
@@ -164,18 +166,25 @@ def test_make_checks_one_seed_of_each_learner_and_the_published_sweep(checkout, 
     assert compare.endswith("publish.py " + str(tmp_path / "out") + " --check")
 
 
-def test_make_publishes_what_a_folder_has_and_ends_at_a_failure(checkout, tmp_path):
-    _, make = checkout
-    for step in ("pg", "trpo", "sweep_pg"):
-        make(tmp_path, step)
-    done, asked = make(tmp_path, "pages", fail=True)
-    assert (done.returncode, len(asked)) == (1, 1)
+def test_a_step_s_report_policy_and_film_are_made_with_it_before_it_is_published(checkout, tmp_path):
+    clone, make = checkout
+    done, asked = make(tmp_path, "long_pg")
+    assert done.returncode == 0, done.stderr
+    made = ["train.py pg", "results.py report long_pg", "results.py export long_pg", "watch.py long_pg --film"]
+    for command, what in zip(asked, [*made, f"publish.py {tmp_path} long_pg"], strict=True):
+        assert what in command
+    git(clone, "checkout", "-q", "--", "trainables/trained")
+
+
+def test_a_confirmation_makes_its_sweep_first_and_has_a_report_with_it(checkout, tmp_path):
+    asked = checkout[1](tmp_path, "confirm_trpo")[1]
+    reports = [words.split(" --out ")[0] for words in asked if "results.py report" in words]
+    assert [words.split("report ")[1] for words in reports] == ["sweep_trpo", "sweep_trpo sweep_trpo-confirm"]
 
 
 def test_policies_that_come_along_are_committed_before_their_games_are_played(checkout, tmp_path):
     clone, make = checkout
-    assert make(tmp_path, "pg", "trpo")[0].returncode == 0
-    done, _ = make(tmp_path, "pages", "policies")  # the program that stands in for Python exports nothing
+    done, _ = make(tmp_path, "long_trpo", "policies")  # the program that stands in for Python exports nothing
     assert done.returncode == 2
     assert "commit" in done.stderr
     git(clone, "checkout", "-q", "--", "trainables/trained")

@@ -8,21 +8,22 @@
 #   docs/reports/make.sh FOLDER --check    one seed of each learner, and the sweep, again, beside what is published
 #
 # A step that is done stays, also where the code has changed since. Its revision, which the pages name, is the last one
-# that changed what its result depends on. Its data, its revision and the tables made of them are in the checkout as soon
-# as it is done, whatever is still to come: commit them then.
+# that changed what its result depends on. Its data, its revision, the tables made of them, and the report, the film and
+# the policy of those that have them, are in the checkout as soon as it is done, whatever is still to come: commit them
+# then. A step that goes on with another one's experiment makes that one first.
 #
 # FOLDER keeps the experiments, what each step printed (STEP.log) and how long it took (seconds.tsv); it lies outside of
-# the checkout. The steps take some 18 hours (estimated) on 2 cores with nothing beside them; protocol.md says what they
+# the checkout. The steps take some 15 hours (estimated) on 2 cores with nothing beside them; protocol.md says what they
 # are for.
 set -euo pipefail
 code=$(cd "$(dirname "$0")/../.." && pwd)
 python=${PYTHON:-$code/.venv/bin/python}
 programs=$code/experiments
 
-learning=(pg trpo a2c karpathy modular_rl)
-sweeps=(sweep_pg sweep_trpo sweep_pg_{10..14} sweep_trpo_{10..14})
+learning=(pg trpo long_pg long_trpo a2c karpathy modular_rl)
+sweeps=(sweep_pg sweep_trpo sweep_pg_{10..13} sweep_trpo_{10..13})
 benchmarks=(emulator rollout update reinforce trpo tune simulate)
-steps=("${learning[@]}" "${benchmarks[@]/#/benchmark_}" "${sweeps[@]}" confirm_pg confirm_trpo first_commands pages policies)
+steps=("${learning[@]}" "${benchmarks[@]/#/benchmark_}" "${sweeps[@]}" confirm_pg confirm_trpo first_commands policies)
 
 # What a step's result depends on: games on the Trainables alone, all else on the programs too. The policies that come
 # along matter to the step that plays them.
@@ -31,7 +32,7 @@ parts_of() {
     case $1 in
         policies) echo trainables pyproject.toml ;;
         a2c) echo "$games" ;; # and the page's section with its file
-        pg | trpo | karpathy | modular_rl) echo "$games search_spaces" ;;
+        pg | trpo | long_pg | long_trpo | karpathy | modular_rl) echo "$games search_spaces" ;;
         *) echo "$games search_spaces experiments" ;;
     esac
 }
@@ -41,8 +42,9 @@ require_committed() { # PART ...: of the code
         { echo "the code differs from its revision: commit or undo the changes first ($*)" >&2 && exit 2; }
 }
 
-needs() { # the step whose experiment a step goes on with
+needs() { # the step whose experiment a step goes on with, or has in its report
     case $1 in
+        modular_rl) echo karpathy ;;
         confirm_pg | first_commands) echo sweep_pg ;;
         confirm_trpo) echo sweep_trpo ;;
     esac
@@ -117,30 +119,28 @@ policies() { # both of them
     done
 }
 
-report() { # NAME STEP ...: of the experiments of these steps; the page names the folder of protocol.md
-    local page=$code/docs/reports/$1.md step here experiments=()
-    for step in "${@:2}"; do
-        [[ -f $folder/$step.done ]] || continue
-        experiments+=("$(sed 's/^confirm_\(.*\)/sweep_\1-confirm/' <<< "$step")")
-    done
-    [[ -f $folder/$2.done && ($3 == confirm_* || -f $folder/$3.done) ]] || return 0
-    program results.py report "${experiments[@]}" --out "${page%.md}.html" --storage-path "$folder" || return
+report() { # NAME EXPERIMENT ...: the page of these; it names the folder of protocol.md
+    local page=$code/docs/reports/$1.md here
+    program results.py report "${@:2}" --out "${page%.md}.html" --storage-path "$folder" || return
     here=$(realpath --relative-to=. "$folder")
     sed -i -e "s#$folder#../published#g" -e "s#$code/##g" -e "s# $here/# ../published/#g" "$page"
 }
 
-policy() { # LEARNER: its best one, which comes along with the code
-    rm -rf "$code/trainables/trained/$1"
-    program results.py export "$1" --out "$code/trainables/trained/$1" --storage-path "$folder"
+long() { # LEARNER: far beyond the default's end, with the best policy, which comes along with the code
+    local policy=$code/trainables/trained/$1
+    experiment "long_$1" "train.py $1" --seed 71 --seeds 3 --timesteps 15000000 --keep-checkpoints all \
+        --checkpoint-frequency 10 && report "long_$1" "long_$1" || return
+    rm -rf "$policy"
+    program results.py export "long_$1" --out "$policy" --storage-path "$folder"
 }
 
-pages() {
-    report learners pg trpo && report originals karpathy modular_rl || return
-    report sweep_pg sweep_pg confirm_pg && report sweep_trpo sweep_trpo confirm_trpo || return
-    if [[ -f $folder/pg.done && -f $folder/trpo.done ]]; then
-        policy pg && policy trpo || return
-        program watch.py pg --film --episodes 1 --out "$code/docs/learned.gif" --storage-path "$folder" || return
-    fi
+film() { # what README begins with
+    program watch.py long_pg --film --episodes 1 --out "$code/docs/learned.gif" --storage-path "$folder"
+}
+
+confirm() { # LEARNER PROGRAM: the winner and the baseline of its sweep, in the sweep's report
+    experiment "sweep_$1-confirm" "$2" --confirm "sweep_$1" --best 1 --seeds 4 &&
+        report "sweep_$1" "sweep_$1" "sweep_$1-confirm"
 }
 
 check() { # one seed of each learner, and the sweep by the published plan, which its report has
@@ -154,22 +154,25 @@ check() { # one seed of each learner, and the sweep by the published plan, which
 
 run_step() {
     case $1 in
-        pg) experiment pg "train.py pg" --seed 71 --seeds 10 --keep-checkpoints all --checkpoint-frequency 10 ;;
-        trpo) experiment trpo "train.py trpo" --seed 71 --seeds 10 --keep-checkpoints all --checkpoint-frequency 10 ;;
+        pg | trpo) experiment "$1" "train.py $1" --seed 71 --seeds 10 ;;
+        long_pg) long pg && film ;;
+        long_trpo) long trpo ;;
         a2c)
             sed '1,/^## The file/d' "$code/docs/own_learner.md" | sed '1,/^```python/d;/^```$/,$d' > "$folder/a2c.py"
             experiment a2c "train.py $folder/a2c.py:A2C" --seeds 3 --timesteps 2000000
             ;;
         karpathy) experiment karpathy "train.py pg" --preset karpathy --timesteps 5000000 ;;
-        modular_rl) experiment modular_rl "train.py trpo" --preset modular_rl --timesteps 1000000 ;;
-        sweep_pg | sweep_trpo) sweep "$1" "${1#sweep_}" 0 ;;
+        modular_rl)
+            experiment modular_rl "train.py trpo" --preset modular_rl --timesteps 1000000 &&
+                report originals karpathy modular_rl
+            ;;
+        sweep_pg | sweep_trpo) sweep "$1" "${1#sweep_}" 0 && report "$1" "$1" ;;
         sweep_pg_*) sweep "$1" pg "${1#sweep_pg_}" ;;
         sweep_trpo_*) sweep "$1" trpo "${1#sweep_trpo_}" ;;
-        confirm_pg) experiment sweep_pg-confirm sweep_pong.py --confirm sweep_pg --best 3 --seeds 3 ;;
-        confirm_trpo) experiment sweep_trpo-confirm sweep_trpo.py --confirm sweep_trpo --best 3 --seeds 3 ;;
+        confirm_pg) confirm pg sweep_pong.py ;;
+        confirm_trpo) confirm trpo sweep_trpo.py ;;
         benchmark_*) program benchmark.py "${1#benchmark_}" --json "$folder/$1.json" ;;
         first_commands) first_commands ;;
-        pages) pages ;;
         policies) policies ;;
     esac
 }
@@ -178,12 +181,12 @@ step() {
     local name=$1 now made start needed
     now=$(revision_of "$name")
     made=$([[ ! -f $folder/$name.begun ]] || cat "$folder/$name.begun")
-    if [[ -f $folder/$name.done && $name != pages ]]; then
+    if [[ -f $folder/$name.done ]]; then
         published "$name" "$made" || publish "$name"
         [[ $made == "$now" ]] && echo "$name: done" || echo "$name: done, of ${made:0:12}"
         return
     fi
-    if [[ -n $made && $made != "$now" && $name != pages ]]; then
+    if [[ -n $made && $made != "$now" ]]; then
         echo "$name in $folder was begun with other code (${made:0:12}, now ${now:0:12}): check that out, or name another" \
             "folder" >&2
         exit 2
@@ -191,7 +194,7 @@ step() {
     for needed in $(needs "$name"); do
         step "$needed"
     done
-    [[ $name != policies ]] || require_committed trainables/trained # which pages may have written just now
+    [[ $name != policies ]] || require_committed trainables/trained # which other steps may have written just now
     echo "$now" > "$folder/$name.begun"
     echo "$name: $(date +%H:%M)"
     start=$SECONDS
@@ -201,7 +204,7 @@ step() {
     trap - EXIT
     printf '%s\t%s\n' "$name" $((SECONDS - start)) >> "$folder/seconds.tsv"
     touch "$folder/$name.done"
-    [[ $name == pages ]] || publish "$name"
+    publish "$name"
     echo "$name: done in $((SECONDS - start)) s"
 }
 
@@ -220,7 +223,7 @@ for name in "$@"; do
         { echo "there is no step $name; accepted: ${steps[*]}" >&2 && exit 2; }
 done
 for name in "${@:-${steps[@]}}"; do
-    if [[ $# -eq 0 && $name != pages ]] && published "$name" "$(revision_of "$name")"; then
+    if [[ $# -eq 0 ]] && published "$name" "$(revision_of "$name")"; then
         echo "$name: published, of this code"
     else
         step "$name"
